@@ -1,0 +1,37 @@
+//! The `fairfront` command as a library, so that another front end can call the same code.
+//!
+//! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage.
+
+mod args;
+mod command;
+mod output;
+mod render;
+mod table_args;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Runs the command with these arguments, the program's name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match args::Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; a closed pipe is not worth one either.
+            let _ = error.print();
+            return ExitCode::from(u8::from(error.use_stderr()) * 2);
+        }
+    };
+    match command::run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::error(&error);
+            let usage = error
+                .downcast_ref::<fairfront_data::Error>()
+                .is_some_and(fairfront_data::Error::is_usage);
+            ExitCode::from(if usage { 2 } else { 1 })
+        }
+    }
+}

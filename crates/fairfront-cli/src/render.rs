@@ -1,0 +1,305 @@
+//! Tables a person likes to read.
+
+use std::fmt::Write;
+
+use fairfront_core::grouped;
+use fairfront_data::{ColumnSummary, GroupSummary, Inspection, NoticeLevel, Ordered, Proxy, Role};
+
+/// A table of text with aligned columns.
+pub(crate) struct TextTable {
+    /// For each column whether it is aligned to the right.
+    right: Vec<bool>,
+    rows: Vec<Vec<String>>,
+}
+
+impl TextTable {
+    /// A table with this header; names that start with `>` are aligned to the right.
+    pub(crate) fn new(header: &[&str]) -> Self {
+        Self {
+            right: header.iter().map(|h| h.starts_with('>')).collect(),
+            rows: vec![
+                header
+                    .iter()
+                    .map(|h| h.trim_start_matches('>').to_owned())
+                    .collect(),
+            ],
+        }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        debug_assert_eq!(
+            cells.len(),
+            self.right.len(),
+            "a row has the cells of its table"
+        );
+        self.rows.push(cells);
+    }
+
+    pub(crate) fn render(&self, out: &mut String) {
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.right.len()).map(width).collect();
+        for row in &self.rows {
+            let mut line = String::from("  ");
+            for ((cell, width), right) in row.iter().zip(&widths).zip(&self.right) {
+                let pad = " ".repeat(width - cell.chars().count());
+                let (before, after) = if *right { (&*pad, "") } else { ("", &*pad) };
+                line.push_str(before);
+                line.push_str(cell);
+                line.push_str(after);
+                line.push_str("  ");
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    }
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// The whole inspection.
+pub(crate) fn inspection(found: &Inspection) -> String {
+    let mut out = String::new();
+    let put = |out: &mut String, text: std::fmt::Arguments| {
+        // Writing to a String cannot fail.
+        let _ = out.write_fmt(text);
+    };
+    put(
+        &mut out,
+        format_args!("{}: {} rows", found.source, grouped(found.rows)),
+    );
+    if found.dropped > 0 {
+        put(
+            &mut out,
+            format_args!(
+                " ({} read, {} dropped)",
+                grouped(found.read),
+                grouped(found.dropped)
+            ),
+        );
+    }
+    out.push('\n');
+    for dropped in &found.dropped_by {
+        put(
+            &mut out,
+            format_args!(
+                "  {} rows dropped: {}\n",
+                grouped(dropped.rows),
+                dropped.reason
+            ),
+        );
+    }
+    if found.dropped_by.iter().map(|d| d.rows).sum::<usize>() > found.dropped {
+        out.push_str("  (a row may count under several reasons)\n");
+    }
+
+    out.push_str("\nColumns\n");
+    columns(&found.columns, &mut out);
+
+    if let Some(target) = &found.target {
+        put(
+            &mut out,
+            format_args!(
+                "\nTarget: {} = {}\n  {} positive ({}), {} negative\n",
+                target.column,
+                target.positive,
+                grouped(target.positives),
+                percent(target.base_rate),
+                grouped(target.negatives)
+            ),
+        );
+    }
+    for (title, tables) in [
+        ("Sensitive attribute", &found.sensitive),
+        ("Intersection", &found.intersections),
+    ] {
+        for (name, table) in &tables.0 {
+            put(&mut out, format_args!("\n{title}: {name}\n"));
+            groups(
+                table,
+                found.unknown.get(name).copied().unwrap_or(0),
+                &mut out,
+            );
+            if let Some(proxy) = found.proxies.get(name) {
+                proxies(proxy, &mut out);
+            }
+        }
+    }
+
+    let parts: Vec<String> = found
+        .split
+        .0
+        .iter()
+        .filter(|(_, rows)| *rows > 0)
+        .map(|(part, rows)| format!("{} {part}", grouped(*rows)))
+        .collect();
+    put(
+        &mut out,
+        format_args!(
+            "\nRows: {}; {} features after encoding\n",
+            parts.join(", "),
+            grouped(found.features)
+        ),
+    );
+    if !found.notices.is_empty() {
+        out.push('\n');
+    }
+    for notice in &found.notices {
+        let level = match notice.level {
+            NoticeLevel::Warning => "warning",
+            NoticeLevel::Notice => "notice",
+        };
+        put(&mut out, format_args!("{level}: {}\n", notice.message));
+    }
+    if found.target.is_none() || found.sensitive.0.is_empty() {
+        out.push_str(
+            "\nName the column to predict with --target and the sensitive ones with --sensitive \
+             to see groups and base rates.\n",
+        );
+    }
+    out
+}
+
+fn columns(columns: &[ColumnSummary], out: &mut String) {
+    let mut table = TextTable::new(&["name", "role", "type", ">missing", ">distinct", "values"]);
+    for column in columns {
+        let role = match column.role {
+            Role::Feature if column.left_out.is_some() => "left out",
+            Role::Target => "target",
+            Role::Sensitive => "sensitive",
+            Role::Weight => "weight",
+            Role::Split => "split",
+            Role::Dropped => "dropped",
+            Role::Feature => "feature",
+        };
+        let values = match (&column.left_out, &column.range) {
+            (Some(reason), _) => reason.clone(),
+            (None, Some(range)) => format!(
+                "{} … {}, mean {}",
+                number(range.min),
+                number(range.max),
+                number(range.mean)
+            ),
+            (None, None) => levels(&column.top, column.distinct.unwrap_or(0)),
+        };
+        table.row(vec![
+            column.name.clone(),
+            role.into(),
+            column
+                .column_type
+                .map_or_else(|| "-".into(), |t| t.to_string()),
+            column.missing_share.map_or_else(|| "-".into(), percent),
+            column.distinct.map_or_else(|| "-".into(), grouped),
+            values,
+        ]);
+    }
+    table.render(out);
+}
+
+/// The most frequent levels, cut to what fits beside the other columns.
+fn levels(top: &[(String, usize)], distinct: usize) -> String {
+    let mut shown = String::new();
+    let mut n_shown = 0;
+    for (level, _) in top {
+        if n_shown > 0 && shown.chars().count() + level.chars().count() > 48 {
+            break;
+        }
+        if n_shown > 0 {
+            shown.push_str(", ");
+        }
+        shown.push_str(level);
+        n_shown += 1;
+    }
+    if n_shown > 0 && n_shown < distinct {
+        shown.push_str(", …");
+    }
+    shown
+}
+
+/// A number with up to four significant decimals, without trailing zeros.
+fn number(value: f64) -> String {
+    if value != 0.0 && (value.abs() >= 1e7 || value.abs() < 1e-3) {
+        return format!("{value:.3e}");
+    }
+    let decimals = if value.abs() >= 100.0 { 1 } else { 3 };
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
+    let labelled = groups.0.iter().any(|(_, g)| g.positives.is_some());
+    let mut table = if labelled {
+        TextTable::new(&[
+            "group",
+            ">negative",
+            ">positive",
+            ">rows",
+            ">share",
+            ">base rate",
+        ])
+    } else {
+        TextTable::new(&["group", ">rows", ">share"])
+    };
+    let row = |name: &str, count: usize, share: String, positives: Option<usize>, rate: String| {
+        match positives {
+            Some(positives) => vec![
+                name.to_owned(),
+                grouped(count - positives),
+                grouped(positives),
+                grouped(count),
+                share,
+                rate,
+            ],
+            None => vec![name.to_owned(), grouped(count), share],
+        }
+    };
+    for (name, group) in &groups.0 {
+        let rate = group.base_rate.map_or_else(|| "-".into(), percent);
+        table.row(row(
+            name,
+            group.count,
+            percent(group.share),
+            group.positives,
+            rate,
+        ));
+    }
+    let total: usize = groups.0.iter().map(|(_, g)| g.count).sum();
+    let positives = groups.0.iter().map(|(_, g)| g.positives).sum();
+    table.row(row("total", total, String::new(), positives, String::new()));
+    table.render(out);
+    if unknown > 0 {
+        let _ = writeln!(
+            out,
+            "  {} rows of unknown group count for the loss only",
+            grouped(unknown)
+        );
+    }
+}
+
+fn proxies(proxy: &Proxy, out: &mut String) {
+    let strongest: Vec<String> = proxy
+        .features
+        .iter()
+        .take(3)
+        .map(|(name, strength)| format!("{name} {strength:.2}"))
+        .collect();
+    if strongest.is_empty() {
+        return;
+    }
+    let joint = match (&proxy.auc, &proxy.group) {
+        (Some(auc), Some(group)) => format!("AUC {auc:.2} for {group}; "),
+        _ => String::new(),
+    };
+    let _ = writeln!(
+        out,
+        "  told by the features: {joint}strongest {}",
+        strongest.join(", ")
+    );
+}

@@ -1,0 +1,389 @@
+//! Which table, and what its columns are: flags and TOML keys of every command that reads one.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fairfront_data::{Error, Known, Merge, Prepared, ReadOptions, Spec, data_folder, grammar};
+use serde::{Deserialize, Deserializer};
+
+/// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
+/// lists there. Flags win over the file, the file over what a known data set brings along.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct TableArgs {
+    /// Files with the same columns, or - for standard input, or a known data set
+    #[arg(value_name = "FILE|NAME")]
+    #[serde(deserialize_with = "one_or_many")]
+    files: Vec<String>,
+    /// Read settings from a TOML file; flags win
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    config: Option<PathBuf>,
+
+    /// Column to predict
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    target: Option<String>,
+    /// Value of the target that counts as positive
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        help_heading = "Columns"
+    )]
+    #[serde(deserialize_with = "text_or_number")]
+    positive: Option<String>,
+    /// Sensitive column; repeat for several, join by : for an intersection (sex:race)
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    #[serde(deserialize_with = "one_or_many")]
+    sensitive: Vec<String>,
+    /// Cut a numeric sensitive column into groups: age=25,45
+    #[arg(long, value_name = "COLUMN=CUTS", help_heading = "Columns")]
+    #[serde(deserialize_with = "one_or_many")]
+    bins: Vec<String>,
+    /// Columns that are no features: fnlwgt,id
+    #[arg(long, value_name = "COLUMNS", help_heading = "Columns")]
+    #[serde(deserialize_with = "one_or_many")]
+    drop: Vec<String>,
+    /// Use these columns as features and no others
+    #[arg(long, value_name = "COLUMNS", help_heading = "Columns")]
+    #[serde(deserialize_with = "one_or_many")]
+    feature: Vec<String>,
+    /// Column of sample weights
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    weight: Option<String>,
+    /// Make sensitive columns features too
+    #[arg(long, help_heading = "Columns")]
+    use_sensitive: bool,
+
+    /// Set a column's type: zip=categorical (numeric, boolean, categorical)
+    #[arg(long = "type", value_name = "COLUMN=TYPE", help_heading = "Encoding")]
+    #[serde(deserialize_with = "one_or_many")]
+    r#type: Vec<String>,
+    /// Make several levels one: education=school:9th,10th,11th (* is every level not named)
+    #[arg(long, value_name = "COLUMN=NEW:OLD,…", help_heading = "Encoding")]
+    #[serde(deserialize_with = "one_or_many")]
+    merge: Vec<String>,
+    /// Scaling of numeric columns: standard, min-max or none [default: standard]
+    #[arg(long, value_name = "HOW", help_heading = "Encoding")]
+    scale: Option<String>,
+    /// Pool categories with fewer than N training rows into one [default: 0, none]
+    #[arg(long, value_name = "N", help_heading = "Encoding")]
+    pool_rare: Option<usize>,
+
+    /// Rows with a missing feature: drop, keep, category or mean, for all or COLUMN=POLICY
+    /// [default: drop]
+    #[arg(long, value_name = "[COLUMN=]POLICY", help_heading = "Missing values")]
+    #[serde(deserialize_with = "one_or_many")]
+    missing: Vec<String>,
+    /// Rows with a missing sensitive value: drop, group or loss-only [default: drop]
+    #[arg(long, value_name = "POLICY", help_heading = "Missing values")]
+    missing_sensitive: Option<String>,
+    /// Text that stands for a missing value; repeat for several [default: ? NA N/A NaN null]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        help_heading = "Missing values"
+    )]
+    #[serde(deserialize_with = "one_or_many")]
+    missing_value: Vec<String>,
+
+    /// Training/validation/test percentages, none, or column:NAME [default: 60/10/30]
+    #[arg(long, value_name = "SPLIT", help_heading = "Rows")]
+    split: Option<String>,
+    /// Cut the groups of this sensitive attribute to one size
+    #[arg(long, value_name = "ATTRIBUTE", help_heading = "Rows")]
+    balance: Option<String>,
+    /// Seed of all that is random [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Rows")]
+    seed: Option<u64>,
+
+    /// Separator of CSV fields: a character, or tab [default: found by looking]
+    #[arg(long, value_name = "CHAR", help_heading = "Reading CSV")]
+    separator: Option<String>,
+    /// The first row of a CSV file is data
+    #[arg(long, help_heading = "Reading CSV")]
+    no_header: bool,
+    /// Names of the columns of a CSV file without a header: age,job,pay
+    #[arg(long, value_name = "COLUMNS", help_heading = "Reading CSV")]
+    #[serde(deserialize_with = "one_or_many")]
+    columns: Vec<String>,
+}
+
+impl TableArgs {
+    /// The arguments that name a known data set and nothing else.
+    pub(crate) fn known(name: &str) -> Self {
+        Self {
+            files: vec![name.into()],
+            ..Self::default()
+        }
+    }
+
+    /// Reads the table and settles its columns and rows.
+    pub(crate) fn prepare(&self) -> anyhow::Result<Prepared> {
+        let args = match &self.config {
+            None => self.clone(),
+            Some(path) => self.clone().over(from_toml(path)?),
+        };
+        let usage = |message: &str| Err(Error::Usage(message.into()).into());
+        let [first, more @ ..] = args.files.as_slice() else {
+            return usage("name a file, - for standard input, or a known data set");
+        };
+        if let Some(known) = Known::parse(first)? {
+            if !more.is_empty() {
+                return usage("a known data set stands alone; name it without files");
+            }
+            if args.reads_csv() {
+                return usage(
+                    "a known data set is read as it was published; --separator, --no-header, \
+                     --columns and --missing-value are for files",
+                );
+            }
+            let spec = args.spec(known.spec())?;
+            let folder = data_folder();
+            return Ok(Prepared::from_known(&known, &spec, folder.as_deref())?);
+        }
+        let spec = args.spec(Spec::default())?;
+        Ok(Prepared::from_files(
+            &args.files,
+            &spec,
+            args.read_options()?,
+        )?)
+    }
+
+    fn reads_csv(&self) -> bool {
+        self.separator.is_some()
+            || self.no_header
+            || !self.columns.is_empty()
+            || !self.missing_value.is_empty()
+    }
+
+    /// These arguments where given, the others where not.
+    fn over(self, other: Self) -> Self {
+        fn list(own: Vec<String>, other: Vec<String>) -> Vec<String> {
+            if own.is_empty() { other } else { own }
+        }
+        Self {
+            files: list(self.files, other.files),
+            config: self.config,
+            target: self.target.or(other.target),
+            positive: self.positive.or(other.positive),
+            sensitive: list(self.sensitive, other.sensitive),
+            bins: list(self.bins, other.bins),
+            drop: list(self.drop, other.drop),
+            feature: list(self.feature, other.feature),
+            weight: self.weight.or(other.weight),
+            use_sensitive: self.use_sensitive || other.use_sensitive,
+            r#type: list(self.r#type, other.r#type),
+            merge: list(self.merge, other.merge),
+            scale: self.scale.or(other.scale),
+            pool_rare: self.pool_rare.or(other.pool_rare),
+            missing: list(self.missing, other.missing),
+            missing_sensitive: self.missing_sensitive.or(other.missing_sensitive),
+            missing_value: list(self.missing_value, other.missing_value),
+            split: self.split.or(other.split),
+            balance: self.balance.or(other.balance),
+            seed: self.seed.or(other.seed),
+            separator: self.separator.or(other.separator),
+            no_header: self.no_header || other.no_header,
+            columns: list(self.columns, other.columns),
+        }
+    }
+
+    /// The spec that these arguments make of `base`.
+    fn spec(&self, base: Spec) -> Result<Spec, Error> {
+        let mut spec = base;
+        if let Some(target) = &self.target {
+            if spec.target.as_ref() != Some(target) {
+                spec.positive = None;
+            }
+            spec.target = Some(target.clone());
+        }
+        spec.positive = self.positive.clone().or(spec.positive);
+        if !self.sensitive.is_empty() {
+            let attributes = self.sensitive.iter().map(|text| grammar::attribute(text));
+            spec.sensitive = attributes.collect::<Result<_, _>>()?;
+        }
+        for text in &self.bins {
+            let (column, edges) = grammar::bins(text)?;
+            spec.bins.insert(column, edges);
+        }
+        spec.weight = self.weight.clone().or(spec.weight);
+        spec.use_sensitive |= self.use_sensitive;
+        if let Some(split) = &self.split {
+            spec.split = split.parse()?;
+        }
+        self.settle_features(&mut spec)?;
+
+        for text in &self.r#type {
+            let (column, word) = grammar::assignment(text)?;
+            spec.types.insert(column, word.parse()?);
+        }
+        for (column, merge) in merges(&self.merge)? {
+            spec.merges.insert(column, merge);
+        }
+        if let Some(scale) = &self.scale {
+            spec.scale = scale.parse()?;
+        }
+        spec.pool_rare = self.pool_rare.unwrap_or(spec.pool_rare);
+        for text in &self.missing {
+            match grammar::setting(text)? {
+                (None, policy) => spec.missing = policy.parse()?,
+                (Some(column), policy) => {
+                    spec.missing_by_column.insert(column, policy.parse()?);
+                }
+            }
+        }
+        if let Some(policy) = &self.missing_sensitive {
+            spec.missing_sensitive = policy.parse()?;
+        }
+        if let Some(balance) = &self.balance {
+            spec.balance = Some(grammar::attribute(balance)?);
+        }
+        spec.seed = self.seed.unwrap_or(spec.seed);
+        Ok(spec)
+    }
+
+    /// `--drop` and `--feature`. A column that a flag gives a role leaves the lists that a known
+    /// data set brings along.
+    fn settle_features(&self, spec: &mut Spec) -> Result<(), Error> {
+        let listed = |texts: &[String]| -> Result<Vec<String>, Error> {
+            let lists = texts.iter().map(|text| grammar::names(text));
+            Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
+        };
+        let features = listed(&self.feature)?;
+        let mut given: Vec<&String> = spec.sensitive.iter().flatten().collect();
+        given.extend(spec.target.iter().chain(&spec.weight).chain(&features));
+        let is_free = |column: &String| !given.contains(&column);
+        spec.drop = spec.drop.iter().filter(|c| is_free(c)).cloned().collect();
+        spec.drop.extend(listed(&self.drop)?);
+        if let Some(known) = &mut spec.features {
+            let roles: Vec<&String> = spec
+                .sensitive
+                .iter()
+                .flatten()
+                .filter(|_| !spec.use_sensitive)
+                .chain(spec.target.iter().chain(&spec.weight))
+                .collect();
+            known.retain(|column| !roles.contains(&column) && !spec.drop.contains(column));
+        }
+        if !features.is_empty() {
+            spec.features = Some(features);
+        }
+        Ok(())
+    }
+
+    fn read_options(&self) -> Result<ReadOptions, Error> {
+        let mut options = ReadOptions {
+            header: !self.no_header,
+            ..ReadOptions::default()
+        };
+        if let Some(text) = &self.separator {
+            options.separator = Some(match (text.as_str(), text.as_bytes()) {
+                ("tab" | "\\t", _) => b'\t',
+                (_, &[byte])
+                    if byte.is_ascii() && !byte.is_ascii_alphanumeric() && byte != b'"' =>
+                {
+                    byte
+                }
+                _ => {
+                    return Err(Error::Usage(format!(
+                        "--separator {text:?}: give one character that is no letter, digit or \
+                         quote, or tab"
+                    )));
+                }
+            });
+        }
+        if !self.columns.is_empty() {
+            let lists = self.columns.iter().map(|text| grammar::names(text));
+            options.columns = Some(lists.collect::<Result<Vec<_>, _>>()?.concat());
+        }
+        if !self.missing_value.is_empty() {
+            options.missing_values.clone_from(&self.missing_value);
+        }
+        Ok(options)
+    }
+}
+
+/// The merges by column; `*` stands for the rest.
+fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
+    let mut merges: Vec<(String, Merge)> = Vec::new();
+    for text in texts {
+        let (column, new, old) = grammar::merge(text)?;
+        let at = merges
+            .iter()
+            .position(|(c, _)| *c == column)
+            .unwrap_or_else(|| {
+                merges.push((column.clone(), Merge::default()));
+                merges.len() - 1
+            });
+        let merge = &mut merges[at].1;
+        for level in old {
+            let before = if level == "*" {
+                merge.rest.replace(new.clone())
+            } else {
+                merge.levels.insert(level.clone(), new.clone())
+            };
+            if before.is_some_and(|before| before != new) {
+                return Err(Error::Usage(format!(
+                    "--merge {text:?}: the level {level:?} is merged twice"
+                )));
+            }
+        }
+    }
+    Ok(merges)
+}
+
+fn from_toml(path: &Path) -> anyhow::Result<TableArgs> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+        path: path.display().to_string(),
+        source,
+    })?;
+    let mut args: TableArgs = toml::from_str(&text).map_err(|error| {
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start].lines().count().max(1));
+        let message = error.message().replace('\n', " ");
+        Error::Usage(format!("{}, line {line}: {message}", path.display()))
+    })?;
+    // Files are named as seen from the folder of the TOML file.
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for file in &mut args.files {
+        if file != "-" && Known::parse(file)?.is_none() {
+            *file = folder.join(&*file).display().to_string();
+        }
+    }
+    Ok(args)
+}
+
+/// `key = "a"` says the same as `key = ["a"]`.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a text or a list of texts")]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    })
+}
+
+/// `positive = 1` says the same as `positive = "1"`.
+fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a text, a number or true/false")]
+    enum Value {
+        Text(String),
+        Whole(i64),
+        Number(f64),
+        Flag(bool),
+    }
+    Ok(Some(match Value::deserialize(deserializer)? {
+        Value::Text(text) => text,
+        Value::Whole(number) => number.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Flag(flag) => flag.to_string(),
+    }))
+}

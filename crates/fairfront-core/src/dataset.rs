@@ -1,0 +1,498 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Rows in every block but the last. Fixed, so that sums over blocks have one order whatever the
+/// number of threads, and small enough for a block to stay in a core's second-level cache.
+pub const BLOCK_ROWS: usize = 1024;
+
+/// The group code of a row whose sensitive value is unknown: it counts for the loss and has no
+/// part in that attribute's objectives and measures.
+pub const UNKNOWN_GROUP: u32 = u32::MAX;
+
+/// A sensitive attribute and its groups; group codes are positions in `groups`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attribute {
+    /// Canonical name: a column, or several joined by `:` for an intersection.
+    pub name: String,
+    /// Group names, sorted.
+    pub groups: Vec<String>,
+}
+
+/// A categorical column as features: one indicator a level, none dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CategoricalFeature {
+    /// Column name.
+    pub column: String,
+    /// Level names, in the order of the features.
+    pub levels: Vec<String>,
+}
+
+/// What the numbers in a row block mean.
+///
+/// Parameters of a linear predictor are ordered: numeric features, then the levels of each
+/// categorical column, then the intercept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// Names of the numeric features.
+    pub numeric: Vec<String>,
+    /// The categorical columns.
+    pub categorical: Vec<CategoricalFeature>,
+    /// The sensitive attributes.
+    pub attributes: Vec<Attribute>,
+    /// Labels a row: 1 for a binary target.
+    pub n_outputs: usize,
+}
+
+impl Schema {
+    /// Number of features, one-hot levels counted, the intercept not.
+    pub fn n_features(&self) -> usize {
+        self.numeric.len()
+            + self
+                .categorical
+                .iter()
+                .map(|c| c.levels.len())
+                .sum::<usize>()
+    }
+
+    /// Position of the intercept among the parameters: the last.
+    pub fn intercept(&self) -> usize {
+        self.n_features()
+    }
+
+    /// The feature index of a level that has no parameter (unseen in training): one past the
+    /// intercept. Kernels keep a coefficient of 0 there, so that no code needs a test.
+    pub fn null_feature(&self) -> u32 {
+        self.n_features() as u32 + 1
+    }
+
+    /// First feature index of each categorical column.
+    pub fn offsets(&self) -> Vec<u32> {
+        let mut next = self.numeric.len() as u32;
+        self.categorical
+            .iter()
+            .map(|c| {
+                let first = next;
+                next += c.levels.len() as u32;
+                first
+            })
+            .collect()
+    }
+
+    /// Feature names in the order of the parameters: `age`, …, `education=Bachelors`, ….
+    pub fn feature_names(&self) -> Vec<String> {
+        let levels = self
+            .categorical
+            .iter()
+            .flat_map(|c| c.levels.iter().map(move |l| format!("{}={l}", c.column)));
+        self.numeric.iter().cloned().chain(levels).collect()
+    }
+}
+
+/// Encoded rows: the unit of all computation.
+///
+/// Features lie row by row (a row's numbers and codes are used together), groups attribute by
+/// attribute (an objective looks at one attribute at a time).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowBlock {
+    n_rows: usize,
+    n_numeric: usize,
+    n_categorical: usize,
+    n_outputs: usize,
+    numeric: Vec<f64>,
+    codes: Vec<u32>,
+    labels: Vec<f64>,
+    groups: Vec<Vec<u32>>,
+    weights: Vec<f64>,
+}
+
+impl RowBlock {
+    /// A block of checked rows.
+    ///
+    /// - `numeric`: n × numeric features, row by row, finite.
+    /// - `codes`: n × categorical columns, row by row; each is the index of the level's feature
+    ///   among all features, or [`Schema::null_feature`].
+    /// - `labels`: n × outputs, row by row; −1 or +1 for a binary target.
+    /// - `groups`: for each attribute n group codes, or [`UNKNOWN_GROUP`].
+    /// - `weights`: n weights, finite and not negative.
+    pub fn new(
+        schema: &Schema,
+        numeric: Vec<f64>,
+        codes: Vec<u32>,
+        labels: Vec<f64>,
+        groups: Vec<Vec<u32>>,
+        weights: Vec<f64>,
+    ) -> Result<Self, Error> {
+        let n_rows = weights.len();
+        let (n_numeric, n_categorical) = (schema.numeric.len(), schema.categorical.len());
+        let n_outputs = schema.n_outputs;
+        let shape = |what, expected, found| {
+            if expected == found {
+                Ok(())
+            } else {
+                Err(Error::Shape {
+                    what,
+                    expected,
+                    found,
+                })
+            }
+        };
+        shape("numeric features", n_rows * n_numeric, numeric.len())?;
+        shape("categorical codes", n_rows * n_categorical, codes.len())?;
+        shape("labels", n_rows * n_outputs, labels.len())?;
+        shape("attributes", schema.attributes.len(), groups.len())?;
+        for g in &groups {
+            shape("group codes", n_rows, g.len())?;
+        }
+
+        finite("a numeric feature", &numeric, n_numeric)?;
+        finite("the label", &labels, n_outputs)?;
+        if let Some(row) = weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            return Err(Error::Value {
+                what: "the weight",
+                row,
+                value: weights[row],
+                rule: "finite and not negative",
+            });
+        }
+        for (column, first) in schema.offsets().into_iter().enumerate() {
+            let levels = schema.categorical[column].levels.len() as u32;
+            let own = first..first + levels;
+            let column_codes = codes.iter().skip(column).step_by(n_categorical.max(1));
+            for (row, &code) in column_codes.enumerate() {
+                if !own.contains(&code) && code != schema.null_feature() {
+                    return Err(Error::Code {
+                        what: "a categorical code",
+                        row,
+                        code,
+                        largest: (own.end as usize).saturating_sub(1),
+                    });
+                }
+            }
+        }
+        for (attribute, codes) in schema.attributes.iter().zip(&groups) {
+            let n_groups = attribute.groups.len();
+            let outside = |&c: &u32| c != UNKNOWN_GROUP && c as usize >= n_groups;
+            if let Some(row) = codes.iter().position(outside) {
+                return Err(Error::Code {
+                    what: "a group code",
+                    row,
+                    code: codes[row],
+                    largest: n_groups.saturating_sub(1),
+                });
+            }
+        }
+        Ok(Self {
+            n_rows,
+            n_numeric,
+            n_categorical,
+            n_outputs,
+            numeric,
+            codes,
+            labels,
+            groups,
+            weights,
+        })
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// The numeric features of a row.
+    pub fn numeric(&self, row: usize) -> &[f64] {
+        &self.numeric[row * self.n_numeric..(row + 1) * self.n_numeric]
+    }
+
+    /// The feature indices of a row's categorical values, one a column.
+    pub fn codes(&self, row: usize) -> &[u32] {
+        &self.codes[row * self.n_categorical..(row + 1) * self.n_categorical]
+    }
+
+    /// Labels, n × outputs, row by row.
+    pub fn labels(&self) -> &[f64] {
+        &self.labels
+    }
+
+    /// Group codes of an attribute, one a row.
+    pub fn groups(&self, attribute: usize) -> &[u32] {
+        &self.groups[attribute]
+    }
+
+    /// Weights, one a row.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    fn empty_like(&self) -> Self {
+        Self {
+            n_rows: 0,
+            numeric: Vec::new(),
+            codes: Vec::new(),
+            labels: Vec::new(),
+            groups: vec![Vec::new(); self.groups.len()],
+            weights: Vec::new(),
+            ..*self
+        }
+    }
+
+    fn push_row_of(&mut self, other: &Self, row: usize) {
+        self.n_rows += 1;
+        self.numeric.extend_from_slice(other.numeric(row));
+        self.codes.extend_from_slice(other.codes(row));
+        let labels = row * self.n_outputs..(row + 1) * self.n_outputs;
+        self.labels.extend_from_slice(&other.labels[labels]);
+        for (own, others) in self.groups.iter_mut().zip(&other.groups) {
+            own.push(others[row]);
+        }
+        self.weights.push(other.weights[row]);
+    }
+}
+
+fn finite(what: &'static str, values: &[f64], per_row: usize) -> Result<(), Error> {
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(Error::Value {
+            what,
+            row: i / per_row.max(1),
+            value: values[i],
+            rule: "finite",
+        }),
+    }
+}
+
+/// The only way to rows: in memory, or wherever else a later source keeps them.
+pub trait RowSource: Send + Sync {
+    /// What the numbers mean.
+    fn schema(&self) -> &Schema;
+    /// Number of rows in all blocks.
+    fn n_rows(&self) -> usize;
+    /// Number of blocks; all but the last have [`BLOCK_ROWS`] rows.
+    fn n_blocks(&self) -> usize {
+        self.n_rows().div_ceil(BLOCK_ROWS)
+    }
+    /// A block, shared rather than copied where it is in memory.
+    fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error>;
+    /// The rows of these numbers (from 0), in this order, as one block: a mini-batch.
+    fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error>;
+}
+
+/// Encoded rows in memory.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    schema: Arc<Schema>,
+    blocks: Vec<Arc<RowBlock>>,
+    n_rows: usize,
+}
+
+impl Dataset {
+    /// A data set of these blocks; every block but the last must have [`BLOCK_ROWS`] rows.
+    pub fn new(schema: Schema, blocks: Vec<RowBlock>) -> Result<Self, Error> {
+        for (i, block) in blocks.iter().enumerate() {
+            let last = i + 1 == blocks.len();
+            if block.n_rows != BLOCK_ROWS && !(last && (1..=BLOCK_ROWS).contains(&block.n_rows)) {
+                return Err(Error::Shape {
+                    what: "rows of a block",
+                    expected: BLOCK_ROWS,
+                    found: block.n_rows,
+                });
+            }
+        }
+        Ok(Self {
+            n_rows: blocks.iter().map(|b| b.n_rows).sum(),
+            schema: Arc::new(schema),
+            blocks: blocks.into_iter().map(Arc::new).collect(),
+        })
+    }
+
+    /// The blocks in order.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = &RowBlock> {
+        self.blocks.iter().map(AsRef::as_ref)
+    }
+}
+
+impl RowSource for Dataset {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error> {
+        self.blocks.get(index).cloned().ok_or(Error::OutOfRange {
+            what: "block",
+            index,
+            count: self.blocks.len(),
+        })
+    }
+
+    fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error> {
+        let Some(first) = self.blocks.first() else {
+            return RowBlock::new(
+                &self.schema,
+                vec![],
+                vec![],
+                vec![],
+                vec![vec![]; self.schema.attributes.len()],
+                vec![],
+            );
+        };
+        let mut out = first.empty_like();
+        for &row in rows {
+            if row >= self.n_rows {
+                return Err(Error::OutOfRange {
+                    what: "row",
+                    index: row,
+                    count: self.n_rows,
+                });
+            }
+            out.push_row_of(&self.blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn schema() -> Schema {
+        let named = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Schema {
+            numeric: named(&["age", "hours"]),
+            categorical: vec![
+                CategoricalFeature {
+                    column: "job".into(),
+                    levels: named(&["a", "b", "c"]),
+                },
+                CategoricalFeature {
+                    column: "town".into(),
+                    levels: named(&["x", "y"]),
+                },
+            ],
+            attributes: vec![Attribute {
+                name: "sex".into(),
+                groups: named(&["F", "M"]),
+            }],
+            n_outputs: 1,
+        }
+    }
+
+    /// Row r of n has features and codes that can be told from r.
+    fn rows(first: usize, n: usize) -> RowBlock {
+        let range = first..first + n;
+        RowBlock::new(
+            &schema(),
+            range
+                .clone()
+                .flat_map(|r| [r as f64, -(r as f64)])
+                .collect(),
+            range
+                .clone()
+                .flat_map(|r| {
+                    [
+                        2 + (r % 3) as u32,
+                        if r % 5 == 0 { 8 } else { 5 + (r % 2) as u32 },
+                    ]
+                })
+                .collect(),
+            range
+                .clone()
+                .map(|r| if r % 2 == 0 { 1.0 } else { -1.0 })
+                .collect(),
+            vec![range.clone().map(|r| (r % 2) as u32).collect()],
+            range.map(|r| r as f64 + 0.5).collect(),
+        )
+        .unwrap()
+    }
+
+    fn dataset(n: usize) -> Dataset {
+        let blocks = (0..n)
+            .step_by(BLOCK_ROWS)
+            .map(|first| rows(first, BLOCK_ROWS.min(n - first)))
+            .collect();
+        Dataset::new(schema(), blocks).unwrap()
+    }
+
+    #[test]
+    fn parameters_are_numeric_then_levels_then_intercept() {
+        let s = schema();
+        assert_eq!(
+            s.feature_names(),
+            [
+                "age", "hours", "job=a", "job=b", "job=c", "town=x", "town=y"
+            ]
+        );
+        assert_eq!((s.n_features(), s.intercept(), s.null_feature()), (7, 7, 8));
+        assert_eq!(s.offsets(), [2, 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn gather_gives_the_rows_asked_for(n in 1_usize..2500, picks in prop::collection::vec(0_usize..2500, 0..50)) {
+            let data = dataset(n);
+            let picks: Vec<usize> = picks.into_iter().map(|p| p % n).collect();
+            let block = data.gather(&picks).unwrap();
+            prop_assert_eq!(block.n_rows(), picks.len());
+            for (i, &p) in picks.iter().enumerate() {
+                let one = rows(p, 1);
+                prop_assert_eq!(block.numeric(i), one.numeric(0));
+                prop_assert_eq!(block.codes(i), one.codes(0));
+                prop_assert_eq!(block.labels()[i], one.labels()[0]);
+                prop_assert_eq!(block.groups(0)[i], one.groups(0)[0]);
+                prop_assert_eq!(block.weights()[i], one.weights()[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_hold_all_rows_in_order() {
+        let data = dataset(2 * BLOCK_ROWS + 3);
+        assert_eq!((data.n_rows(), data.n_blocks()), (2 * BLOCK_ROWS + 3, 3));
+        assert_eq!(*data.block(1).unwrap(), rows(BLOCK_ROWS, BLOCK_ROWS));
+        assert_eq!(data.block(2).unwrap().n_rows(), 3);
+        assert!(data.block(3).is_err());
+        assert!(data.gather(&[2 * BLOCK_ROWS + 3]).is_err());
+    }
+
+    #[test]
+    fn bad_rows_are_refused_with_their_place() {
+        let block = |number: f64, code: u32, group: u32, weight: f64| {
+            RowBlock::new(
+                &schema(),
+                vec![0.0, 0.0, 0.0, number],
+                vec![2, 5, code, 6],
+                vec![1.0, -1.0],
+                vec![vec![0, group]],
+                vec![1.0, weight],
+            )
+            .map_err(|e| e.to_string())
+        };
+        assert!(block(1.0, 4, UNKNOWN_GROUP, 0.0).is_ok());
+        assert!(block(1.0, 8, 1, 0.0).is_ok(), "the null feature is allowed");
+        let error = |r: Result<RowBlock, String>| r.unwrap_err();
+        assert_eq!(
+            error(block(f64::NAN, 2, 0, 1.0)),
+            "a numeric feature of row 2 is NaN; it must be finite"
+        );
+        assert_eq!(
+            error(block(0.0, 5, 0, 1.0)),
+            "a categorical code of row 2 is 5; the largest allowed is 4"
+        );
+        assert!(error(block(0.0, 2, 2, 1.0)).starts_with("a group code of row 2"));
+        assert!(error(block(0.0, 2, 0, -1.0)).starts_with("the weight of row 2"));
+        let short = RowBlock::new(&schema(), vec![0.0], vec![], vec![], vec![vec![]], vec![]);
+        assert!(
+            short
+                .unwrap_err()
+                .to_string()
+                .starts_with("numeric features: expected 0")
+        );
+    }
+}

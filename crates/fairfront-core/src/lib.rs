@@ -1,0 +1,23 @@
+//! The numerical ground of fairfront: the data set as a sequence of row blocks, and random streams.
+//!
+//! Most users want the `fairfront` crate. This one reads no files and prints nothing; it holds what
+//! every solver and every reader of data share.
+//!
+//! - [`Dataset`] and [`RowBlock`]: encoded rows, labels, groups and weights, in blocks of fixed size.
+//! - [`RowSource`]: the only way to rows, wherever they are kept.
+//! - [`Stream`]: random numbers keyed by seed and purpose.
+//! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
+
+mod cholesky;
+mod dataset;
+mod error;
+mod random;
+mod text;
+
+pub use cholesky::Cholesky;
+pub use dataset::{
+    Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
+};
+pub use error::Error;
+pub use random::{Purpose, Stream};
+pub use text::grouped;

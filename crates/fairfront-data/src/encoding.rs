@@ -1,0 +1,535 @@
+use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema, grouped};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::group::{AttributeRule, TargetRule};
+use crate::prepare::Prepared;
+use crate::spec::{Merge, MissingPolicy, Scale};
+use crate::split::Part;
+use crate::table::{Column, ColumnType, MISSING, Notice, Table};
+
+/// The level of pooled rare categories.
+pub const OTHER: &str = "(other)";
+/// The level of missing values, where they are a category.
+pub const MISSING_LEVEL: &str = "(missing)";
+
+/// Categories with fewer training rows than this get a warning.
+const FEW_ROWS: usize = 5;
+
+/// How a numeric column becomes a feature: (value − shift) / factor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NumericRule {
+    /// The column.
+    pub column: String,
+    /// Taken from the value.
+    pub shift: f64,
+    /// The rest is divided by this.
+    pub factor: f64,
+    /// The mean of the training rows: what stands in for a missing value.
+    pub mean: f64,
+    /// Whether a second feature says that the value was missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub indicator: bool,
+}
+
+impl NumericRule {
+    fn encode(&self, value: f64) -> f64 {
+        let present = if value.is_nan() { self.mean } else { value };
+        (present - self.shift) / self.factor
+    }
+}
+
+/// How a categorical column becomes one indicator a level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CategoricalRule {
+    /// The column.
+    pub column: String,
+    /// Levels in the order of their features: sorted, then `(other)`, then `(missing)`.
+    pub levels: Vec<String>,
+    /// Raw levels that are one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
+}
+
+impl CategoricalRule {
+    fn position(&self, level: &str) -> Option<u32> {
+        let found = self.levels.iter().position(|l| l == level);
+        found.map(|i| i as u32)
+    }
+
+    /// The position of a raw level; one that was not seen in training is *other*.
+    fn encode(&self, raw: &str) -> Option<u32> {
+        let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
+        self.position(level)
+    }
+}
+
+/// How raw columns become features, labels and groups: fitted on the training rows, saved with
+/// every model, applied to any later rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Encoding {
+    format: String,
+    version: u32,
+    /// The target; `None` where the table had none.
+    pub target: Option<TargetRule>,
+    /// The sensitive attributes.
+    pub attributes: Vec<AttributeRule>,
+    /// The numeric features, first among the parameters.
+    pub numeric: Vec<NumericRule>,
+    /// The categorical columns.
+    pub categorical: Vec<CategoricalRule>,
+}
+
+const FORMAT: &str = "fairfront-encoding";
+const VERSION: u32 = 1;
+
+/// Rows whose level was not seen in training.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unseen {
+    /// The column.
+    pub column: String,
+    /// The levels, in order of first appearance in the table.
+    pub levels: Vec<String>,
+    /// How many rows.
+    pub rows: usize,
+}
+
+/// Labels, groups and weights of rows to be encoded, one each a row.
+#[derive(Debug, Clone, Default)]
+pub struct RowFacts {
+    /// −1 or +1.
+    pub labels: Vec<f64>,
+    /// For each attribute the group codes.
+    pub groups: Vec<Vec<u32>>,
+    /// Weights.
+    pub weights: Vec<f64>,
+}
+
+impl Encoding {
+    /// Fits the encoding on the training rows. The notices say what was dropped and what is rare.
+    pub fn fit(prepared: &Prepared) -> Result<(Self, Vec<Notice>), Error> {
+        let mut notices = Vec::new();
+        let mut encoding = Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            target: prepared.target.clone(),
+            attributes: prepared.attributes.clone(),
+            numeric: Vec::new(),
+            categorical: Vec::new(),
+        };
+        let training = Training {
+            prepared,
+            positions: prepared.split.part(Part::Train),
+        };
+        for column in prepared.table.columns() {
+            if !prepared.spec.is_feature(&column.name) {
+                continue;
+            }
+            match column.column_type() {
+                None => {}
+                Some(ColumnType::Numeric) => {
+                    encoding
+                        .numeric
+                        .extend(training.numeric(column, &mut notices)?);
+                }
+                Some(ColumnType::Boolean | ColumnType::Categorical) => {
+                    encoding
+                        .categorical
+                        .extend(training.categorical(column, &mut notices));
+                }
+            }
+        }
+        if encoding.numeric.is_empty() && encoding.categorical.is_empty() {
+            return Err(Error::NothingLeft(
+                "no column is left as a feature; look at the table with `fairfront inspect`, and \
+                 at --drop and --type"
+                    .into(),
+            ));
+        }
+        Ok((encoding, notices))
+    }
+
+    /// What the numbers of an encoded row mean.
+    pub fn schema(&self) -> Schema {
+        let mut numeric = Vec::new();
+        for rule in &self.numeric {
+            numeric.push(rule.column.clone());
+            if rule.indicator {
+                numeric.push(format!("{} {MISSING_LEVEL}", rule.column));
+            }
+        }
+        let categorical = self.categorical.iter().map(|rule| CategoricalFeature {
+            column: rule.column.clone(),
+            levels: rule.levels.clone(),
+        });
+        Schema {
+            numeric,
+            categorical: categorical.collect(),
+            attributes: self
+                .attributes
+                .iter()
+                .map(|r| r.attribute.clone())
+                .collect(),
+            n_outputs: 1,
+        }
+    }
+
+    /// Encodes rows of a table, with what is known about them (one entry a row of `rows`).
+    pub fn encode(
+        &self,
+        table: &Table,
+        rows: &[u32],
+        facts: &RowFacts,
+    ) -> Result<(Dataset, Vec<Unseen>), Error> {
+        let schema = self.schema();
+        let mut numeric = Vec::with_capacity(self.numeric.len());
+        for rule in &self.numeric {
+            let column = table.require(&rule.column, "a feature of the encoding")?;
+            let values = column.numeric().ok_or_else(|| {
+                Error::column(
+                    &rule.column,
+                    "this feature is numeric in training; mend its texts",
+                )
+            })?;
+            numeric.push((rule, values));
+        }
+        let offsets = schema.offsets();
+        let mut coded = Vec::with_capacity(self.categorical.len());
+        let mut unseen = Vec::new();
+        for (rule, offset) in self.categorical.iter().zip(offsets) {
+            let column = table.require(&rule.column, "a feature of the encoding")?;
+            let (codes, levels) = column.categorical().ok_or_else(|| {
+                Error::column(&rule.column, "this feature is categorical in training")
+            })?;
+            let other = rule.position(OTHER);
+            let feature = |position: Option<u32>| {
+                position
+                    .or(other)
+                    .map_or(schema.null_feature(), |p| offset + p)
+            };
+            let known: Vec<Option<u32>> = levels.iter().map(|l| rule.encode(l)).collect();
+            unseen.extend(count_unseen(rule, codes, levels, &known, rows));
+            let features: Vec<u32> = known.into_iter().map(feature).collect();
+            coded.push((codes, features, feature(rule.position(MISSING_LEVEL))));
+        }
+
+        let n_numeric = schema.numeric.len();
+        let n_categorical = coded.len();
+        let mut blocks = Vec::with_capacity(rows.len().div_ceil(BLOCK_ROWS));
+        for (index, rows) in rows.chunks(BLOCK_ROWS).enumerate() {
+            let range = index * BLOCK_ROWS..index * BLOCK_ROWS + rows.len();
+            let mut numbers = vec![0.0; rows.len() * n_numeric];
+            let mut at = 0;
+            for (rule, values) in &numeric {
+                for (i, &row) in rows.iter().enumerate() {
+                    let value = values[row as usize];
+                    numbers[i * n_numeric + at] = rule.encode(value);
+                    if rule.indicator {
+                        numbers[i * n_numeric + at + 1] = f64::from(u8::from(value.is_nan()));
+                    }
+                }
+                at += 1 + usize::from(rule.indicator);
+            }
+            let mut features = vec![0; rows.len() * n_categorical];
+            for (at, (codes, feature_of, missing)) in coded.iter().enumerate() {
+                for (i, &row) in rows.iter().enumerate() {
+                    let code = codes[row as usize];
+                    let feature = feature_of.get(code as usize).unwrap_or(missing);
+                    features[i * n_categorical + at] = *feature;
+                }
+            }
+            blocks.push(RowBlock::new(
+                &schema,
+                numbers,
+                features,
+                facts.labels[range.clone()].to_vec(),
+                facts
+                    .groups
+                    .iter()
+                    .map(|g| g[range.clone()].to_vec())
+                    .collect(),
+                facts.weights[range].to_vec(),
+            )?);
+        }
+        Ok((Dataset::new(schema, blocks)?, unseen))
+    }
+
+    /// The encoding as readable JSON; every number comes back exactly.
+    pub fn to_json(&self) -> String {
+        // The types hold nothing that JSON cannot: string keys and finite numbers only.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads what [`Encoding::to_json`] wrote, and refuses what is damaged or of a newer version.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Header {
+            format: String,
+            version: u32,
+        }
+        let header: Header = serde_json::from_str(text)
+            .map_err(|e| Error::BadEncoding(format!("this is no encoding: {e}")))?;
+        if header.format != FORMAT {
+            return Err(Error::BadEncoding(format!(
+                "the format is {:?}, expected {FORMAT:?}",
+                header.format
+            )));
+        }
+        if header.version != VERSION {
+            return Err(Error::BadEncoding(format!(
+                "version {} cannot be read by this program, which reads version {VERSION}; \
+                 use a newer fairfront",
+                header.version
+            )));
+        }
+        let encoding: Self =
+            serde_json::from_str(text).map_err(|e| Error::BadEncoding(e.to_string()))?;
+        for rule in &encoding.numeric {
+            let sound = rule.shift.is_finite() && rule.mean.is_finite();
+            if !sound || !rule.factor.is_finite() || rule.factor <= 0.0 {
+                return Err(Error::BadEncoding(format!(
+                    "column {:?} is scaled by {}",
+                    rule.column, rule.factor
+                )));
+            }
+        }
+        Ok(encoding)
+    }
+}
+
+fn count_unseen(
+    rule: &CategoricalRule,
+    codes: &[u32],
+    levels: &[String],
+    known: &[Option<u32>],
+    rows: &[u32],
+) -> Option<Unseen> {
+    let mut counts = vec![0_usize; levels.len()];
+    for &row in rows {
+        if let Some(count) = counts.get_mut(codes[row as usize] as usize) {
+            *count += 1;
+        }
+    }
+    let new = |i: &usize| known[*i].is_none() && counts[*i] > 0;
+    let new: Vec<usize> = (0..levels.len()).filter(new).collect();
+    (!new.is_empty()).then(|| Unseen {
+        column: rule.column.clone(),
+        rows: new.iter().map(|i| counts[*i]).sum(),
+        levels: new.iter().map(|i| levels[*i].clone()).collect(),
+    })
+}
+
+/// The training rows, as an encoding sees them.
+struct Training<'a> {
+    prepared: &'a Prepared,
+    positions: &'a [u32],
+}
+
+impl Training<'_> {
+    /// Row of the table and weight of each training row.
+    fn rows(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.positions.iter().map(|&position| {
+            let position = position as usize;
+            (
+                self.prepared.rows[position] as usize,
+                self.prepared.weights[position],
+            )
+        })
+    }
+
+    fn numeric(
+        &self,
+        column: &Column,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<NumericRule>, Error> {
+        let values = column.numeric().unwrap_or_default();
+        let present = || {
+            self.rows()
+                .filter(|(row, w)| *w > 0.0 && !values[*row].is_nan())
+        };
+        let missing = self.rows().any(|(row, _)| values[row].is_nan());
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (row, weight) in present() {
+            low = low.min(values[row]);
+            high = high.max(values[row]);
+            sum += weight * values[row];
+            total += weight;
+        }
+        if total == 0.0 || (low == high && !missing) {
+            let what = match total == 0.0 {
+                true => "it has no values in the training rows".to_owned(),
+                false => format!("it is {low} in every training row"),
+            };
+            notices.push(Notice::info(format!(
+                "column {:?} is left out: {what}",
+                column.name
+            )));
+            return Ok(None);
+        }
+        let mean = sum / total;
+        let squares: f64 = present()
+            .map(|(row, w)| w * (values[row] - mean).powi(2))
+            .sum();
+        let (shift, spread) = match self.prepared.spec.scale {
+            Scale::Standard => (mean, (squares / total).sqrt()),
+            Scale::MinMax => (low, high - low),
+            Scale::None => (0.0, 1.0),
+        };
+        if !(mean.is_finite() && spread.is_finite()) {
+            return Err(Error::column(
+                &column.name,
+                format!("values from {low} to {high} are too large to scale; divide or drop them"),
+            ));
+        }
+        Ok(Some(NumericRule {
+            column: column.name.clone(),
+            shift,
+            factor: if spread > 0.0 { spread } else { 1.0 },
+            mean,
+            indicator: missing,
+        }))
+    }
+
+    fn categorical(&self, column: &Column, notices: &mut Vec<Notice>) -> Option<CategoricalRule> {
+        let spec = &self.prepared.spec;
+        let (codes, raw) = column.categorical()?;
+        let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+        let mut by_code = vec![0_usize; raw.len()];
+        let mut n_missing = 0;
+        for (row, _) in self.rows() {
+            match by_code.get_mut(codes[row] as usize) {
+                Some(count) => *count += 1,
+                None => n_missing += 1,
+            }
+            debug_assert!(codes[row] == MISSING || (codes[row] as usize) < raw.len());
+        }
+        for (level, count) in raw.iter().zip(by_code) {
+            if count > 0 {
+                let name = spec.merged(&column.name, level);
+                *counts.entry(name).or_default() += count;
+            }
+        }
+        let pooled: usize = counts.values().filter(|c| **c < spec.pool_rare).sum();
+        let mut levels: Vec<String> = counts
+            .iter()
+            .filter(|(_, count)| **count >= spec.pool_rare)
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        if pooled > 0 {
+            levels.push(OTHER.into());
+        }
+        let policy = spec.missing_policy(&column.name);
+        if n_missing > 0 && policy != MissingPolicy::Drop {
+            levels.push(MISSING_LEVEL.into());
+        }
+        if levels.len() < 2 {
+            let what = match levels.first() {
+                Some(only) => format!("it is {only:?} in every training row"),
+                None => "it has no values in the training rows".into(),
+            };
+            notices.push(Notice::info(format!(
+                "column {:?} is left out: {what}",
+                column.name
+            )));
+            return None;
+        }
+        let rare: Vec<String> = counts
+            .iter()
+            .filter(|(_, count)| **count >= spec.pool_rare && **count < FEW_ROWS)
+            .map(|(name, count)| format!("{name:?} ({count})"))
+            .collect();
+        if !rare.is_empty() {
+            let shown = rare[..rare.len().min(5)].join(", ");
+            let more = match rare.len().saturating_sub(5) {
+                0 => String::new(),
+                more => format!(" and {} more", grouped(more)),
+            };
+            notices.push(Notice::warning(format!(
+                "column {:?} has categories with fewer than {FEW_ROWS} training rows: \
+                 {shown}{more}; a model can misuse them, pool them with --pool-rare {FEW_ROWS} \
+                 or --merge",
+                column.name
+            )));
+        }
+        Some(CategoricalRule {
+            column: column.name.clone(),
+            levels,
+            merge: spec.merges.get(&column.name).cloned(),
+        })
+    }
+}
+
+/// The encoded parts of a prepared table.
+#[derive(Debug, Clone)]
+pub struct Encoded {
+    /// How the rows were encoded.
+    pub encoding: Encoding,
+    /// Training, validation and test rows, in the order of [`Part::ALL`].
+    pub parts: [Dataset; 3],
+    /// What is rare, constant or unseen.
+    pub notices: Vec<Notice>,
+}
+
+impl Encoded {
+    /// Fits the encoding on the training rows and applies it to all three parts.
+    pub fn new(prepared: &Prepared) -> Result<Self, Error> {
+        if prepared.target.is_none() {
+            return Err(Error::Usage(
+                "a data set needs a target; name the column with --target".into(),
+            ));
+        }
+        let (encoding, mut notices) = Encoding::fit(prepared)?;
+        let mut encode = |part: Part| -> Result<Dataset, Error> {
+            let positions = prepared.split.part(part);
+            let pick = |position: &u32| *position as usize;
+            let rows: Vec<u32> = positions.iter().map(|p| prepared.rows[pick(p)]).collect();
+            let label = |p: &u32| if prepared.labels[pick(p)] { 1.0 } else { -1.0 };
+            let facts = RowFacts {
+                labels: positions.iter().map(label).collect(),
+                groups: prepared
+                    .groups
+                    .iter()
+                    .map(|groups| positions.iter().map(|p| groups[pick(p)]).collect())
+                    .collect(),
+                weights: positions
+                    .iter()
+                    .map(|p| prepared.weights[pick(p)])
+                    .collect(),
+            };
+            let (dataset, unseen) = encoding.encode(&prepared.table, &rows, &facts)?;
+            for unseen in unseen {
+                notices.push(Notice::warning(format!(
+                    "column {:?}: {} {} rows have a category unseen in training ({}); \
+                     they are scored as other",
+                    unseen.column,
+                    grouped(unseen.rows),
+                    part.name(),
+                    crate::error::quoted_list(
+                        &unseen.levels.iter().map(String::as_str).collect::<Vec<_>>(),
+                        3
+                    )
+                )));
+            }
+            Ok(dataset)
+        };
+        let parts = [
+            encode(Part::Train)?,
+            encode(Part::Validation)?,
+            encode(Part::Test)?,
+        ];
+        Ok(Self {
+            encoding,
+            parts,
+            notices,
+        })
+    }
+
+    /// The rows of a part.
+    pub fn part(&self, part: Part) -> &Dataset {
+        &self.parts[part as usize]
+    }
+}

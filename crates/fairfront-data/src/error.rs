@@ -1,0 +1,270 @@
+use std::path::PathBuf;
+
+use fairfront_core::grouped;
+
+/// Where in the input something is: a file, a data row (from 1, the header not counted) and, where
+/// the format has lines, the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// File name as given, or `standard input`.
+    pub file: String,
+    /// Data row within the file, from 1.
+    pub row: usize,
+    /// Line within the file, from 1; `None` for formats without lines.
+    pub line: Option<u64>,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, row {}", self.file, grouped(self.row))?;
+        match self.line {
+            Some(line) => write!(f, " (line {})", grouped(line as usize)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Everything that can be wrong between a file and a data set. Each message is one line: what is
+/// wrong, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be opened, read or written.
+    #[error("{path}: {}", reason(.source))]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not a table this crate reads.
+    #[error("{file}: {reason}")]
+    NotATable {
+        /// The file.
+        file: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The file has no rows.
+    #[error("{file}: {what}; give a file with at least one row of data")]
+    NoRows {
+        /// The file.
+        file: String,
+        /// "the file is empty", …
+        what: &'static str,
+    },
+    /// A row has too few or too many fields.
+    #[error("{place}: expected {expected} fields, found {found}{hint}")]
+    Ragged {
+        /// Where.
+        place: Place,
+        /// Number of columns.
+        expected: usize,
+        /// Number of fields in this row.
+        found: usize,
+        /// A guess at the cause, or empty.
+        hint: String,
+    },
+    /// Text that is not UTF-8.
+    #[error(
+        "{place}, column {column:?}: the text is not UTF-8 ({value:?}); save the file as UTF-8"
+    )]
+    NotUtf8 {
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The value, bad bytes replaced.
+        value: String,
+    },
+    /// A value that is not a (finite) number in a numeric column.
+    #[error(
+        "{place}, column {column:?}: {value:?} is not a number, but the column is numeric{because}; \
+         mend the value, or give --missing-value {value:?} if it stands for a missing one, \
+         or --type {column:?}=categorical"
+    )]
+    NotNumeric {
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// The value.
+        value: String,
+        /// Why the column is numeric, or empty.
+        because: String,
+    },
+    /// Files given together do not have the same columns.
+    #[error("{file}: its columns differ from those of {first}: {difference}")]
+    ColumnsDiffer {
+        /// The file that differs.
+        file: String,
+        /// The first file.
+        first: String,
+        /// What is missing or too many.
+        difference: String,
+    },
+    /// A column that is named somewhere but not in the table.
+    #[error("no column {column:?} ({role}) in {source_name}; {hint}")]
+    NoColumn {
+        /// The name asked for.
+        column: String,
+        /// What it was to be: "--target", "--drop", …
+        role: String,
+        /// The file or data set.
+        source_name: String,
+        /// Near names, or all of them.
+        hint: String,
+    },
+    /// Something is wrong with the values of one column for the role it was given.
+    #[error("column {column:?}: {problem}")]
+    Column {
+        /// The column.
+        column: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A value of one row is wrong for the role of its column.
+    #[error("{place}, column {column:?}: {problem}")]
+    Cell {
+        /// Where.
+        place: Place,
+        /// The column.
+        column: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A setting that cannot be right whatever the data: wrong usage.
+    #[error("{0}")]
+    Usage(String),
+    /// No row is left.
+    #[error("no rows are left: {0}")]
+    NothingLeft(String),
+    /// A known data set's file is not where it should be.
+    #[error("{0}")]
+    MissingData(String),
+    /// A known data set's file is not the one that was published.
+    #[error(
+        "{path} is not the published file: {found}, expected {expected}; get it again from {url}",
+        path = .path.display()
+    )]
+    WrongData {
+        /// The file.
+        path: PathBuf,
+        /// Its size or sha256.
+        found: String,
+        /// The size or sha256 it should have.
+        expected: String,
+        /// Where it is published.
+        url: String,
+    },
+    /// An encoding file that cannot be used.
+    #[error("encoding: {0}")]
+    BadEncoding(String),
+    /// Encoded rows that do not fit together.
+    #[error(transparent)]
+    Rows(#[from] fairfront_core::Error),
+}
+
+impl Error {
+    /// Whether this is wrong usage (exit code 2) rather than a failure (exit code 1).
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Usage(_))
+    }
+
+    pub(crate) fn column(column: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Column {
+            column: column.into(),
+            problem: problem.into(),
+        }
+    }
+
+    pub(crate) fn io(path: impl Into<String>, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.into(),
+            source,
+        }
+    }
+}
+
+/// What the system said, in words that say what to do where that is known.
+fn reason(source: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match source.kind() {
+        ErrorKind::NotFound => "there is no such file; check the path".into(),
+        ErrorKind::IsADirectory => "this is a folder; name the file in it".into(),
+        ErrorKind::PermissionDenied => "permission denied; check who may read or write it".into(),
+        ErrorKind::UnexpectedEof => {
+            "the file ends in the middle; it is cut off or damaged, get it again".into()
+        }
+        _ => format!("{source}; the file cannot be read or written here"),
+    }
+}
+
+/// "did you mean …" over the names that are there.
+pub(crate) fn hint<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let near = near(wanted, &names);
+    if !near.is_empty() {
+        return format!("did you mean {}?", quoted_list(&near, 3));
+    }
+    if names.is_empty() {
+        return "there are none".into();
+    }
+    format!("there are {}", quoted_list(&names, 12))
+}
+
+/// The names nearest to `wanted`, best first; those too far away are left out.
+pub(crate) fn near<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let folded = |s: &str| {
+        s.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
+    let target = folded(wanted);
+    let mut scored: Vec<(f64, &str)> = names
+        .iter()
+        .map(|name| {
+            let other = folded(name);
+            let contained =
+                target.len() >= 3 && (other.starts_with(&target) || target.starts_with(&other));
+            let closeness = strsim::normalized_damerau_levenshtein(&target, &other);
+            let bonus = if contained && !other.is_empty() {
+                0.3
+            } else {
+                0.0
+            };
+            (closeness + bonus, *name)
+        })
+        .filter(|(score, _)| *score >= 0.6)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().map(|(_, name)| name).take(3).collect()
+}
+
+/// `"a", "b", "c" and 4 more`.
+pub(crate) fn quoted_list(names: &[&str], most: usize) -> String {
+    let shown: Vec<String> = names.iter().take(most).map(|n| format!("{n:?}")).collect();
+    match names.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), grouped(more)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found() {
+        let names = ["income", "age", "hours-per-week", "native-country"];
+        assert_eq!(near("incme", &names), ["income"]);
+        assert_eq!(near("Hours per week", &names), ["hours-per-week"]);
+        assert_eq!(near("country", &names), Vec::<&str>::new());
+        assert_eq!(near("native", &names), ["native-country"]);
+        assert_eq!(
+            hint("zzz", names),
+            r#"there are "income", "age", "hours-per-week", "native-country""#
+        );
+    }
+}

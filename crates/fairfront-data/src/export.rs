@@ -1,0 +1,126 @@
+//! Prepared rows for other tools.
+
+use std::io::Write;
+
+use fairfront_core::RowSource;
+
+use crate::encoding::Encoded;
+use crate::error::Error;
+use crate::prepare::Prepared;
+use crate::spec::Role;
+use crate::split::Part;
+use crate::table::{MISSING, Values};
+
+/// The column that says which part a row is in.
+const SPLIT: &str = "split";
+
+/// Writes the rows in use as CSV: features, sensitive columns, target and weights as they were
+/// read, levels merged, and the column `split`. Read again with `--split column:split`, the file
+/// gives the same data set.
+pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
+    let columns: Vec<_> = prepared
+        .table
+        .columns()
+        .iter()
+        .filter(|c| !matches!(c.values, Values::LeftOut(_)))
+        .filter(|c| !matches!(prepared.spec.role(&c.name), Role::Dropped | Role::Split))
+        .collect();
+    check_names(columns.iter().map(|c| c.name.as_str()))?;
+    let parts = prepared.split.parts_by_row();
+    let merged: Vec<Vec<&str>> = columns
+        .iter()
+        .map(|column| {
+            let levels = column.categorical().map_or(&[][..], |(_, levels)| levels);
+            let merged = levels.iter().map(|l| prepared.spec.merged(&column.name, l));
+            merged.collect()
+        })
+        .collect();
+
+    let mut writer = csv::Writer::from_writer(out);
+    let header = columns.iter().map(|c| c.name.as_str()).chain([SPLIT]);
+    writer.write_record(header).map_err(failed)?;
+    for (position, &row) in prepared.rows.iter().enumerate() {
+        let row = row as usize;
+        for (column, levels) in columns.iter().zip(&merged) {
+            match &column.values {
+                Values::Numeric(values) if values[row].is_nan() => writer.write_field(""),
+                Values::Numeric(values) => writer.write_field(values[row].to_string()),
+                Values::Categorical { codes, .. } => match codes[row] {
+                    MISSING => writer.write_field(""),
+                    code => writer.write_field(levels[code as usize]),
+                },
+                Values::LeftOut(_) => Ok(()),
+            }
+            .map_err(failed)?;
+        }
+        writer.write_field(parts[position].name()).map_err(failed)?;
+        writer.write_record(None::<&[u8]>).map_err(failed)?;
+    }
+    writer.flush().map_err(|e| Error::io("output", e))
+}
+
+/// Writes the encoded rows as CSV: one column a feature (levels as 0 and 1), each attribute's
+/// group, `label` (−1 or 1), `weight` and `split`.
+pub fn write_encoded(encoded: &Encoded, out: impl Write) -> Result<(), Error> {
+    let schema = encoded.part(Part::Train).schema();
+    let features = schema.feature_names();
+    let attributes = schema.attributes.iter().map(|a| a.name.as_str());
+    let header: Vec<&str> = features
+        .iter()
+        .map(String::as_str)
+        .chain(attributes)
+        .chain(["label", "weight", SPLIT])
+        .collect();
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(&header).map_err(failed)?;
+    let n_features = schema.n_features();
+    // One more place, past the intercept's, takes what has no feature.
+    let mut values = vec![0.0; n_features + 2];
+    for part in Part::ALL {
+        for block in encoded.part(part).blocks() {
+            for row in 0..block.n_rows() {
+                values.fill(0.0);
+                let numbers = block.numeric(row);
+                values[..numbers.len()].copy_from_slice(numbers);
+                for &code in block.codes(row) {
+                    values[code as usize] = 1.0;
+                }
+                for value in &values[..n_features] {
+                    writer.write_field(value.to_string()).map_err(failed)?;
+                }
+                for (index, attribute) in schema.attributes.iter().enumerate() {
+                    let code = block.groups(index)[row] as usize;
+                    let group = attribute.groups.get(code).map_or("", String::as_str);
+                    writer.write_field(group).map_err(failed)?;
+                }
+                let label = block.labels()[row].to_string();
+                let weight = block.weights()[row].to_string();
+                let last = [label.as_str(), weight.as_str(), part.name()];
+                for field in last {
+                    writer.write_field(field).map_err(failed)?;
+                }
+                writer.write_record(None::<&[u8]>).map_err(failed)?;
+            }
+        }
+    }
+    writer.flush().map_err(|e| Error::io("output", e))
+}
+
+fn check_names<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    if names.any(|name| name == SPLIT) {
+        return Err(Error::column(
+            SPLIT,
+            "the output has a column of this name already; leave this one out with --drop split, \
+             or use it with --split column:split",
+        ));
+    }
+    Ok(())
+}
+
+fn failed(error: csv::Error) -> Error {
+    let text = error.to_string();
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => Error::io("output", source),
+        _ => Error::io("output", std::io::Error::other(text)),
+    }
+}

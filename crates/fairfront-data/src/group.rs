@@ -1,0 +1,499 @@
+//! How the target becomes labels and how sensitive columns become groups: fitted once, saved with
+//! the encoding, applied to any later rows.
+
+use std::borrow::Cow;
+
+use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, hint, near, quoted_list};
+use crate::read::parse_number;
+use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
+use crate::table::{Column, MISSING, Notice, Table, Values};
+
+/// The group of rows whose sensitive value is missing, where they are to be one.
+pub const MISSING_GROUP: &str = "(missing)";
+
+/// More different numbers than this in a sensitive column need bins.
+const MOST_NUMBERS: usize = 12;
+/// More groups than this cannot be told apart by a person or by statistics.
+const MOST_GROUPS: usize = 1_000;
+
+/// Which value of the target is +1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetRule {
+    /// The column.
+    pub column: String,
+    /// The value that counts as +1; every other one is −1.
+    pub positive: String,
+    /// Levels that are one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
+}
+
+impl TargetRule {
+    /// Chooses the positive value by the spec and the levels in `rows`.
+    pub(crate) fn fit(
+        spec: &Spec,
+        target: &str,
+        table: &Table,
+        rows: &[u32],
+        notices: &mut Vec<Notice>,
+    ) -> Result<Self, Error> {
+        let column = table.require(target, "--target")?;
+        let merge = spec.merges.get(target).cloned();
+        let levels = Levels::of(column, merge.as_ref())?;
+        let counts = levels.counts(rows);
+        let mut present: Vec<(&str, usize)> = levels
+            .names
+            .iter()
+            .map(AsRef::as_ref)
+            .zip(counts)
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        present.sort_unstable_by(|a, b| natural(a.0, b.0));
+        let listed = |most: usize| {
+            let shown: Vec<String> = present
+                .iter()
+                .take(most)
+                .map(|(name, count)| format!("{name:?} ({} rows)", grouped(*count)))
+                .collect();
+            match present.len().saturating_sub(most) {
+                0 => shown.join(", "),
+                more => format!("{} and {} more", shown.join(", "), grouped(more)),
+            }
+        };
+        match present.len() {
+            0 => return Err(Error::column(target, "the target has no values")),
+            1 => {
+                return Err(Error::column(
+                    target,
+                    format!(
+                        "the target has one value only, {}; nothing can be learned from it",
+                        listed(1)
+                    ),
+                ));
+            }
+            _ => {}
+        }
+        let positive = match &spec.positive {
+            Some(wanted) => {
+                let found = present.iter().find(|(name, _)| same_value(name, wanted));
+                found.map(|(name, _)| (*name).to_owned()).ok_or_else(|| {
+                    let names: Vec<&str> = present.iter().map(|(name, _)| *name).collect();
+                    let advice = match near(wanted, &names).as_slice() {
+                        [] => format!("there are {}", listed(6)),
+                        near => format!("did you mean {}?", quoted_list(near, 3)),
+                    };
+                    Error::column(
+                        target,
+                        format!("the target has no value {wanted:?} (--positive); {advice}"),
+                    )
+                })?
+            }
+            None if present.len() > 2 => {
+                return Err(Error::column(
+                    target,
+                    format!(
+                        "the target has {} values; say which counts as positive with --positive: {}",
+                        grouped(present.len()),
+                        listed(6)
+                    ),
+                ));
+            }
+            None => {
+                let last = present[1].0.to_owned();
+                notices.push(Notice::info(format!(
+                    "{target:?} = {last:?} counts as positive (the last in order); \
+                     say --positive to choose"
+                )));
+                last
+            }
+        };
+        if present.len() > 2 {
+            notices.push(Notice::info(format!(
+                "the target {target:?} has {} values; all but {positive:?} count as negative",
+                grouped(present.len())
+            )));
+        }
+        Ok(Self {
+            column: target.into(),
+            positive,
+            merge,
+        })
+    }
+
+    /// `Some(true)` for +1, `None` where the target is missing, for every row of the table.
+    pub fn labels(&self, table: &Table) -> Result<Vec<Option<bool>>, Error> {
+        let column = table.require(&self.column, "the target")?;
+        let levels = Levels::of(column, self.merge.as_ref())?;
+        let positive: Vec<bool> = levels
+            .names
+            .iter()
+            .map(|name| same_value(name, &self.positive))
+            .collect();
+        let label = |code: &u32| positive.get(*code as usize).copied();
+        Ok(levels.codes.iter().map(label).collect())
+    }
+}
+
+/// One column of a sensitive attribute.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttributeColumn {
+    /// The column.
+    pub column: String,
+    /// Cuts of a numeric column: below the first, from the first to below the second, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bins: Option<Vec<f64>>,
+    /// Levels that are one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
+}
+
+impl AttributeColumn {
+    fn levels<'a>(&'a self, table: &'a Table) -> Result<Levels<'a>, Error> {
+        let column = table.require(&self.column, "--sensitive")?;
+        match &self.bins {
+            Some(edges) => Levels::binned(column, edges),
+            None => Levels::of(column, self.merge.as_ref()),
+        }
+    }
+}
+
+/// How the columns of a sensitive attribute become groups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttributeRule {
+    /// Name and groups.
+    #[serde(flatten)]
+    pub attribute: Attribute,
+    /// One column, or several for an intersection.
+    pub columns: Vec<AttributeColumn>,
+    /// What happens to rows with a missing value.
+    pub missing: MissingSensitive,
+}
+
+impl AttributeRule {
+    /// The rule of an attribute; its groups are found later, by [`AttributeRule::fit_groups`].
+    pub(crate) fn new(spec: &Spec, columns: &[String]) -> Self {
+        Self {
+            attribute: Attribute {
+                name: attribute_name(columns),
+                groups: Vec::new(),
+            },
+            columns: columns
+                .iter()
+                .map(|column| AttributeColumn {
+                    column: column.clone(),
+                    bins: spec.bins.get(column).cloned(),
+                    merge: spec.merges.get(column).cloned(),
+                })
+                .collect(),
+            missing: spec.missing_sensitive,
+        }
+    }
+
+    /// Finds the groups that occur in `rows` and returns the group code of each of these rows.
+    pub(crate) fn fit_groups(&mut self, table: &Table, rows: &[u32]) -> Result<Vec<u32>, Error> {
+        let name = &self.attribute.name;
+        for part in &self.columns {
+            let column = table.require(&part.column, "--sensitive")?;
+            if column.n_missing == table.n_rows() {
+                return Err(Error::column(
+                    &part.column,
+                    "all values of this sensitive column are missing; name another",
+                ));
+            }
+            let levels = part.levels(table)?;
+            let numbers = levels
+                .names
+                .iter()
+                .filter(|n| parse_number(n.as_bytes()).is_some());
+            if part.bins.is_none() && numbers.count() > MOST_NUMBERS {
+                return Err(Error::column(
+                    &part.column,
+                    format!(
+                        "this sensitive column holds {} different numbers; make groups of them, \
+                         as in --bins {}=25,45",
+                        grouped(levels.names.len()),
+                        crate::grammar::quote(&part.column)
+                    ),
+                ));
+            }
+        }
+        let labels = self.labels(table)?;
+        let mut present = vec![false; labels.names.len()];
+        for &row in rows {
+            if let Some(seen) = present.get_mut(labels.codes[row as usize] as usize) {
+                *seen = true;
+            }
+        }
+        let mut order: Vec<usize> = (0..labels.names.len()).filter(|i| present[*i]).collect();
+        order.sort_unstable_by(|a, b| labels.keys[*a].cmp(&labels.keys[*b]));
+        let group = |i: &usize| labels.names[*i].clone();
+        self.attribute.groups = order.iter().map(group).collect();
+        match self.attribute.groups.len() {
+            0 | 1 => Err(Error::column(
+                name,
+                format!(
+                    "the sensitive attribute has {}; fairness needs at least two groups",
+                    match self.attribute.groups.first() {
+                        Some(only) => format!("one group only, {only:?}"),
+                        None => "no group".into(),
+                    }
+                ),
+            )),
+            n if n > MOST_GROUPS => Err(Error::column(
+                name,
+                format!(
+                    "the sensitive attribute has {} groups, more than {}; merge some with --merge",
+                    grouped(n),
+                    grouped(MOST_GROUPS)
+                ),
+            )),
+            _ => {
+                let mut code_of = vec![UNKNOWN_GROUP; labels.names.len()];
+                for (code, label) in order.into_iter().enumerate() {
+                    code_of[label] = code as u32;
+                }
+                let code = |row: &u32| code_of.get(labels.codes[*row as usize] as usize);
+                Ok(rows
+                    .iter()
+                    .map(|r| code(r).copied().unwrap_or(UNKNOWN_GROUP))
+                    .collect())
+            }
+        }
+    }
+
+    /// The group code of every row of a table; [`UNKNOWN_GROUP`] where the value is missing or its
+    /// group did not occur when the rule was made.
+    pub fn groups(&self, table: &Table) -> Result<Vec<u32>, Error> {
+        let labels = self.labels(table)?;
+        let code_of: Vec<u32> = labels
+            .names
+            .iter()
+            .map(|name| {
+                let position = self.attribute.groups.iter().position(|g| g == name);
+                position.map_or(UNKNOWN_GROUP, |p| p as u32)
+            })
+            .collect();
+        let code = |label: &u32| {
+            code_of
+                .get(*label as usize)
+                .copied()
+                .unwrap_or(UNKNOWN_GROUP)
+        };
+        Ok(labels.codes.iter().map(code).collect())
+    }
+
+    /// Whether the row has no value in one of the columns.
+    pub(crate) fn is_missing(&self, table: &Table, row: usize) -> bool {
+        self.columns
+            .iter()
+            .filter_map(|part| table.column(&part.column))
+            .any(|column| column.is_missing(row))
+    }
+
+    /// The label of every row: of one column, or the combination of several.
+    fn labels(&self, table: &Table) -> Result<Labels, Error> {
+        let own_group = self.missing == MissingSensitive::Group;
+        let mut labels: Option<Labels> = None;
+        for part in &self.columns {
+            let next = part.levels(table)?.into_labels(own_group);
+            labels = Some(match labels {
+                None => next,
+                Some(before) => before.combined(&next),
+            });
+        }
+        Ok(labels.unwrap_or_default())
+    }
+}
+
+/// The levels of a column, merged or binned, whatever its type.
+struct Levels<'a> {
+    codes: Cow<'a, [u32]>,
+    names: Vec<Cow<'a, str>>,
+    /// Whether the order of `names` means something (bins).
+    ordered: bool,
+}
+
+impl<'a> Levels<'a> {
+    fn of(column: &'a Column, merge: Option<&'a Merge>) -> Result<Self, Error> {
+        let (codes, names): (Cow<[u32]>, Vec<Cow<str>>) = match &column.values {
+            Values::Categorical { codes, levels, .. } => (
+                codes.into(),
+                levels.iter().map(|l| Cow::Borrowed(l.as_str())).collect(),
+            ),
+            Values::Numeric(values) => {
+                let texts = values.iter().map(|v| (!v.is_nan()).then(|| v.to_string()));
+                match Column::from_texts(&column.name, texts).values {
+                    Values::Categorical { codes, levels, .. } => {
+                        (codes.into(), levels.into_iter().map(Cow::Owned).collect())
+                    }
+                    _ => (Cow::Borrowed(&[]), Vec::new()),
+                }
+            }
+            Values::LeftOut(reason) => {
+                return Err(Error::column(
+                    &column.name,
+                    format!("this column cannot be used: {reason}"),
+                ));
+            }
+        };
+        let merged = match merge {
+            None => names,
+            Some(merge) => names
+                .into_iter()
+                .map(|name| Cow::Owned(merge.apply(&name).to_owned()))
+                .collect(),
+        };
+        Ok(Self {
+            codes,
+            names: merged,
+            ordered: false,
+        }
+        .distinct())
+    }
+
+    fn binned(column: &'a Column, edges: &[f64]) -> Result<Self, Error> {
+        let Values::Numeric(values) = &column.values else {
+            return Err(Error::column(
+                &column.name,
+                "bins need a numeric column; leave out --bins or mend the column",
+            ));
+        };
+        let code = |value: &f64| match value.is_nan() {
+            true => MISSING,
+            false => edges.partition_point(|edge| edge <= value) as u32,
+        };
+        let name = |i: usize| match (i.checked_sub(1).map(|i| edges[i]), edges.get(i)) {
+            (None, Some(high)) => format!("<{high}"),
+            (Some(low), Some(high)) => format!("[{low},{high})"),
+            (Some(low), None) => format!(">={low}"),
+            (None, None) => "all".into(),
+        };
+        Ok(Self {
+            codes: values.iter().map(code).collect(),
+            names: (0..=edges.len()).map(|i| Cow::Owned(name(i))).collect(),
+            ordered: true,
+        })
+    }
+
+    /// Gives equal names one code.
+    fn distinct(self) -> Self {
+        let mut names: Vec<Cow<'a, str>> = Vec::with_capacity(self.names.len());
+        let mut first = rustc_hash::FxHashMap::default();
+        let code_of: Vec<u32> = self
+            .names
+            .into_iter()
+            .map(|name| {
+                *first.entry(name.clone()).or_insert_with(|| {
+                    names.push(name);
+                    names.len() as u32 - 1
+                })
+            })
+            .collect();
+        let codes = if names.len() == code_of.len() {
+            self.codes
+        } else {
+            let code = |c: &u32| code_of.get(*c as usize).copied().unwrap_or(MISSING);
+            self.codes.iter().map(code).collect()
+        };
+        Self {
+            codes,
+            names,
+            ordered: self.ordered,
+        }
+    }
+
+    fn counts(&self, rows: &[u32]) -> Vec<usize> {
+        let mut counts = vec![0; self.names.len()];
+        for &row in rows {
+            if let Some(count) = counts.get_mut(self.codes[row as usize] as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    fn into_labels(self, missing_is_group: bool) -> Labels {
+        let mut order: Vec<usize> = (0..self.names.len()).collect();
+        if !self.ordered {
+            order.sort_unstable_by(|a, b| natural(&self.names[*a], &self.names[*b]));
+        }
+        let mut keys = vec![Vec::new(); self.names.len()];
+        for (rank, label) in order.into_iter().enumerate() {
+            keys[label] = vec![rank as u32];
+        }
+        let mut labels = Labels {
+            codes: self.codes.into_owned(),
+            names: self.names.into_iter().map(Cow::into_owned).collect(),
+            keys,
+        };
+        if missing_is_group && labels.codes.contains(&MISSING) {
+            let own = labels.names.len() as u32;
+            labels.names.push(MISSING_GROUP.into());
+            labels.keys.push(vec![own]);
+            for code in &mut labels.codes {
+                *code = (*code).min(own);
+            }
+        }
+        labels
+    }
+}
+
+/// The label of every row, and a key that sorts the labels.
+#[derive(Default)]
+struct Labels {
+    codes: Vec<u32>,
+    names: Vec<String>,
+    keys: Vec<Vec<u32>>,
+}
+
+impl Labels {
+    /// Every pair of labels that occurs.
+    fn combined(&self, other: &Self) -> Self {
+        let mut out = Self::default();
+        let mut index = rustc_hash::FxHashMap::default();
+        for (&a, &b) in self.codes.iter().zip(&other.codes) {
+            if a == MISSING || b == MISSING {
+                out.codes.push(MISSING);
+                continue;
+            }
+            let code = *index.entry((a, b)).or_insert_with(|| {
+                let (a, b) = (a as usize, b as usize);
+                out.names
+                    .push(format!("{}:{}", self.names[a], other.names[b]));
+                out.keys
+                    .push([&self.keys[a][..], &other.keys[b][..]].concat());
+                out.names.len() as u32 - 1
+            });
+            out.codes.push(code);
+        }
+        out
+    }
+}
+
+/// Whether two texts say the same value: the same text, or the same number (`1` and `1.0`).
+fn same_value(a: &str, b: &str) -> bool {
+    let numbers = || Some(parse_number(a.as_bytes())? == parse_number(b.as_bytes())?);
+    a == b || numbers() == Some(true)
+}
+
+/// Numbers by value, then texts by their bytes.
+fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    match (parse_number(a.as_bytes()), parse_number(b.as_bytes())) {
+        (Some(x), Some(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),
+        (Some(_), None) => std::cmp::Ordering::Less,
+        (None, Some(_)) => std::cmp::Ordering::Greater,
+        (None, None) => a.cmp(b),
+    }
+}
+
+/// The error for an attribute that is not among those of a spec.
+pub(crate) fn no_attribute(wanted: &str, known: &[AttributeRule]) -> Error {
+    let names = known.iter().map(|r| r.attribute.name.as_str());
+    Error::Usage(format!(
+        "no sensitive attribute {wanted:?}; {}",
+        hint(wanted, names)
+    ))
+}

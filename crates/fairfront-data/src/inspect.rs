@@ -1,0 +1,416 @@
+use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::encoding::{Encoded, Encoding};
+use crate::error::Error;
+use crate::group::AttributeRule;
+use crate::prepare::{Dropped, Prepared};
+use crate::proxy::{self, Proxy};
+use crate::spec::{Role, attribute_name};
+use crate::split::Part;
+use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
+
+/// A group with fewer rows, positives or negatives than this gives rates not to be trusted.
+const FEW_ROWS: usize = 30;
+/// An attribute told with at least this AUC is given away by the features.
+const GIVEN_AWAY: f64 = 0.75;
+/// A numeric column of at least this many rows, all different whole numbers, may be an identifier.
+const MANY_ROWS: usize = 100;
+
+/// A map that keeps its order in JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ordered<T>(pub Vec<(String, T)>);
+
+impl<T> Ordered<T> {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&T> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+}
+
+impl<T: Serialize> Serialize for Ordered<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// What is in a table, before any training.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Inspection {
+    /// The files or the data set.
+    pub source: String,
+    /// Rows in use.
+    pub rows: usize,
+    /// Rows read.
+    pub read: usize,
+    /// Rows dropped.
+    pub dropped: usize,
+    /// Why rows were dropped; a row may count under several reasons.
+    pub dropped_by: Vec<Dropped>,
+    /// All columns, in the order of the table.
+    pub columns: Vec<ColumnSummary>,
+    /// The target, where one is named.
+    pub target: Option<TargetSummary>,
+    /// For each sensitive attribute its groups.
+    pub sensitive: Ordered<Ordered<GroupSummary>>,
+    /// For each pair of attributes that is not itself an attribute, its groups.
+    pub intersections: Ordered<Ordered<GroupSummary>>,
+    /// Rows in use whose group is unknown, by attribute.
+    pub unknown: Ordered<usize>,
+    /// How well the features give each attribute away.
+    pub proxies: Ordered<Proxy>,
+    /// Rows for training, validation and test.
+    pub split: Ordered<usize>,
+    /// Features after encoding, levels counted, the intercept not.
+    pub features: usize,
+    /// What was decided for the user, and what to be wary of.
+    pub notices: Vec<Notice>,
+}
+
+/// One column, over all rows read.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ColumnSummary {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Its type; `None` where it was left out or not read.
+    #[serde(rename = "type")]
+    pub column_type: Option<ColumnType>,
+    /// Why it was left out.
+    pub left_out: Option<String>,
+    /// Missing values; `None` where it was not read.
+    pub missing: Option<usize>,
+    /// The same as a share of the rows read.
+    pub missing_share: Option<f64>,
+    /// Different values; `None` where it was left out.
+    pub distinct: Option<usize>,
+    /// Smallest and largest number and their unweighted mean.
+    pub range: Option<NumericRange>,
+    /// The most frequent levels, merged as asked, with their counts.
+    pub top: Vec<(String, usize)>,
+}
+
+/// The range of a numeric column.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct NumericRange {
+    /// Smallest.
+    pub min: f64,
+    /// Unweighted mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// The target over the rows in use.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct TargetSummary {
+    /// The column.
+    pub column: String,
+    /// The value that is +1.
+    pub positive: String,
+    /// Rows with it.
+    pub positives: usize,
+    /// The others.
+    pub negatives: usize,
+    /// Weighted share of positives.
+    pub base_rate: f64,
+}
+
+/// One group over the rows in use.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct GroupSummary {
+    /// Rows.
+    pub count: usize,
+    /// Weighted share of the rows whose group is known.
+    pub share: f64,
+    /// Rows with label +1; `None` without a target.
+    pub positives: Option<usize>,
+    /// Weighted share of positives; `None` without a target or where the weights are all 0.
+    pub base_rate: Option<f64>,
+}
+
+impl Inspection {
+    /// Looks at a prepared table.
+    pub fn new(prepared: &Prepared) -> Result<Self, Error> {
+        let mut notices = prepared.notices.clone();
+        let encoding = encode(prepared, &mut notices)?;
+        let named = |rule: &AttributeRule| rule.attribute.name.clone();
+        let mut inspection = Self {
+            source: prepared.table.name.clone(),
+            rows: prepared.n_rows(),
+            read: prepared.table.n_rows(),
+            dropped: prepared.table.n_rows() - prepared.n_rows(),
+            dropped_by: prepared.dropped.clone(),
+            columns: prepared
+                .table
+                .columns()
+                .iter()
+                .map(|c| summary(prepared, c))
+                .collect(),
+            target: target(prepared),
+            sensitive: Ordered(Vec::new()),
+            intersections: Ordered(Vec::new()),
+            unknown: Ordered(Vec::new()),
+            proxies: Ordered(Vec::new()),
+            split: Ordered(
+                Part::ALL
+                    .map(|part| (part.name().to_owned(), prepared.split.part(part).len()))
+                    .to_vec(),
+            ),
+            features: encoding.as_ref().map_or(0, |e| e.schema().n_features()),
+            notices: Vec::new(),
+        };
+        for (rule, groups) in prepared.attributes.iter().zip(&prepared.groups) {
+            let unknown = groups.iter().filter(|g| **g == UNKNOWN_GROUP).count();
+            let summary = group_table(prepared, &rule.attribute, groups, &mut notices);
+            inspection.sensitive.0.push((named(rule), summary));
+            inspection.unknown.0.push((named(rule), unknown));
+        }
+        inspection.add_intersections(prepared, &mut notices)?;
+        if let Some(encoding) = &encoding {
+            for (rule, proxy) in prepared
+                .attributes
+                .iter()
+                .zip(proxy::measure(prepared, encoding)?)
+            {
+                notices.extend(proxy_warning(&rule.attribute.name, &proxy));
+                inspection.proxies.0.push((named(rule), proxy));
+            }
+        }
+        notices.extend(identifier_warnings(prepared));
+        // Warnings first; among equals the order in which they arose.
+        notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
+        inspection.notices = notices;
+        Ok(inspection)
+    }
+
+    fn add_intersections(
+        &mut self,
+        prepared: &Prepared,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), Error> {
+        let single: Vec<&AttributeRule> = prepared
+            .attributes
+            .iter()
+            .filter(|r| r.columns.len() == 1)
+            .collect();
+        for (i, a) in single.iter().enumerate() {
+            for b in &single[i + 1..] {
+                let columns = [&a.columns[0].column, &b.columns[0].column].map(Clone::clone);
+                let reversed = [columns[1].clone(), columns[0].clone()];
+                let asked = |columns: &[String]| {
+                    let name = attribute_name(columns);
+                    prepared.attributes().any(|a| a.name == name)
+                };
+                if asked(&columns) || asked(&reversed) {
+                    continue;
+                }
+                let mut rule = AttributeRule::new(&prepared.spec, &columns);
+                let groups = rule.fit_groups(&prepared.table, &prepared.rows)?;
+                let table = group_table(prepared, &rule.attribute, &groups, notices);
+                self.intersections.0.push((rule.attribute.name, table));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The encoding, whose notices belong to the inspection. That no column is left as a feature is
+/// something to see, not a reason to show nothing.
+fn encode(prepared: &Prepared, notices: &mut Vec<Notice>) -> Result<Option<Encoding>, Error> {
+    let fitted = if prepared.target.is_some() {
+        Encoded::new(prepared).map(|encoded| (encoded.encoding, encoded.notices))
+    } else {
+        Encoding::fit(prepared)
+    };
+    match fitted {
+        Ok((encoding, found)) => {
+            notices.extend(found);
+            Ok(Some(encoding))
+        }
+        Err(error @ Error::NothingLeft(_)) => {
+            notices.push(Notice::warning(error.to_string()));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn summary(prepared: &Prepared, column: &Column) -> ColumnSummary {
+    let n = prepared.table.n_rows();
+    let mut summary = ColumnSummary {
+        name: column.name.clone(),
+        role: prepared.spec.role(&column.name),
+        column_type: column.column_type(),
+        left_out: None,
+        missing: Some(column.n_missing),
+        missing_share: Some(column.n_missing as f64 / n as f64),
+        distinct: None,
+        range: None,
+        top: Vec::new(),
+    };
+    match &column.values {
+        Values::LeftOut(reason) => {
+            if *reason == LeftOut::NotRead {
+                (summary.missing, summary.missing_share) = (None, None);
+            } else {
+                summary.left_out = Some(reason.to_string());
+            }
+        }
+        Values::Numeric(values) => {
+            let mut present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+            present.sort_unstable_by(f64::total_cmp);
+            summary.distinct = Some(present.chunk_by(|a, b| a == b).count());
+            if let (Some(&min), Some(&max)) = (present.first(), present.last()) {
+                let mean = present.iter().sum::<f64>() / present.len() as f64;
+                summary.range = Some(NumericRange { min, mean, max });
+            }
+        }
+        Values::Categorical { codes, levels, .. } => {
+            summary.distinct = Some(levels.len());
+            let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+            let mut by_code = vec![0; levels.len()];
+            for &code in codes {
+                if let Some(count) = by_code.get_mut(code as usize) {
+                    *count += 1;
+                }
+            }
+            for (level, count) in levels.iter().zip(by_code) {
+                let name = prepared.spec.merged(&column.name, level);
+                *counts.entry(name).or_default() += count;
+            }
+            let mut top: Vec<(&str, usize)> = counts.into_iter().collect();
+            top.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            summary.top = top
+                .into_iter()
+                .take(5)
+                .map(|(l, c)| (l.to_owned(), c))
+                .collect();
+        }
+    }
+    summary
+}
+
+fn target(prepared: &Prepared) -> Option<TargetSummary> {
+    let rule = prepared.target.as_ref()?;
+    let positives = prepared.n_positives();
+    let weighted = prepared.labels.iter().zip(&prepared.weights);
+    let of_positives: f64 = weighted.filter(|(label, _)| **label).map(|(_, w)| w).sum();
+    Some(TargetSummary {
+        column: rule.column.clone(),
+        positive: rule.positive.clone(),
+        positives,
+        negatives: prepared.n_rows() - positives,
+        base_rate: of_positives / prepared.weights.iter().sum::<f64>(),
+    })
+}
+
+fn group_table(
+    prepared: &Prepared,
+    attribute: &Attribute,
+    groups: &[u32],
+    notices: &mut Vec<Notice>,
+) -> Ordered<GroupSummary> {
+    #[derive(Clone, Default)]
+    struct Sums {
+        count: usize,
+        positives: usize,
+        weight: f64,
+        positive_weight: f64,
+    }
+    let mut sums = vec![Sums::default(); attribute.groups.len()];
+    for (i, &group) in groups.iter().enumerate() {
+        if let Some(sums) = sums.get_mut(group as usize) {
+            sums.count += 1;
+            sums.weight += prepared.weights[i];
+            if prepared.labels.get(i) == Some(&true) {
+                sums.positives += 1;
+                sums.positive_weight += prepared.weights[i];
+            }
+        }
+    }
+    let total: f64 = sums.iter().map(|s| s.weight).sum();
+    let labelled = prepared.target.is_some();
+    let small: Vec<String> = attribute
+        .groups
+        .iter()
+        .zip(&sums)
+        .filter(|(_, s)| {
+            let few = s.positives.min(s.count - s.positives) < FEW_ROWS;
+            s.count < FEW_ROWS || (labelled && few)
+        })
+        .map(|(group, s)| match labelled {
+            true => format!(
+                "{group:?} ({} rows, {} positive)",
+                grouped(s.count),
+                grouped(s.positives)
+            ),
+            false => format!("{group:?} ({} rows)", grouped(s.count)),
+        })
+        .collect();
+    if !small.is_empty() {
+        let shown = small[..small.len().min(4)].join(", ");
+        let more = match small.len().saturating_sub(4) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        notices.push(Notice::warning(format!(
+            "{:?} has groups too small to trust their rates (fewer than {FEW_ROWS} rows, \
+             positives or negatives): {shown}{more}",
+            attribute.name
+        )));
+    }
+    let summarise = |(group, s): (&String, Sums)| {
+        let rate = (labelled && s.weight > 0.0).then(|| s.positive_weight / s.weight);
+        let summary = GroupSummary {
+            count: s.count,
+            share: if total > 0.0 { s.weight / total } else { 0.0 },
+            positives: labelled.then_some(s.positives),
+            base_rate: rate,
+        };
+        (group.clone(), summary)
+    };
+    Ordered(attribute.groups.iter().zip(sums).map(summarise).collect())
+}
+
+fn proxy_warning(attribute: &str, proxy: &Proxy) -> Option<Notice> {
+    let auc = proxy.auc.filter(|auc| *auc >= GIVEN_AWAY)?;
+    let group = proxy.group.as_deref().unwrap_or_default();
+    let strongest: Vec<String> = proxy
+        .features
+        .iter()
+        .take(3)
+        .map(|(name, strength)| format!("{name} {strength:.2}"))
+        .collect();
+    Some(Notice::warning(format!(
+        "the features give {attribute:?} away: together they tell {group:?} from the rest with an \
+         AUC of {auc:.2} (strongest: {}); a model without the column is not blind to it",
+        strongest.join(", ")
+    )))
+}
+
+fn identifier_warnings(prepared: &Prepared) -> impl Iterator<Item = Notice> {
+    prepared.table.columns().iter().filter_map(|column| {
+        let values = column.numeric()?;
+        let feature = prepared.spec.is_feature(&column.name);
+        if !feature || values.len() < MANY_ROWS || values.iter().any(|v| v.fract() != 0.0) {
+            return None;
+        }
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let all_different = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+        all_different.then(|| {
+            Notice::warning(format!(
+                "column {:?} has a whole number of its own in every row; if it is an identifier, \
+                 say --drop {}",
+                column.name,
+                crate::grammar::quote(&column.name)
+            ))
+        })
+    })
+}

@@ -1,0 +1,106 @@
+//! Adult (census income), by B. Becker and R. Kohavi.
+
+use std::path::PathBuf;
+
+use super::PublishedFile;
+use crate::Error;
+use crate::read::{ReadOptions, read_table};
+use crate::spec::{Merge, Scale, Spec};
+use crate::table::Table;
+
+pub(super) const FILES: [PublishedFile; 2] = [
+    PublishedFile {
+        name: "adult.data",
+        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
+        size: 3_974_305,
+        sha256: "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+    },
+    PublishedFile {
+        name: "adult.test",
+        url: "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test",
+        size: 2_003_153,
+        sha256: "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    },
+];
+
+const COLUMNS: [&str; 15] = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+];
+
+pub(super) fn spec(gender: bool, race: bool) -> Spec {
+    let column = |name: &str, used: bool| used.then(|| vec![name.to_owned()]);
+    let unused = |name: &str, used: bool| (!used).then(|| name.to_owned());
+    let level = |(old, new): (&str, &str)| (old.to_owned(), new.to_owned());
+    let merge = |levels: &[(&str, &str)], rest: Option<&str>| Merge {
+        levels: levels.iter().copied().map(level).collect(),
+        rest: rest.map(Into::into),
+    };
+    Spec {
+        target: Some("income".into()),
+        positive: Some(">50K".into()),
+        sensitive: column("sex", gender)
+            .into_iter()
+            .chain(column("race", race))
+            .collect(),
+        drop: ["fnlwgt".to_owned()]
+            .into_iter()
+            .chain(unused("sex", gender))
+            .chain(unused("race", race))
+            .collect(),
+        merges: [
+            // The test part ends its labels with a dot.
+            (
+                "income",
+                merge(&[("<=50K.", "<=50K"), (">50K.", ">50K")], None),
+            ),
+            (
+                "native-country",
+                merge(&[("United-States", "United-States")], Some("other")),
+            ),
+            (
+                "education",
+                merge(
+                    &[
+                        ("Preschool", "up-to-8th"),
+                        ("1st-4th", "up-to-8th"),
+                        ("5th-6th", "up-to-8th"),
+                        ("7th-8th", "up-to-8th"),
+                        ("9th", "9th-to-12th"),
+                        ("10th", "9th-to-12th"),
+                        ("11th", "9th-to-12th"),
+                        ("12th", "9th-to-12th"),
+                    ],
+                    None,
+                ),
+            ),
+        ]
+        .into_iter()
+        .map(|(column, merge)| (column.to_owned(), merge))
+        .collect(),
+        scale: Scale::MinMax,
+        ..Spec::default()
+    }
+}
+
+pub(super) fn read(spec: &Spec, paths: &[PathBuf]) -> Result<Table, Error> {
+    let files: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
+    let options = ReadOptions {
+        columns: Some(COLUMNS.map(Into::into).to_vec()),
+        ..ReadOptions::default()
+    };
+    read_table(&files, &spec.read_options(options))
+}

@@ -1,0 +1,368 @@
+//! A made-up table of loan decisions whose truth is known.
+//!
+//! Each applicant has a *merit* (a log-odds of approval) that depends on income, debt, late
+//! payments, savings and years employed, and on nothing else. The recorded decision subtracts a
+//! bias by sex and race from it. Occupation and hours give away sex, the district gives away race,
+//! and women are paid less for the same work, so a model that never sees either attribute can
+//! still be unfair in two ways: by what it learns of the biased decisions, and by true differences.
+
+use fairfront_core::{Purpose, Stream};
+
+use super::{check_rows, check_settings, setting};
+use crate::Error;
+use crate::grammar::Call;
+use crate::spec::{MissingPolicy, Spec};
+use crate::table::{Column, Table};
+
+/// What the decisions in the demo table take from the log-odds of a woman (times the setting
+/// `bias`).
+pub const DEMO_BIAS_WOMEN: f64 = 0.7;
+
+/// What they take by race, likewise.
+pub const DEMO_BIAS_RACE: [(&str, f64); 5] = [
+    ("Asian", 0.1),
+    ("Black", 0.6),
+    ("Hispanic", 0.45),
+    ("Other", 0.3),
+    ("White", 0.0),
+];
+
+const RACE_SHARES: [f64; 5] = [0.08, 0.15, 0.15, 0.04, 0.58];
+const WOMEN_SHARE: f64 = 0.47;
+/// Share of each race that lives in its own three districts rather than anywhere.
+const SEGREGATION: f64 = 0.65;
+/// What women's log income lacks for the same work.
+const PAY_GAP: f64 = 0.12;
+
+const DISTRICTS: [&str; 15] = [
+    "Ashfield",
+    "Bellevue",
+    "Canal Side",
+    "Docklands",
+    "Eastgate",
+    "Fairmount",
+    "Garden Hill",
+    "Harbour",
+    "Ironworks",
+    "Junction",
+    "Kingsway",
+    "Lakeside",
+    "Millbrook",
+    "Northgate",
+    "Old Town",
+];
+
+/// Occupation, its effect on log income, its weight for men and for women.
+const OCCUPATIONS: [(&str, f64, f64, f64); 8] = [
+    ("care", -0.20, 0.04, 0.18),
+    ("clerical", -0.10, 0.08, 0.22),
+    ("construction", -0.05, 0.20, 0.02),
+    ("engineering", 0.35, 0.16, 0.05),
+    ("management", 0.45, 0.14, 0.10),
+    ("sales", 0.00, 0.14, 0.16),
+    ("teaching", 0.05, 0.06, 0.20),
+    ("transport", -0.10, 0.18, 0.07),
+];
+
+const EDUCATION: [(&str, f64, f64); 5] = [
+    ("bachelor", 0.30, 0.24),
+    ("doctorate", 0.55, 0.02),
+    ("master", 0.42, 0.11),
+    ("secondary", 0.00, 0.45),
+    ("vocational", 0.10, 0.18),
+];
+
+const HOUSING: [(&str, f64); 3] = [("mortgage", 0.38), ("own", 0.20), ("rent", 0.42)];
+
+const PURPOSES: [(&str, f64); 5] = [
+    ("business", 0.12),
+    ("car", 0.34),
+    ("education", 0.14),
+    ("home", 0.28),
+    ("medical", 0.12),
+];
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Settings {
+    rows: usize,
+    seed: u64,
+    bias: f64,
+}
+
+impl Settings {
+    pub(super) fn from_call(call: &Call) -> Result<Self, Error> {
+        check_settings(call, &["rows", "seed", "bias"])?;
+        let settings = Self {
+            rows: setting(call, "rows", 20_000)?,
+            seed: setting(call, "seed", 0)?,
+            bias: setting(call, "bias", 1.0)?,
+        };
+        check_rows(call, settings.rows)?;
+        if !settings.bias.is_finite() {
+            return Err(Error::Usage("demo: the bias must be finite".into()));
+        }
+        Ok(settings)
+    }
+}
+
+pub(super) fn spec() -> Spec {
+    let policy = |(column, policy): (&str, MissingPolicy)| (column.to_owned(), policy);
+    Spec {
+        target: Some("approved".into()),
+        positive: Some("yes".into()),
+        sensitive: vec![vec!["sex".into()], vec!["race".into()]],
+        // Recorded for audits; a lender may not use them.
+        drop: vec!["marital_status".into(), "disability".into()],
+        missing_by_column: [
+            ("savings", MissingPolicy::Mean),
+            ("occupation", MissingPolicy::Category),
+        ]
+        .into_iter()
+        .map(policy)
+        .collect(),
+        ..Spec::default()
+    }
+}
+
+struct Applicant {
+    age: f64,
+    sex: &'static str,
+    race: Option<&'static str>,
+    marital_status: &'static str,
+    disability: &'static str,
+    district: &'static str,
+    education: &'static str,
+    occupation: Option<&'static str>,
+    hours: f64,
+    years_employed: f64,
+    income: f64,
+    savings: f64,
+    debt_ratio: f64,
+    late_payments: f64,
+    housing: &'static str,
+    purpose: &'static str,
+    amount: f64,
+    approved: &'static str,
+}
+
+impl Applicant {
+    /// Applicant `index`: always the same, whatever the number of rows. The bias changes the
+    /// decision and nothing else.
+    fn draw(settings: &Settings, index: usize) -> Self {
+        let random = &mut Stream::new(settings.seed, Purpose::Demo, [index as u64, 0]);
+        let woman = random.chance(WOMEN_SHARE);
+        let race = random.pick(&RACE_SHARES);
+        let age = (41.0 + 13.0 * random.normal()).clamp(18.0, 80.0).round();
+        let marital_status =
+            match random.pick(&[(60.0 - age).max(5.0), age, 0.3 * age, (age - 45.0).max(0.0)]) {
+                0 => "single",
+                1 => "married",
+                2 => "divorced",
+                _ => "widowed",
+            };
+        let disability = if random.chance(0.04 + 0.0015 * (age - 18.0)) {
+            "yes"
+        } else {
+            "no"
+        };
+        let district = if random.chance(SEGREGATION) {
+            race * 3 + random.below(3)
+        } else {
+            random.below(DISTRICTS.len())
+        };
+        let education = EDUCATION[random.pick(&EDUCATION.map(|e| e.2))];
+        let weights = OCCUPATIONS.map(|o| if woman { o.3 } else { o.2 });
+        let occupation = OCCUPATIONS[random.pick(&weights)];
+        let hours = (if woman { 35.0 } else { 40.0 } + 6.0 * random.normal())
+            .clamp(10.0, 70.0)
+            .round();
+        let years_employed = ((age - 18.0) * random.uniform() * random.uniform().sqrt()).round();
+        let log_income = 10.4 + education.1 + occupation.1 + 0.012 * years_employed
+            - if woman { PAY_GAP } else { 0.0 }
+            + 0.35 * random.normal();
+        let log_savings = 8.5 + 0.8 * (log_income - 10.6) + 1.2 * random.normal();
+        let debt_ratio = 1.0 / (1.0 + libm::exp(1.0 - 0.8 * random.normal()));
+        let late_payments = random.pick(&[0.52, 0.24, 0.12, 0.07, 0.03, 0.02]) as f64;
+        let merit = 0.9 + 1.5 * (log_income - 10.6) + 0.25 * (log_savings - 8.5)
+            - 3.0 * (debt_ratio - 0.3)
+            - 0.6 * late_payments
+            + 0.03 * years_employed;
+        let housing = HOUSING[random.pick(&HOUSING.map(|h| h.1))].0;
+        let purpose = PURPOSES[random.pick(&PURPOSES.map(|p| p.1))].0;
+        let amount = (libm::exp(9.3 + 0.5 * random.normal()) / 100.0).round() * 100.0;
+        let bias = if woman { DEMO_BIAS_WOMEN } else { 0.0 } + DEMO_BIAS_RACE[race].1;
+        let chance = 1.0 / (1.0 + libm::exp(settings.bias * bias - merit));
+        let approved = if random.chance(chance) { "yes" } else { "no" };
+        let present = |random: &mut Stream, missing: f64| !random.chance(missing);
+        let race_known = present(random, 0.005);
+        let occupation_known = present(random, 0.015);
+        let income_known = present(random, 0.02);
+        let savings_known = present(random, 0.04);
+        let rounded = |log: f64, known: bool| match known {
+            true => (libm::exp(log) / 100.0).round() * 100.0,
+            false => f64::NAN,
+        };
+        Self {
+            age,
+            sex: if woman { "Female" } else { "Male" },
+            race: race_known.then_some(DEMO_BIAS_RACE[race].0),
+            marital_status,
+            disability,
+            district: DISTRICTS[district],
+            education: education.0,
+            occupation: occupation_known.then_some(occupation.0),
+            hours,
+            years_employed,
+            income: rounded(log_income, income_known),
+            savings: rounded(log_savings, savings_known),
+            debt_ratio: (debt_ratio * 1000.0).round() / 1000.0,
+            late_payments,
+            housing,
+            purpose,
+            amount,
+            approved,
+        }
+    }
+}
+
+pub(super) fn table(settings: &Settings) -> Table {
+    let rows: Vec<Applicant> = (0..settings.rows)
+        .map(|i| Applicant::draw(settings, i))
+        .collect();
+    let number = |name: &str, value: fn(&Applicant) -> f64| {
+        Column::from_numbers(name, rows.iter().map(value).collect())
+    };
+    let text = |name: &str, value: fn(&Applicant) -> Option<&'static str>| {
+        Column::from_texts(name, rows.iter().map(value))
+    };
+    Table::from_columns(
+        "demo",
+        vec![
+            number("age", |a| a.age),
+            text("sex", |a| Some(a.sex)),
+            text("race", |a| a.race),
+            text("marital_status", |a| Some(a.marital_status)),
+            text("disability", |a| Some(a.disability)),
+            text("district", |a| Some(a.district)),
+            text("education", |a| Some(a.education)),
+            text("occupation", |a| a.occupation),
+            number("hours_per_week", |a| a.hours),
+            number("years_employed", |a| a.years_employed),
+            number("income", |a| a.income),
+            number("savings", |a| a.savings),
+            number("debt_ratio", |a| a.debt_ratio),
+            number("late_payments", |a| a.late_payments),
+            text("housing", |a| Some(a.housing)),
+            text("loan_purpose", |a| Some(a.purpose)),
+            number("loan_amount", |a| a.amount),
+            text("approved", |a| Some(a.approved)),
+        ],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demo(rows: usize, bias: f64) -> Table {
+        table(&Settings {
+            rows,
+            seed: 0,
+            bias,
+        })
+    }
+
+    fn texts<'a>(table: &'a Table, name: &str) -> Vec<Option<&'a str>> {
+        let (codes, levels) = table.column(name).unwrap().categorical().unwrap();
+        codes
+            .iter()
+            .map(|c| levels.get(*c as usize).map(String::as_str))
+            .collect()
+    }
+
+    /// The first `n` values of a column, in a form in which missing numbers are equal.
+    fn shown(table: &Table, name: &str, n: usize) -> Vec<String> {
+        match table.column(name).unwrap().numeric() {
+            Some(numbers) => numbers[..n].iter().map(|x| format!("{x:?}")).collect(),
+            None => texts(table, name)[..n]
+                .iter()
+                .map(|t| format!("{t:?}"))
+                .collect(),
+        }
+    }
+
+    /// Share of approvals among rows where `wanted` holds.
+    fn rate(table: &Table, column: &str, wanted: &str) -> f64 {
+        let approved = texts(table, "approved");
+        let of_group: Vec<bool> = texts(table, column)
+            .into_iter()
+            .zip(approved)
+            .filter(|(group, _)| *group == Some(wanted))
+            .map(|(_, approved)| approved == Some("yes"))
+            .collect();
+        of_group.iter().filter(|a| **a).count() as f64 / of_group.len() as f64
+    }
+
+    #[test]
+    fn the_bias_changes_decisions_only_and_only_downwards() {
+        let (fair, biased) = (demo(4_000, 0.0), demo(4_000, 1.0));
+        for column in fair.columns().iter().filter(|c| c.name != "approved") {
+            let rows = |t| shown(t, &column.name, 4_000);
+            assert!(rows(&fair) == rows(&biased), "{} differs", column.name);
+        }
+        let (before, after) = (texts(&fair, "approved"), texts(&biased, "approved"));
+        let (sex, race) = (texts(&fair, "sex"), texts(&fair, "race"));
+        let mut changed = 0;
+        for i in 0..4_000 {
+            if before[i] != after[i] {
+                assert_eq!((before[i], after[i]), (Some("yes"), Some("no")));
+                assert!(
+                    sex[i] == Some("Female") || race[i] != Some("White"),
+                    "white men are not biased against"
+                );
+                changed += 1;
+            }
+        }
+        assert!(changed > 300, "{changed} decisions changed");
+    }
+
+    #[test]
+    fn the_table_is_unfair_as_intended() {
+        let (fair, biased) = (demo(20_000, 0.0), demo(20_000, 1.0));
+        // Without bias only the pay gap is left: merit differs by 1.5 · 0.12 + 0.25 · 0.8 · 0.12
+        // and nothing else, and races do not differ.
+        let gap = |t: &Table| rate(t, "sex", "Male") - rate(t, "sex", "Female");
+        assert!((0.02..0.08).contains(&gap(&fair)), "{}", gap(&fair));
+        assert!(gap(&biased) > gap(&fair) + 0.08);
+        let race_gap = |t: &Table| rate(t, "race", "White") - rate(t, "race", "Black");
+        assert!(race_gap(&fair).abs() < 0.04, "{}", race_gap(&fair));
+        assert!(race_gap(&biased) > 0.08);
+    }
+
+    #[test]
+    fn proxies_give_the_attribute_away() {
+        let table = demo(20_000, 1.0);
+        let share = |column: &str, level: &str, of: &str, group: &str| {
+            let of = texts(&table, of);
+            let rows: Vec<bool> = texts(&table, column)
+                .into_iter()
+                .zip(of)
+                .filter(|(c, _)| *c == Some(level))
+                .map(|(_, g)| g == Some(group))
+                .collect();
+            rows.iter().filter(|r| **r).count() as f64 / rows.len() as f64
+        };
+        assert!(share("occupation", "construction", "sex", "Female") < 0.15);
+        assert!(share("occupation", "care", "sex", "Female") > 0.7);
+        assert!(share("district", "Docklands", "race", "Black") > 0.4);
+    }
+
+    #[test]
+    fn fewer_rows_are_the_first_of_more() {
+        let (short, long) = (demo(50, 1.0), demo(60, 1.0));
+        for column in short.columns() {
+            let rows = |t| shown(t, &column.name, 50);
+            assert_eq!(rows(&short), rows(&long));
+        }
+    }
+}

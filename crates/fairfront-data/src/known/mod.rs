@@ -1,0 +1,260 @@
+//! The known data sets: names that stand in for a file and its spec.
+
+mod adult;
+mod compas;
+mod demo;
+mod published;
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+
+pub use demo::{DEMO_BIAS_RACE, DEMO_BIAS_WOMEN};
+pub use published::PublishedFile;
+
+use crate::error::{Error, hint};
+use crate::grammar::{self, Call};
+use crate::prepare::Exclusion;
+use crate::spec::Spec;
+use crate::table::Table;
+
+/// The environment variable that names the folder of the published files.
+pub const DATA_FOLDER: &str = "FAIRFRONT_DATA";
+
+/// The folder of the published files, where the environment names one.
+pub fn data_folder() -> Option<PathBuf> {
+    std::env::var_os(DATA_FOLDER)
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from)
+}
+
+/// What can be said of a known data set without reading it.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownInfo {
+    /// Its name, as typed.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// The published files it is made of; none for generated ones.
+    pub files: &'static [PublishedFile],
+}
+
+/// All known data sets.
+pub const KNOWN: [KnownInfo; 6] = [
+    KnownInfo {
+        name: "demo",
+        about: "20,000 made-up loan decisions with known proxies and a known bias; sex, race",
+        files: &[],
+    },
+    KnownInfo {
+        name: "adult:gender",
+        about: "Adult census income over 50K, 45,222 rows; sex",
+        files: &adult::FILES,
+    },
+    KnownInfo {
+        name: "adult:race",
+        about: "Adult census income over 50K, 45,222 rows; race (five groups)",
+        files: &adult::FILES,
+    },
+    KnownInfo {
+        name: "adult:gender+race",
+        about: "Adult census income over 50K, 45,222 rows; sex and race",
+        files: &adult::FILES,
+    },
+    KnownInfo {
+        name: "compas:race",
+        about: "COMPAS two-year recidivism, 5,278 rows; race (two groups)",
+        files: &compas::FILES,
+    },
+    KnownInfo {
+        name: "synthetic:SEED",
+        about: "two Gaussian classes after Zafar et al., 2,000 rows; a binary attribute",
+        files: &[],
+    },
+];
+
+/// A known data set, chosen by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    name: String,
+    set: Set,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Set {
+    Adult { gender: bool, race: bool },
+    Compas,
+    Demo(demo::Settings),
+    Synthetic(synthetic::Settings),
+}
+
+impl Known {
+    /// The data set of this name; `None` where the text is not such a name (a file, then).
+    ///
+    /// ```
+    /// use fairfront_data::Known;
+    /// assert!(Known::parse("synthetic:3(rows=500, rotation=0.7)")?.is_some());
+    /// assert!(Known::parse("loans.csv")?.is_none());
+    /// # Ok::<(), fairfront_data::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Option<Self>, Error> {
+        let family = text.split([':', '(']).next().unwrap_or_default().trim();
+        if !["adult", "compas", "demo", "synthetic"].contains(&family) || Path::new(text).exists() {
+            return Ok(None);
+        }
+        let call = grammar::call(text)?;
+        let set = match call.name.as_str() {
+            "adult:gender" => Set::Adult {
+                gender: true,
+                race: false,
+            },
+            "adult:race" => Set::Adult {
+                gender: false,
+                race: true,
+            },
+            "adult:gender+race" => Set::Adult {
+                gender: true,
+                race: true,
+            },
+            "compas:race" => Set::Compas,
+            "demo" => Set::Demo(demo::Settings::from_call(&call)?),
+            name => match name.strip_prefix("synthetic:").map(str::parse) {
+                Some(Ok(seed)) => Set::Synthetic(synthetic::Settings::from_call(seed, &call)?),
+                Some(Err(_)) | None => {
+                    let names = KNOWN.iter().map(|k| k.name);
+                    return Err(Error::Usage(format!(
+                        "no data set {name:?}; {}",
+                        hint(name, names)
+                    )));
+                }
+            },
+        };
+        if matches!(set, Set::Adult { .. } | Set::Compas)
+            && let Some((setting, _)) = call.settings.first()
+        {
+            return Err(no_setting(&call, setting, &[]));
+        }
+        Ok(Some(Self {
+            name: text.trim().to_owned(),
+            set,
+        }))
+    }
+
+    /// The name as typed.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The published files it is made of.
+    pub fn files(&self) -> &'static [PublishedFile] {
+        match self.set {
+            Set::Adult { .. } => &adult::FILES,
+            Set::Compas => &compas::FILES,
+            Set::Demo(_) | Set::Synthetic(_) => &[],
+        }
+    }
+
+    /// The spec that comes with the data set; flags may change it.
+    pub fn spec(&self) -> Spec {
+        match self.set {
+            Set::Adult { gender, race } => adult::spec(gender, race),
+            Set::Compas => compas::spec(),
+            Set::Demo(_) => demo::spec(),
+            Set::Synthetic(_) => synthetic::spec(),
+        }
+    }
+
+    /// Reads or makes the table, and says which rows the data set's own rules exclude.
+    pub fn open(
+        &self,
+        spec: &Spec,
+        folder: Option<&Path>,
+    ) -> Result<(Table, Vec<Exclusion>), Error> {
+        let paths = published::find(&self.name, self.files(), folder)?;
+        let (mut table, exclusions) = match &self.set {
+            Set::Adult { .. } => (adult::read(spec, &paths)?, Vec::new()),
+            Set::Compas => compas::read(spec, &paths)?,
+            Set::Demo(settings) => (demo::table(settings), Vec::new()),
+            Set::Synthetic(settings) => (synthetic::table(settings), Vec::new()),
+        };
+        table.name.clone_from(&self.name);
+        Ok((table, exclusions))
+    }
+
+    /// Paths of the published files, checked.
+    pub fn paths(&self, folder: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
+        published::find(&self.name, self.files(), folder)
+    }
+}
+
+/// The value of a setting, or `default` where it is not given.
+fn setting<T: std::str::FromStr>(call: &Call, name: &str, default: T) -> Result<T, Error> {
+    match call.settings.iter().rev().find(|(n, _)| n == name) {
+        None => Ok(default),
+        Some((_, text)) => text.parse().map_err(|_| {
+            Error::Usage(format!(
+                "{}: the setting {name}={text} is not a number of the right kind",
+                call.name
+            ))
+        }),
+    }
+}
+
+fn check_settings(call: &Call, known: &[&str]) -> Result<(), Error> {
+    match call
+        .settings
+        .iter()
+        .find(|(n, _)| !known.contains(&n.as_str()))
+    {
+        None => Ok(()),
+        Some((name, _)) => Err(no_setting(call, name, known)),
+    }
+}
+
+fn no_setting(call: &Call, name: &str, known: &[&str]) -> Error {
+    Error::Usage(format!(
+        "{} has no setting {name:?}; {}",
+        call.name,
+        hint(name, known.iter().copied())
+    ))
+}
+
+fn check_rows(call: &Call, rows: usize) -> Result<(), Error> {
+    // Positions are u32; a billion rows are beyond any memory this is run in.
+    if (1..=1_000_000_000).contains(&rows) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{}: rows={rows} is out of range; 1 to 1,000,000,000",
+        call.name
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Known::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn names_are_told_from_files() {
+        for name in KNOWN.map(|k| k.name.replace("SEED", "3")) {
+            assert!(Known::parse(&name).unwrap().is_some(), "{name}");
+        }
+        for file in ["demo.csv", "adult.data", "-", "x:y.csv", ""] {
+            assert!(Known::parse(file).unwrap().is_none(), "{file}");
+        }
+    }
+
+    #[test]
+    fn wrong_names_and_settings_are_refused() {
+        assert!(refused("adult:sex").contains("adult:race"));
+        assert!(refused("adult").contains("adult:gender"));
+        assert!(refused("synthetic:x").contains("synthetic:SEED"));
+        assert!(refused("demo(row=5)").contains("did you mean \"rows\""));
+        assert!(refused("demo(rows=-5)").contains("rows=-5"));
+        assert!(refused("demo(rows=0)").contains("out of range"));
+        assert!(refused("compas:race(rows=5)").contains("no setting"));
+    }
+}

@@ -1,0 +1,362 @@
+use std::path::Path;
+
+use fairfront_core::{Attribute, grouped};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::group::{AttributeRule, TargetRule, no_attribute};
+use crate::known::Known;
+use crate::read::{ReadOptions, read_table};
+use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
+use crate::split::{Split, balanced};
+use crate::table::{Notice, Table, Values};
+
+/// Rows that a data set's own rules take out, whatever the spec.
+#[derive(Debug, Clone)]
+pub struct Exclusion {
+    /// Why, as a person reads it.
+    pub reason: String,
+    /// For each row of the table whether it goes.
+    pub rows: Vec<bool>,
+}
+
+/// Why rows were dropped, and how many. A row may count under several reasons.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// Why, as a person reads it.
+    pub reason: String,
+    /// How many rows it applies to.
+    pub rows: usize,
+}
+
+/// A table with its roles settled: which rows are in use, their labels, groups and weights, and
+/// which of them are for training.
+///
+/// All vectors run over the rows in use.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The table as read.
+    pub table: Table,
+    /// What was asked for.
+    pub spec: Spec,
+    /// Rows of the table in use, increasing.
+    pub rows: Vec<u32>,
+    /// Why the others are not.
+    pub dropped: Vec<Dropped>,
+    /// The target's rule; `None` without a target.
+    pub target: Option<TargetRule>,
+    /// Whether the label is +1; empty without a target.
+    pub labels: Vec<bool>,
+    /// Weights; all 1 unless a column gives them.
+    pub weights: Vec<f64>,
+    /// The sensitive attributes.
+    pub attributes: Vec<AttributeRule>,
+    /// For each attribute the group codes.
+    pub groups: Vec<Vec<u32>>,
+    /// Training, validation and test rows.
+    pub split: Split,
+    /// What was decided for the user, the reader's notices first.
+    pub notices: Vec<Notice>,
+}
+
+impl Prepared {
+    /// Settles the roles of a table's columns and the use of its rows.
+    pub fn new(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
+        spec.check()?;
+        check_columns(&table, spec)?;
+        let mut notices = table.notices.clone();
+        let attributes: Vec<AttributeRule> = spec
+            .sensitive
+            .iter()
+            .map(|columns| AttributeRule::new(spec, columns))
+            .collect();
+        // Before rows are dropped, so that the message is about the column and not about rows.
+        for column in spec
+            .named()
+            .iter()
+            .filter_map(|(name, _)| table.column(name))
+        {
+            if column.n_missing == table.n_rows() {
+                return Err(Error::column(
+                    &column.name,
+                    "all values of this column are missing; name another",
+                ));
+            }
+        }
+
+        let (rows, dropped) = rows_in_use(&table, spec, &attributes, exclusions);
+        say_missing_sensitive(&table, spec, &attributes, &mut notices);
+        if rows.is_empty() {
+            let reasons: Vec<String> = dropped
+                .iter()
+                .map(|d| format!("{} ({} rows)", d.reason, grouped(d.rows)))
+                .collect();
+            return Err(Error::NothingLeft(format!(
+                "{}; keep rows with missing values with --missing keep, or drop the column",
+                reasons.join(", ")
+            )));
+        }
+
+        let mut prepared = Self {
+            weights: weights(&table, spec, &rows)?,
+            target: None,
+            labels: Vec::new(),
+            attributes,
+            groups: Vec::new(),
+            split: Split::default(),
+            spec: spec.clone(),
+            table,
+            rows,
+            dropped,
+            notices,
+        };
+        prepared.find_labels()?;
+        for rule in &mut prepared.attributes {
+            prepared
+                .groups
+                .push(rule.fit_groups(&prepared.table, &prepared.rows)?);
+        }
+        prepared.balance()?;
+        prepared.split = Split::new(&spec.split, spec.seed, &prepared.table, &prepared.rows)?;
+        Ok(prepared)
+    }
+
+    /// Reads files and settles the roles of their columns.
+    pub fn from_files(files: &[String], spec: &Spec, options: ReadOptions) -> Result<Self, Error> {
+        spec.check()?;
+        let table = read_table(files, &spec.read_options(options))?;
+        Self::new(table, spec, &[])
+    }
+
+    /// Opens a known data set, with its own spec or one made from it.
+    pub fn from_known(known: &Known, spec: &Spec, folder: Option<&Path>) -> Result<Self, Error> {
+        spec.check()?;
+        let (table, exclusions) = known.open(spec, folder)?;
+        Self::new(table, spec, &exclusions)
+    }
+
+    /// Number of rows in use.
+    pub fn n_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Rows with label +1.
+    pub fn n_positives(&self) -> usize {
+        self.labels.iter().filter(|l| **l).count()
+    }
+
+    /// The sensitive attributes with their groups.
+    pub fn attributes(&self) -> impl Iterator<Item = &Attribute> {
+        self.attributes.iter().map(|rule| &rule.attribute)
+    }
+
+    fn find_labels(&mut self) -> Result<(), Error> {
+        let Some(target) = &self.spec.target else {
+            return Ok(());
+        };
+        let rule = TargetRule::fit(
+            &self.spec,
+            target,
+            &self.table,
+            &self.rows,
+            &mut self.notices,
+        )?;
+        let all = rule.labels(&self.table)?;
+        // Rows without a label are not in use.
+        let label = |row: &u32| all[*row as usize] == Some(true);
+        self.labels = self.rows.iter().map(label).collect();
+        self.target = Some(rule);
+        Ok(())
+    }
+
+    fn balance(&mut self) -> Result<(), Error> {
+        let Some(columns) = &self.spec.balance else {
+            return Ok(());
+        };
+        let name = attribute_name(columns);
+        let position = self.attributes().position(|a| a.name == name);
+        let position = position.ok_or_else(|| no_attribute(&name, &self.attributes))?;
+        let n_groups = self.attributes[position].attribute.groups.len();
+        let kept = balanced(&self.groups[position], n_groups, self.spec.seed);
+        self.dropped.push(Dropped {
+            reason: format!("balanced by {name}"),
+            rows: self.rows.len() - kept.len(),
+        });
+        let pick = |k: &u32| *k as usize;
+        self.rows = kept.iter().map(|k| self.rows[pick(k)]).collect();
+        self.weights = kept.iter().map(|k| self.weights[pick(k)]).collect();
+        if !self.labels.is_empty() {
+            self.labels = kept.iter().map(|k| self.labels[pick(k)]).collect();
+        }
+        for groups in &mut self.groups {
+            *groups = kept.iter().map(|k| groups[pick(k)]).collect();
+        }
+        Ok(())
+    }
+}
+
+/// Every column that is named somewhere must be there and usable.
+fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
+    for (column, flag) in spec.named() {
+        let found = table.require(column, flag)?;
+        if let Values::LeftOut(reason) = &found.values {
+            return Err(Error::column(
+                column,
+                format!("{flag} cannot be this column: {reason}"),
+            ));
+        }
+    }
+    let others = [
+        ("--drop", spec.drop.iter().collect::<Vec<_>>()),
+        ("--type", spec.types.keys().collect()),
+        ("--merge", spec.merges.keys().collect()),
+        ("--missing", spec.missing_by_column.keys().collect()),
+        ("--bins", spec.bins.keys().collect()),
+        ("--feature", spec.features.iter().flatten().collect()),
+    ];
+    for (flag, columns) in others {
+        for column in columns {
+            table.require(column, flag)?;
+        }
+    }
+    for column in spec.features.iter().flatten() {
+        if let Values::LeftOut(reason) = &table.require(column, "--feature")?.values {
+            return Err(Error::column(
+                column,
+                format!(
+                    "this column cannot be a feature: {reason}; its type can be set with --type"
+                ),
+            ));
+        }
+    }
+    for (column, policy) in &spec.missing_by_column {
+        let is_numeric = table.require(column, "--missing")?.numeric().is_some();
+        let wrong = match policy {
+            MissingPolicy::Category if is_numeric => "mean",
+            MissingPolicy::Mean if !is_numeric => "category",
+            _ => continue,
+        };
+        return Err(Error::column(
+            column,
+            format!(
+                "this policy for missing values does not fit the column; say --missing {column:?}={wrong}"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// The rows that stay, and why the others go.
+fn rows_in_use(
+    table: &Table,
+    spec: &Spec,
+    attributes: &[AttributeRule],
+    exclusions: &[Exclusion],
+) -> (Vec<u32>, Vec<Dropped>) {
+    let n = table.n_rows();
+    let mut keep = vec![true; n];
+    let mut dropped = Vec::new();
+    let mut drop_where = |reason: String, goes: &dyn Fn(usize) -> bool| {
+        let mut rows = 0;
+        for (row, keep) in keep.iter_mut().enumerate() {
+            if goes(row) {
+                *keep = false;
+                rows += 1;
+            }
+        }
+        if rows > 0 {
+            dropped.push(Dropped { reason, rows });
+        }
+    };
+    for exclusion in exclusions {
+        drop_where(exclusion.reason.clone(), &|row| exclusion.rows[row]);
+    }
+    for column in table.columns() {
+        let goes = match spec.role(&column.name) {
+            Role::Target => true,
+            Role::Sensitive => {
+                let drops = |rule: &AttributeRule| {
+                    rule.missing == MissingSensitive::Drop
+                        && rule.columns.iter().any(|part| part.column == column.name)
+                };
+                attributes.iter().any(drops)
+            }
+            _ => {
+                let policy = spec.missing_policy(&column.name);
+                spec.is_feature(&column.name) && policy == MissingPolicy::Drop
+            }
+        };
+        if goes && column.n_missing > 0 && !matches!(column.values, Values::LeftOut(_)) {
+            drop_where(format!("{} missing", column.name), &|row| {
+                column.is_missing(row)
+            });
+        }
+    }
+    let rows = (0..n as u32).filter(|row| keep[*row as usize]).collect();
+    (rows, dropped)
+}
+
+/// The default for missing sensitive values is said aloud, and so is any other choice.
+fn say_missing_sensitive(
+    table: &Table,
+    spec: &Spec,
+    attributes: &[AttributeRule],
+    notices: &mut Vec<Notice>,
+) {
+    for rule in attributes {
+        let missing = (0..table.n_rows())
+            .filter(|row| rule.is_missing(table, *row))
+            .count();
+        if missing == 0 {
+            continue;
+        }
+        let what = match spec.missing_sensitive {
+            MissingSensitive::Drop => {
+                "these rows are dropped (the default); --missing-sensitive group makes them a \
+                 group, loss-only keeps them for the loss"
+            }
+            MissingSensitive::Group => "these rows are a group of their own, (missing)",
+            MissingSensitive::LossOnly => "these rows count for the loss only",
+        };
+        notices.push(Notice::info(format!(
+            "{:?} is missing in {} rows: {what}",
+            rule.attribute.name,
+            grouped(missing)
+        )));
+    }
+}
+
+fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> {
+    let Some(name) = &spec.weight else {
+        return Ok(vec![1.0; rows.len()]);
+    };
+    let column = table.require(name, "--weight")?;
+    let Some(values) = column.numeric() else {
+        return Err(Error::column(name, "a column of weights must be numeric"));
+    };
+    let mut total = 0.0;
+    for &row in rows {
+        let weight = values[row as usize];
+        // Also true for NaN, which is a missing value.
+        if !(weight.is_finite() && weight >= 0.0) {
+            let found = if weight.is_nan() {
+                "missing".to_owned()
+            } else {
+                weight.to_string()
+            };
+            return Err(Error::Cell {
+                place: table.place(row as usize),
+                column: name.clone(),
+                problem: format!("the weight is {found}; it must be a number that is not negative"),
+            });
+        }
+        total += weight;
+    }
+    if total <= 0.0 || !total.is_finite() {
+        return Err(Error::column(
+            name,
+            format!("the weights sum to {total}; they must sum to a positive number"),
+        ));
+    }
+    Ok(rows.iter().map(|row| values[*row as usize]).collect())
+}

@@ -1,0 +1,502 @@
+//! One column while it is being read: its type is found by looking.
+
+use rustc_hash::FxHashSet;
+
+use crate::table::{Column, ColumnType, Interner, LeftOut, MISSING, Notice, Values};
+
+/// Values looked at before a type is chosen.
+const LOOK: usize = 10_000;
+/// A text column with more values than this is an identifier, unless its type is set.
+const MOST_LEVELS: usize = 1_000;
+/// A column of at least this many rows whose texts are nearly all different is one too.
+const FEW_ROWS: usize = 20;
+/// "Nearly all": this share of the values present.
+const NEARLY_UNIQUE: f64 = 0.9;
+/// A column is numeric though some values are not numbers (each of them an error) when at least
+/// this share of the values are numbers …
+const MOSTLY_NUMERIC: f64 = 0.9;
+/// … and at least this many of them are different: fewer look like codes (`0`, `1`, `2`, `3+`).
+const MANY_NUMBERS: usize = 50;
+
+/// What the user or the role of a column asks of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Do not read.
+    Skip,
+    /// Find out by looking.
+    Look,
+    /// Numbers; anything else is an error.
+    Numeric,
+    /// Levels, however many.
+    Levels,
+}
+
+/// A value that cannot be taken. `row` counts over all files.
+#[derive(Debug)]
+pub(super) enum BadValue {
+    NotNumeric {
+        row: usize,
+        value: String,
+        because: String,
+    },
+    NotUtf8 {
+        row: usize,
+        value: String,
+    },
+}
+
+#[derive(Debug)]
+enum State {
+    LeftOut(LeftOut),
+    Looking(Looked),
+    Numeric { values: Vec<f64>, because: String },
+    Levels { interner: Interner, most: usize },
+}
+
+/// The first values of a column, kept as text until its type is chosen.
+#[derive(Debug, Default)]
+struct Looked {
+    text: String,
+    /// Row and end of its text, for each value present.
+    values: Vec<(usize, usize)>,
+}
+
+impl Looked {
+    fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
+        let mut start = 0;
+        self.values.iter().map(move |&(row, end)| {
+            let text = &self.text[start..end];
+            start = end;
+            (row, text)
+        })
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ColumnBuilder {
+    pub(super) name: String,
+    state: State,
+    plan: Plan,
+    n_rows: usize,
+    n_missing: usize,
+    notice: Option<Notice>,
+}
+
+impl ColumnBuilder {
+    pub(super) fn new(name: String, plan: Plan) -> Self {
+        let state = match plan {
+            Plan::Skip => State::LeftOut(LeftOut::NotRead),
+            Plan::Look => State::Looking(Looked::default()),
+            Plan::Numeric => State::Numeric {
+                values: Vec::new(),
+                because: String::new(),
+            },
+            Plan::Levels => levels(usize::MAX),
+        };
+        Self {
+            name,
+            state,
+            plan,
+            n_rows: 0,
+            n_missing: 0,
+            notice: None,
+        }
+    }
+
+    /// Whether the reader may pass over this column's fields.
+    pub(super) fn is_skipped(&self) -> bool {
+        self.plan == Plan::Skip
+    }
+
+    /// The file itself says the type; it holds unless the user has said otherwise.
+    pub(super) fn declare(&mut self, declared: ColumnType) {
+        if let State::Looking(looked) = &self.state
+            && looked.values.is_empty()
+        {
+            self.state = match declared {
+                ColumnType::Numeric => State::Numeric {
+                    values: vec![f64::NAN; self.n_rows],
+                    because: String::new(),
+                },
+                ColumnType::Boolean | ColumnType::Categorical => {
+                    let mut state = levels(MOST_LEVELS);
+                    if let State::Levels { interner, .. } = &mut state {
+                        interner.codes = vec![MISSING; self.n_rows];
+                    }
+                    state
+                }
+            };
+        }
+    }
+
+    /// Nothing of this column can be used; an explicit type cannot change that.
+    pub(super) fn leave_out(&mut self, reason: LeftOut) {
+        if !self.is_skipped() {
+            self.state = State::LeftOut(reason);
+        }
+    }
+
+    pub(super) fn push_missing(&mut self) {
+        self.n_rows += 1;
+        self.n_missing += 1;
+        match &mut self.state {
+            State::LeftOut(_) | State::Looking(_) => {}
+            State::Numeric { values, .. } => values.push(f64::NAN),
+            State::Levels { interner, .. } => interner.codes.push(MISSING),
+        }
+    }
+
+    pub(super) fn push_text(&mut self, bytes: &[u8]) -> Result<(), BadValue> {
+        let row = self.n_rows;
+        self.n_rows += 1;
+        if let State::Numeric { values, because } = &mut self.state {
+            let Some(number) = parse_number(bytes) else {
+                return Err(BadValue::NotNumeric {
+                    row,
+                    value: String::from_utf8_lossy(bytes).into_owned(),
+                    because: because.clone(),
+                });
+            };
+            values.push(number);
+            return Ok(());
+        }
+        if let State::LeftOut(_) = self.state {
+            return Ok(());
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| BadValue::NotUtf8 {
+            row,
+            value: String::from_utf8_lossy(bytes).into_owned(),
+        })?;
+        match &mut self.state {
+            State::Looking(looked) => {
+                looked.text.push_str(text);
+                looked.values.push((row, looked.text.len()));
+                if looked.values.len() == LOOK {
+                    self.choose()?;
+                }
+            }
+            State::Levels { interner, most } => {
+                interner.push(text);
+                if interner.levels.len() > *most {
+                    self.state = State::LeftOut(LeftOut::Identifier);
+                }
+            }
+            State::Numeric { .. } | State::LeftOut(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A number from a typed file; NaN is missing.
+    pub(super) fn push_number(&mut self, number: f64) -> Result<(), BadValue> {
+        if number.is_nan() {
+            self.push_missing();
+            return Ok(());
+        }
+        match &mut self.state {
+            State::Numeric { values, .. } if number.is_finite() => {
+                values.push(number);
+                self.n_rows += 1;
+                Ok(())
+            }
+            _ => self.push_text(number.to_string().as_bytes()),
+        }
+    }
+
+    /// A whole number from a typed file, exact as text.
+    pub(super) fn push_integer(&mut self, number: i128) -> Result<(), BadValue> {
+        match &mut self.state {
+            State::Numeric { values, .. } => {
+                values.push(number as f64);
+                self.n_rows += 1;
+                Ok(())
+            }
+            _ => self.push_text(number.to_string().as_bytes()),
+        }
+    }
+
+    /// Chooses a type for what was looked at and moves it there.
+    fn choose(&mut self) -> Result<(), BadValue> {
+        let looked = match &mut self.state {
+            State::Looking(looked) => std::mem::take(looked),
+            _ => return Ok(()),
+        };
+        let mut numbers = 0;
+        let mut different = FxHashSet::default();
+        let mut leading_zero = false;
+        let mut first_text = None;
+        for (_, text) in looked.texts() {
+            match parse_number(text.as_bytes()) {
+                Some(number) => {
+                    numbers += 1;
+                    if different.len() < MANY_NUMBERS {
+                        different.insert(number.to_bits());
+                    }
+                    leading_zero |= has_leading_zero(text);
+                }
+                None => first_text = first_text.or(Some(text)),
+            }
+        }
+        let n = looked.values.len();
+        let mostly = numbers as f64 >= MOSTLY_NUMERIC * n as f64 && different.len() >= MANY_NUMBERS;
+        let numeric = n > 0 && !leading_zero && (numbers == n || mostly);
+        if let Some(text) = first_text
+            && !numeric
+            && numbers > 0
+            && 2 * numbers > n
+        {
+            self.notice = Some(Notice::info(format!(
+                "column {:?} is taken as categorical: {numbers} of the first {n} values are \
+                 numbers, but not {text:?}",
+                self.name
+            )));
+        }
+
+        let n_rows = self.n_rows;
+        if numeric {
+            let mut values = vec![f64::NAN; n_rows];
+            let because = format!(" ({numbers} of the first {n} values are numbers)");
+            for (row, text) in looked.texts() {
+                values[row] = parse_number(text.as_bytes()).ok_or(BadValue::NotNumeric {
+                    row,
+                    value: text.to_owned(),
+                    because: because.clone(),
+                })?;
+            }
+            self.state = State::Numeric { values, because };
+        } else {
+            let mut interner = Interner::default();
+            for (row, text) in looked.texts() {
+                interner.codes.resize(row, MISSING);
+                interner.push(text);
+            }
+            interner.codes.resize(n_rows, MISSING);
+            self.state = if interner.levels.len() > MOST_LEVELS {
+                State::LeftOut(LeftOut::Identifier)
+            } else {
+                State::Levels {
+                    interner,
+                    most: MOST_LEVELS,
+                }
+            };
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<(Column, Option<Notice>), BadValue> {
+        if self.plan == Plan::Look
+            && self.n_missing == self.n_rows
+            && !matches!(self.state, State::LeftOut(_))
+        {
+            self.state = State::LeftOut(LeftOut::AllMissing);
+        }
+        self.choose()?;
+        let n_present = self.n_rows - self.n_missing;
+        let values = match self.state {
+            State::LeftOut(reason) => Values::LeftOut(reason),
+            State::Numeric { values, .. } => Values::Numeric(values),
+            State::Levels { interner, most } => {
+                let unique = interner.levels.len() as f64 >= NEARLY_UNIQUE * n_present as f64;
+                if most == MOST_LEVELS && unique && n_present >= FEW_ROWS {
+                    Values::LeftOut(LeftOut::Identifier)
+                } else {
+                    interner.into_column(String::new()).values
+                }
+            }
+            State::Looking(_) => Values::LeftOut(LeftOut::AllMissing),
+        };
+        let notice = match &values {
+            Values::LeftOut(LeftOut::NotRead) => None,
+            Values::LeftOut(reason @ LeftOut::Identifier) => Some(Notice::info(format!(
+                "column {:?} is left out: {reason}; say --type {:?}=categorical to keep it",
+                self.name, self.name
+            ))),
+            Values::LeftOut(reason) => Some(Notice::info(format!(
+                "column {:?} is left out: {reason}",
+                self.name
+            ))),
+            _ => self.notice,
+        };
+        let column = Column {
+            name: self.name,
+            values,
+            n_missing: self.n_missing,
+        };
+        Ok((column, notice))
+    }
+}
+
+fn levels(most: usize) -> State {
+    State::Levels {
+        interner: Interner::default(),
+        most,
+    }
+}
+
+/// A finite number. Whole numbers of up to 15 digits, by far the most frequent, are exact in f64
+/// and need no general parser.
+pub(crate) fn parse_number(bytes: &[u8]) -> Option<f64> {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    if (1..=15).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) {
+        let whole = digits
+            .iter()
+            .fold(0_i64, |n, d| n * 10 + i64::from(d - b'0'));
+        let negative = digits.len() < bytes.len();
+        return Some(if negative {
+            -(whole as f64)
+        } else {
+            whole as f64
+        });
+    }
+    let number: f64 = std::str::from_utf8(bytes).ok()?.parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+/// `00501` is a code, not a number; `0`, `0.5` and `-0.5` are numbers.
+fn has_leading_zero(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > 1 && bytes[0] == b'0' && bytes[1].is_ascii_digit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(plan: Plan, values: &[&str]) -> Result<(Column, Option<Notice>), BadValue> {
+        let mut builder = ColumnBuilder::new("c".into(), plan);
+        for value in values {
+            match *value {
+                "" => builder.push_missing(),
+                text => builder.push_text(text.as_bytes())?,
+            }
+        }
+        builder.finish()
+    }
+
+    fn values(plan: Plan, texts: &[&str]) -> Values {
+        read(plan, texts).unwrap().0.values
+    }
+
+    #[test]
+    fn numbers_are_numeric_and_missing_is_nan() {
+        let Values::Numeric(found) = values(Plan::Look, &["1", "", "-2.5", "1e3", "-7"]) else {
+            panic!("not numeric");
+        };
+        assert_eq!(found.len(), 5);
+        assert_eq!(
+            (found[0], found[2], found[3], found[4]),
+            (1.0, -2.5, 1000.0, -7.0)
+        );
+        assert!(found[1].is_nan());
+    }
+
+    #[test]
+    fn codes_with_leading_zeros_are_levels() {
+        assert!(matches!(
+            values(Plan::Look, &["02139", "10001"]),
+            Values::Categorical { .. }
+        ));
+        assert!(matches!(
+            values(Plan::Look, &["0", "0.5"]),
+            Values::Numeric(_)
+        ));
+    }
+
+    #[test]
+    fn a_few_codes_that_are_no_numbers_make_levels_and_say_so() {
+        let (column, notice) = read(Plan::Look, &["0", "1", "2", "3+", "1"]).unwrap();
+        assert_eq!(column.categorical().unwrap().1, ["0", "1", "2", "3+"]);
+        assert!(notice.unwrap().message.contains("\"3+\""));
+    }
+
+    #[test]
+    fn a_text_among_many_numbers_is_an_error_with_its_row() {
+        let mut texts: Vec<String> = (0..200).map(|i| i.to_string()).collect();
+        texts[150] = "unknown".into();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        match read(Plan::Look, &texts) {
+            Err(BadValue::NotNumeric { row, value, .. }) => {
+                assert_eq!((row, value.as_str()), (150, "unknown"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_text_after_the_look_is_an_error_too() {
+        let mut texts = vec!["5"; LOOK + 10];
+        texts[LOOK + 5] = "x";
+        match read(Plan::Look, &texts) {
+            Err(BadValue::NotNumeric { row, .. }) => assert_eq!(row, LOOK + 5),
+            other => panic!("{other:?}"),
+        }
+        // As levels, the same column is fine.
+        assert!(read(Plan::Levels, &texts).is_ok());
+    }
+
+    #[test]
+    fn identifiers_are_left_out_unless_asked_for() {
+        let texts: Vec<String> = (0..30).map(|i| format!("n{i}")).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        assert_eq!(
+            values(Plan::Look, &texts),
+            Values::LeftOut(LeftOut::Identifier)
+        );
+        assert!(matches!(
+            values(Plan::Levels, &texts),
+            Values::Categorical { .. }
+        ));
+
+        let many: Vec<String> = (0..30_000).map(|i| format!("n{}", i % 1_001)).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(
+            values(Plan::Look, &many),
+            Values::LeftOut(LeftOut::Identifier)
+        );
+        assert!(matches!(
+            values(Plan::Look, &many[..1_000]),
+            Values::LeftOut(_)
+        ));
+        let thousand: Vec<&str> = many.iter().copied().filter(|t| *t != "n1000").collect();
+        assert!(matches!(
+            values(Plan::Look, &thousand),
+            Values::Categorical { .. }
+        ));
+    }
+
+    #[test]
+    fn a_column_of_nothing_is_left_out() {
+        assert_eq!(
+            values(Plan::Look, &["", ""]),
+            Values::LeftOut(LeftOut::AllMissing)
+        );
+        assert!(matches!(
+            values(Plan::Numeric, &["", ""]),
+            Values::Numeric(_)
+        ));
+    }
+
+    #[test]
+    fn numbers_as_std_parses_them() {
+        for text in [
+            "0",
+            "-0",
+            "007",
+            "999999999999999",
+            "1234567890123456",
+            ".5",
+            "5.",
+            "1E-7",
+            "+3",
+        ] {
+            let expected: f64 = text.parse().unwrap();
+            assert_eq!(
+                parse_number(text.as_bytes()).map(f64::to_bits),
+                Some(expected.to_bits()),
+                "{text}"
+            );
+        }
+        for text in ["", "-", "x", "inf", "nan", "1e999", "1 2", "--1"] {
+            assert_eq!(parse_number(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! From files to a [`Table`]: CSV (plain or gzip) and Parquet, told apart by their content.
+
+mod column;
+mod csv;
+mod parquet;
+mod sniff;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufReader, Read};
+
+use flate2::read::MultiGzDecoder;
+
+use self::column::{BadValue, ColumnBuilder};
+use self::sniff::Format;
+use crate::error::{Error, quoted_list};
+use crate::table::{ColumnType, Notice, SourceFile, Table, place};
+
+pub(crate) use self::column::{Plan, parse_number};
+
+/// The texts that stand for a missing value unless the user names others. Case does not matter,
+/// and an empty field is always missing.
+pub const MISSING_VALUES: [&str; 5] = ["?", "NA", "N/A", "NaN", "null"];
+
+/// How to read tables.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// Field separator of CSV files; found by looking where `None`.
+    pub separator: Option<u8>,
+    /// Whether the first row of a CSV file holds the names of the columns.
+    pub header: bool,
+    /// Names of the columns of CSV files without a header.
+    pub columns: Option<Vec<String>>,
+    /// Texts that stand for a missing value.
+    pub missing_values: Vec<String>,
+    /// Types set by the user or by a role; other columns are looked at.
+    pub types: BTreeMap<String, ColumnType>,
+    /// Read these columns only.
+    pub only: Option<BTreeSet<String>>,
+    /// Do not read these columns.
+    pub skip: BTreeSet<String>,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            separator: None,
+            header: true,
+            columns: None,
+            missing_values: MISSING_VALUES.map(Into::into).to_vec(),
+            types: BTreeMap::new(),
+            only: None,
+            skip: BTreeSet::new(),
+        }
+    }
+}
+
+impl ReadOptions {
+    fn plan(&self, name: &str) -> Plan {
+        let selected = self.only.as_ref().is_none_or(|only| only.contains(name));
+        if !selected || self.skip.contains(name) {
+            return Plan::Skip;
+        }
+        match self.types.get(name) {
+            None => Plan::Look,
+            Some(ColumnType::Numeric) => Plan::Numeric,
+            Some(ColumnType::Boolean | ColumnType::Categorical) => Plan::Levels,
+        }
+    }
+}
+
+/// Reads one or several files with the same columns into one table. `-` is standard input.
+///
+/// ```
+/// use fairfront_data::{ReadOptions, read_table};
+/// let folder = std::env::temp_dir();
+/// let path = folder.join("fairfront-read-example.csv");
+/// std::fs::write(&path, "age;job\n31;nurse\n?;clerk\n")?;
+/// let table = read_table(&[path.display().to_string()], &ReadOptions::default())?;
+/// assert_eq!(table.n_rows(), 2);
+/// assert_eq!(table.column("age").unwrap().n_missing, 1);
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Error> {
+    if files.is_empty() {
+        return Err(Error::Usage("name at least one file".into()));
+    }
+    if files.iter().filter(|f| *f == "-").count() > 1 {
+        return Err(Error::Usage(
+            "standard input (-) can be named only once".into(),
+        ));
+    }
+    let mut builder = TableBuilder::new(options);
+    for file in files {
+        if file == "-" {
+            read_stream(&mut builder, "standard input", std::io::stdin().lock())?;
+        } else {
+            read_file(&mut builder, file)?;
+        }
+    }
+    builder.finish()
+}
+
+fn read_file(builder: &mut TableBuilder, path: &str) -> Result<(), Error> {
+    let failed = |source| Error::io(path, source);
+    let mut file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+    }
+    let head = sniff::head(&mut file, 4).map_err(failed)?;
+    if sniff::format(&head) == Format::Parquet {
+        return parquet::read(builder, path, file);
+    }
+    read_text(builder, path, head, file)
+}
+
+/// Reads what cannot be rewound.
+fn read_stream(builder: &mut TableBuilder, name: &str, mut input: impl Read) -> Result<(), Error> {
+    let failed = |source| Error::io(name, source);
+    let mut head = sniff::head(&mut input, 4).map_err(failed)?;
+    if sniff::format(&head) == Format::Parquet {
+        // Parquet is read from its end, so all of it has to be at hand.
+        input.read_to_end(&mut head).map_err(failed)?;
+        return parquet::read(builder, name, bytes::Bytes::from(head));
+    }
+    read_text(builder, name, head, input)
+}
+
+fn read_text(
+    builder: &mut TableBuilder,
+    name: &str,
+    head: Vec<u8>,
+    rest: impl Read,
+) -> Result<(), Error> {
+    let gzip = sniff::format(&head) == Format::Gzip;
+    let whole = std::io::Cursor::new(head).chain(rest);
+    if gzip {
+        csv::read(
+            builder,
+            name,
+            MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)),
+        )
+    } else {
+        csv::read(builder, name, whole)
+    }
+}
+
+/// The texts that stand for a missing value.
+struct MissingValues(Vec<Vec<u8>>);
+
+impl MissingValues {
+    fn contains(&self, field: &[u8]) -> bool {
+        field.is_empty() || self.0.iter().any(|m| field.eq_ignore_ascii_case(m))
+    }
+}
+
+/// A table while its files are being read.
+struct TableBuilder<'a> {
+    options: &'a ReadOptions,
+    missing: MissingValues,
+    columns: Vec<ColumnBuilder>,
+    sources: Vec<SourceFile>,
+    n_rows: usize,
+    notices: Vec<Notice>,
+}
+
+impl<'a> TableBuilder<'a> {
+    fn new(options: &'a ReadOptions) -> Self {
+        let texts = options.missing_values.iter();
+        Self {
+            options,
+            missing: MissingValues(texts.map(|m| m.trim().as_bytes().to_vec()).collect()),
+            columns: Vec::new(),
+            sources: Vec::new(),
+            n_rows: 0,
+            notices: Vec::new(),
+        }
+    }
+
+    /// Starts a file with these columns; returns the position in the table of each of them.
+    fn begin_file(
+        &mut self,
+        file: &str,
+        names: Vec<String>,
+        named: bool,
+    ) -> Result<Vec<usize>, Error> {
+        let first_row = self.n_rows;
+        let first_file = self.sources.first().map(|s| s.name.clone());
+        self.sources.push(SourceFile {
+            name: file.into(),
+            first_row,
+        });
+        let Some(first) = first_file else {
+            let names = self.unique(file, names);
+            self.columns = names
+                .into_iter()
+                .map(|name| {
+                    let plan = self.options.plan(&name);
+                    ColumnBuilder::new(name, plan)
+                })
+                .collect();
+            return Ok((0..self.columns.len()).collect());
+        };
+
+        let differ = |difference: String| Error::ColumnsDiffer {
+            file: file.into(),
+            first: first.clone(),
+            difference,
+        };
+        if !named {
+            if names.len() != self.columns.len() {
+                return Err(differ(format!(
+                    "it has {}, the first file {}",
+                    names.len(),
+                    self.columns.len()
+                )));
+            }
+            return Ok((0..names.len()).collect());
+        }
+        let mut repeated = Vec::new();
+        let names = make_unique(names, &mut repeated);
+        let position = |name: &String| self.columns.iter().position(|c| c.name == *name);
+        let extra: Vec<&str> = names
+            .iter()
+            .filter(|n| position(n).is_none())
+            .map(String::as_str)
+            .collect();
+        let absent: Vec<&str> = self
+            .columns
+            .iter()
+            .map(|c| c.name.as_str())
+            .filter(|c| !names.iter().any(|n| n == c))
+            .collect();
+        match (absent.is_empty(), extra.is_empty()) {
+            (true, true) => Ok(names.iter().filter_map(position).collect()),
+            (false, _) => Err(differ(format!("it lacks {}", quoted_list(&absent, 5)))),
+            (true, false) => Err(differ(format!("it also has {}", quoted_list(&extra, 5)))),
+        }
+    }
+
+    fn unique(&mut self, file: &str, names: Vec<String>) -> Vec<String> {
+        let mut repeated = Vec::new();
+        let names = make_unique(names, &mut repeated);
+        for (name, new) in repeated {
+            self.notices.push(Notice::info(format!(
+                "{file}: the column name {name:?} occurs again; the later one is called {new:?}"
+            )));
+        }
+        names
+    }
+
+    /// The error for a value that a column cannot take; `line` is that of the row being read.
+    fn bad_value(&self, bad: BadValue, column: String, line: Option<u64>) -> Error {
+        let placed = |row: usize| {
+            let mut place = place(&self.sources, row);
+            // Earlier rows come from the look at the first values; their lines are gone.
+            place.line = line.filter(|_| row == self.n_rows);
+            place
+        };
+        match bad {
+            BadValue::NotNumeric {
+                row,
+                value,
+                because,
+            } => Error::NotNumeric {
+                place: placed(row),
+                column,
+                value,
+                because,
+            },
+            BadValue::NotUtf8 { row, value } => Error::NotUtf8 {
+                place: placed(row),
+                column,
+                value,
+            },
+        }
+    }
+
+    fn finish(mut self) -> Result<Table, Error> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for builder in std::mem::take(&mut self.columns) {
+            let name = builder.name.clone();
+            let (column, notice) = builder
+                .finish()
+                .map_err(|bad| self.bad_value(bad, name, None))?;
+            self.notices.extend(notice);
+            columns.push(column);
+        }
+        Ok(Table::from_parts(
+            columns,
+            self.n_rows,
+            self.sources,
+            self.notices,
+        ))
+    }
+}
+
+/// Gives repeated names a suffix as pandas does: `x`, `x.1`, `x.2`.
+fn make_unique(names: Vec<String>, repeated: &mut Vec<(String, String)>) -> Vec<String> {
+    let mut taken: BTreeSet<String> = names.iter().cloned().collect();
+    let mut seen = BTreeSet::new();
+    names
+        .into_iter()
+        .map(|name| {
+            if seen.insert(name.clone()) {
+                return name;
+            }
+            let mut suffix = 1;
+            let mut new = format!("{name}.{suffix}");
+            while taken.contains(&new) {
+                suffix += 1;
+                new = format!("{name}.{suffix}");
+            }
+            taken.insert(new.clone());
+            seen.insert(new.clone());
+            repeated.push((name, new.clone()));
+            new
+        })
+        .collect()
+}

@@ -1,0 +1,405 @@
+//! Parquet into columns.
+
+use ::parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use ::parquet::data_type::DataType;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use ::parquet::schema::types::ColumnDescriptor;
+
+use super::column::{BadValue, ColumnBuilder, Plan};
+use super::{MissingValues, TableBuilder};
+use crate::error::Error;
+use crate::table::{ColumnType, LeftOut};
+
+/// Values asked of a column at a time.
+const BATCH: usize = 8192;
+
+pub(super) fn read(
+    builder: &mut TableBuilder,
+    file: &str,
+    input: impl ChunkReader + 'static,
+) -> Result<(), Error> {
+    // The decoder checks much, but not all, of a damaged file; what it does not becomes a panic.
+    let read = std::panic::AssertUnwindSafe(|| read_columns(builder, file, input));
+    std::panic::catch_unwind(read)
+        .unwrap_or_else(|_| Err(damaged(file, &"its pages contradict each other")))
+}
+
+fn read_columns(
+    builder: &mut TableBuilder,
+    file: &str,
+    input: impl ChunkReader + 'static,
+) -> Result<(), Error> {
+    let failed = |e: ParquetError| damaged(file, &e);
+    let reader = SerializedFileReader::new(input).map_err(failed)?;
+    let metadata = reader.metadata();
+    let descriptors = metadata.file_metadata().schema_descr().columns().to_vec();
+    let names = descriptors.iter().map(|d| d.path().string()).collect();
+    let places = builder.begin_file(file, names, true)?;
+
+    let index_columns = pandas_index(metadata);
+    let mut kinds = Vec::with_capacity(descriptors.len());
+    for (descriptor, &column) in descriptors.iter().zip(&places) {
+        let kind = Kind::of(descriptor);
+        let column = &mut builder.columns[column];
+        let is_index = index_columns.contains(&column.name)
+            && builder.options.plan(&column.name) == Plan::Look;
+        match kind {
+            _ if is_index => column.leave_out(LeftOut::PandasIndex),
+            Kind::LeftOut(reason) => column.leave_out(reason),
+            Kind::Boolean => column.declare(ColumnType::Boolean),
+            Kind::Text { .. } => column.declare(ColumnType::Categorical),
+            Kind::Integer { .. } | Kind::Decimal { .. } | Kind::Float | Kind::Half => {
+                column.declare(ColumnType::Numeric);
+            }
+        }
+        let read = !is_index && !column.is_skipped() && !matches!(kind, Kind::LeftOut(_));
+        kinds.push(read.then_some(kind));
+    }
+
+    let mut n_rows = 0;
+    for group in 0..reader.num_row_groups() {
+        let rows = reader.get_row_group(group).map_err(failed)?;
+        let n_group = usize::try_from(rows.metadata().num_rows())
+            .map_err(|_| damaged(file, &"a negative number of rows"))?;
+        for (field, kind) in kinds.iter().enumerate() {
+            let Some(kind) = *kind else { continue };
+            let column_reader = rows.get_column_reader(field).map_err(failed)?;
+            let column = &mut builder.columns[places[field]];
+            match read_chunk(column_reader, kind, n_group, &builder.missing, column) {
+                Ok(()) => {}
+                Err(Failure::Value(bad)) => {
+                    let name = builder.columns[places[field]].name.clone();
+                    return Err(builder.bad_value(bad, name, None));
+                }
+                Err(Failure::File(error)) => return Err(failed(error)),
+            }
+        }
+        n_rows += n_group;
+        builder.n_rows += n_group;
+    }
+    if n_rows == 0 {
+        return Err(Error::NoRows {
+            file: file.into(),
+            what: "the file has columns and no rows",
+        });
+    }
+    Ok(())
+}
+
+fn damaged(file: &str, error: &dyn std::fmt::Display) -> Error {
+    // One line, and without the decoder's own prefix.
+    let text = error.to_string().replace('\n', " ");
+    let text = text.trim_start_matches("Parquet error: ");
+    Error::NotATable {
+        file: file.into(),
+        reason: format!("the Parquet file is cut off or damaged ({text}); write it again"),
+    }
+}
+
+/// What the values of a Parquet column are to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    LeftOut(LeftOut),
+    Boolean,
+    Integer { signed: bool },
+    Decimal { scale: i32 },
+    Float,
+    Half,
+    Text { annotated: bool },
+}
+
+impl Kind {
+    fn of(descriptor: &ColumnDescriptor) -> Self {
+        if descriptor.max_rep_level() > 0 || descriptor.path().parts().len() > 1 {
+            return Self::LeftOut(LeftOut::Nested);
+        }
+        let logical = descriptor.logical_type_ref();
+        let converted = descriptor.converted_type();
+        let is_time = matches!(
+            logical,
+            Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_))
+        ) || matches!(
+            converted,
+            ConvertedType::DATE
+                | ConvertedType::TIME_MILLIS
+                | ConvertedType::TIME_MICROS
+                | ConvertedType::TIMESTAMP_MILLIS
+                | ConvertedType::TIMESTAMP_MICROS
+                | ConvertedType::INTERVAL
+        );
+        if is_time {
+            return Self::LeftOut(LeftOut::Date);
+        }
+        let is_decimal =
+            matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
+        let physical = descriptor.physical_type();
+        if is_decimal {
+            return Self::Decimal {
+                scale: match logical {
+                    Some(LogicalType::Decimal(decimal)) => decimal.scale,
+                    _ => descriptor.type_scale(),
+                },
+            };
+        }
+        match physical {
+            PhysicalType::BOOLEAN => Self::Boolean,
+            PhysicalType::INT32 | PhysicalType::INT64 => {
+                let unsigned = matches!(logical, Some(LogicalType::Integer(i)) if !i.is_signed)
+                    || matches!(
+                        converted,
+                        ConvertedType::UINT_8
+                            | ConvertedType::UINT_16
+                            | ConvertedType::UINT_32
+                            | ConvertedType::UINT_64
+                    );
+                Self::Integer { signed: !unsigned }
+            }
+            PhysicalType::INT96 => Self::LeftOut(LeftOut::Date),
+            PhysicalType::FLOAT | PhysicalType::DOUBLE => Self::Float,
+            PhysicalType::BYTE_ARRAY => {
+                let annotated = logical.is_some() || converted != ConvertedType::NONE;
+                Self::Text { annotated }
+            }
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => match logical {
+                Some(LogicalType::Float16) => Self::Half,
+                _ => Self::LeftOut(LeftOut::Binary),
+            },
+        }
+    }
+}
+
+/// The columns pandas wrote for its row index: the unnamed one, and those its metadata names.
+fn pandas_index(metadata: &ParquetMetaData) -> Vec<String> {
+    let file = metadata.file_metadata();
+    let mut names: Vec<String> = file
+        .schema_descr()
+        .columns()
+        .iter()
+        .map(|d| d.path().string())
+        .filter(|name| name.starts_with("__index_level_") && name.ends_with("__"))
+        .collect();
+    let pandas = file
+        .key_value_metadata()
+        .into_iter()
+        .flatten()
+        .find(|pair| pair.key == "pandas")
+        .and_then(|pair| pair.value.as_deref())
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    if let Some(pandas) = pandas
+        && let Some(columns) = pandas["index_columns"].as_array()
+    {
+        names.extend(columns.iter().filter_map(|c| c.as_str().map(Into::into)));
+    }
+    names
+}
+
+enum Failure {
+    Value(BadValue),
+    File(ParquetError),
+}
+
+impl From<BadValue> for Failure {
+    fn from(bad: BadValue) -> Self {
+        Self::Value(bad)
+    }
+}
+
+impl From<ParquetError> for Failure {
+    fn from(error: ParquetError) -> Self {
+        Self::File(error)
+    }
+}
+
+fn read_chunk(
+    reader: ColumnReader,
+    kind: Kind,
+    n_rows: usize,
+    missing: &MissingValues,
+    column: &mut ColumnBuilder,
+) -> Result<(), Failure> {
+    match reader {
+        ColumnReader::BoolColumnReader(r) => each(r, n_rows, column, |column, value| {
+            column.push_text(if *value { b"true" } else { b"false" })
+        }),
+        ColumnReader::Int32ColumnReader(r) => each(r, n_rows, column, |column, &value| {
+            let unsigned = i128::from(value as u32);
+            push_integer(column, kind, i128::from(value), unsigned)
+        }),
+        ColumnReader::Int64ColumnReader(r) => each(r, n_rows, column, |column, &value| {
+            let unsigned = i128::from(value as u64);
+            push_integer(column, kind, i128::from(value), unsigned)
+        }),
+        ColumnReader::FloatColumnReader(r) => each(r, n_rows, column, |column, value| {
+            column.push_number(f64::from(*value))
+        }),
+        ColumnReader::DoubleColumnReader(r) => each(r, n_rows, column, |column, value| {
+            column.push_number(*value)
+        }),
+        ColumnReader::ByteArrayColumnReader(r) => each(r, n_rows, column, |column, value| {
+            push_bytes(column, kind, missing, value.data())
+        }),
+        ColumnReader::FixedLenByteArrayColumnReader(r) => {
+            each(r, n_rows, column, |column, value| {
+                push_bytes(column, kind, missing, value.data())
+            })
+        }
+        ColumnReader::Int96ColumnReader(_) => Ok(()),
+    }
+}
+
+fn push_integer(
+    column: &mut ColumnBuilder,
+    kind: Kind,
+    signed: i128,
+    unsigned: i128,
+) -> Result<(), BadValue> {
+    match kind {
+        Kind::Decimal { scale } => column.push_number(decimal(signed, scale)),
+        Kind::Integer { signed: false } => column.push_integer(unsigned),
+        _ => column.push_integer(signed),
+    }
+}
+
+fn push_bytes(
+    column: &mut ColumnBuilder,
+    kind: Kind,
+    missing: &MissingValues,
+    bytes: &[u8],
+) -> Result<(), BadValue> {
+    match kind {
+        Kind::Decimal { scale } => column.push_number(big_decimal(bytes, scale)),
+        Kind::Half => column.push_number(half(bytes)),
+        _ if missing.contains(bytes.trim_ascii()) => {
+            column.push_missing();
+            Ok(())
+        }
+        Kind::Text { annotated: false } if std::str::from_utf8(bytes).is_err() => {
+            column.leave_out(LeftOut::Binary);
+            column.push_text(bytes)
+        }
+        _ => column.push_text(bytes),
+    }
+}
+
+/// Hands every value of the chunk to `push`, nulls as missing.
+fn each<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    n_rows: usize,
+    column: &mut ColumnBuilder,
+    mut push: impl FnMut(&mut ColumnBuilder, &T::T) -> Result<(), BadValue>,
+) -> Result<(), Failure> {
+    let mut values: Vec<T::T> = Vec::new();
+    let mut levels: Vec<i16> = Vec::new();
+    let mut done = 0;
+    while done < n_rows {
+        values.clear();
+        levels.clear();
+        let ask = BATCH.min(n_rows - done);
+        let (records, _, _) = reader.read_records(ask, Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            return Err(ParquetError::EOF(format!("a column has {done} of {n_rows} rows")).into());
+        }
+        done += records;
+        // A required column has no definition levels: every value is there.
+        if levels.is_empty() {
+            for value in &values {
+                push(column, value)?;
+            }
+            continue;
+        }
+        let mut present = values.iter();
+        for level in &levels {
+            match (*level > 0).then(|| present.next()).flatten() {
+                Some(value) => push(column, value)?,
+                None => column.push_missing(),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The f64 nearest to unscaled · 10^−scale: the decimal is written out and parsed, because
+/// dividing would round twice.
+fn decimal(unscaled: i128, scale: i32) -> f64 {
+    format!("{unscaled}e{}", -i64::from(scale))
+        .parse()
+        .unwrap_or(f64::NAN)
+}
+
+/// A decimal of any length, big-endian two's complement.
+fn big_decimal(bytes: &[u8], scale: i32) -> f64 {
+    if bytes.is_empty() {
+        return f64::NAN;
+    }
+    let negative = bytes[0] & 0x80 != 0;
+    let fill = if negative { 0xff } else { 0 };
+    if bytes.len() <= 16 {
+        let mut wide = [fill; 16];
+        wide[16 - bytes.len()..].copy_from_slice(bytes);
+        return decimal(i128::from_be_bytes(wide), scale);
+    }
+    // More than 38 digits: beyond what f64 can tell apart anyway.
+    let magnitude = bytes.iter().fold(0.0, |sum, byte| {
+        sum * 256.0 + f64::from(if negative { !byte } else { *byte })
+    });
+    let unscaled = if negative {
+        -magnitude - 1.0
+    } else {
+        magnitude
+    };
+    unscaled / 10_f64.powi(scale)
+}
+
+/// IEEE half precision, little-endian.
+fn half(bytes: &[u8]) -> f64 {
+    let Ok(bytes) = <[u8; 2]>::try_from(bytes) else {
+        return f64::NAN;
+    };
+    let bits = u16::from_le_bytes(bytes);
+    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let exponent = i32::from(bits >> 10 & 0x1f);
+    let fraction = f64::from(bits & 0x3ff) / 1024.0;
+    match exponent {
+        0 => sign * fraction * 2_f64.powi(-14),
+        31 if fraction == 0.0 => sign * f64::INFINITY,
+        31 => f64::NAN,
+        _ => sign * (1.0 + fraction) * 2_f64.powi(exponent - 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_round_once() {
+        assert_eq!(decimal(123_456, 2), 1234.56);
+        assert_eq!(decimal(-1, 1), -0.1);
+        assert_eq!(decimal(5, -2), 500.0);
+        assert_eq!(big_decimal(&[0xff, 0x85], 2), -1.23);
+        assert_eq!(big_decimal(&[0x7b], 2), 1.23);
+        let mut wide = [0_u8; 20];
+        wide[19] = 123;
+        assert_eq!(big_decimal(&wide, 2), 1.23);
+        let minus_123: Vec<u8> = [0xff; 19].into_iter().chain([0x85]).collect();
+        assert_eq!(big_decimal(&minus_123, 2), -1.23);
+    }
+
+    #[test]
+    fn halves_are_exact() {
+        for (bits, value) in [
+            (0x3c00_u16, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_953_125),
+            (0x0001, 2_f64.powi(-24)),
+            (0x7bff, 65504.0),
+            (0x7c00, f64::INFINITY),
+        ] {
+            assert_eq!(half(&bits.to_le_bytes()), value);
+        }
+        assert!(half(&0x7e00_u16.to_le_bytes()).is_nan());
+    }
+}

@@ -1,0 +1,177 @@
+//! What a file is and how its fields are separated, from its first bytes.
+
+use std::io::{Read, Result};
+
+/// Bytes looked at to find the separator.
+pub(super) const SAMPLE: usize = 1 << 16;
+
+const SEPARATORS: [u8; 4] = [b';', b'\t', b'|', b','];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Text,
+    Gzip,
+    Parquet,
+}
+
+pub(super) fn format(head: &[u8]) -> Format {
+    if head.starts_with(b"PAR1") {
+        Format::Parquet
+    } else if head.starts_with(&[0x1f, 0x8b]) {
+        Format::Gzip
+    } else {
+        Format::Text
+    }
+}
+
+/// The first `n` bytes, fewer where the input is shorter.
+pub(super) fn head(input: &mut impl Read, n: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(n);
+    input.take(n as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Why this cannot be a table of text, where that can be told.
+pub(super) fn not_text(sample: &[u8]) -> Option<&'static str> {
+    let starts = |magic: &[u8]| sample.starts_with(magic);
+    if starts(&[0xff, 0xfe]) || starts(&[0xfe, 0xff]) {
+        return Some("the text is UTF-16; save the file as UTF-8");
+    }
+    if starts(b"PK\x03\x04") {
+        return Some("this is a ZIP archive or a spreadsheet; save the table as CSV or Parquet");
+    }
+    if sample.contains(&0) {
+        return Some("this is not a text file; give a CSV (plain or .gz) or Parquet file");
+    }
+    None
+}
+
+/// How a CSV file is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) separator: u8,
+    /// Bytes and lines before the table: a byte order mark and comment lines.
+    pub(super) skip_bytes: usize,
+    pub(super) skip_lines: u64,
+}
+
+/// Finds the layout. The separator is the one that cuts the lines most evenly; among those that
+/// cut equally well, the one that makes most fields. A leading line that starts with `|` or `#`
+/// and does not have the fields of the others is a comment.
+pub(super) fn layout(sample: &[u8], separator: Option<u8>) -> Layout {
+    let bom = if sample.starts_with(b"\xef\xbb\xbf") {
+        3
+    } else {
+        0
+    };
+    let text = &sample[bom..];
+    let separator = separator.unwrap_or_else(|| {
+        let score = |separator: u8| {
+            let counts = field_counts(text, separator);
+            let usual = usual(&counts);
+            if usual < 2 {
+                return (0, 0);
+            }
+            let even = counts.iter().filter(|c| **c == usual).count();
+            (even * 100 / counts.len(), usual)
+        };
+        // The first of equals wins: a comma may be a decimal comma, the others are rarely text.
+        let best = SEPARATORS
+            .into_iter()
+            .rev()
+            .max_by_key(|s| score(*s))
+            .unwrap_or(b',');
+        if score(best).1 < 2 { b',' } else { best }
+    });
+
+    let usual = usual(&field_counts(text, separator));
+    let mut layout = Layout {
+        separator,
+        skip_bytes: bom,
+        skip_lines: 0,
+    };
+    loop {
+        let rest = &sample[layout.skip_bytes..];
+        let Some(end) = rest.iter().position(|b| *b == b'\n') else {
+            return layout;
+        };
+        let line = &rest[..=end];
+        let comment = matches!(line[0], b'|' | b'#');
+        if !comment || field_counts(line, separator).first() == Some(&usual) {
+            return layout;
+        }
+        layout.skip_bytes += line.len();
+        layout.skip_lines += 1;
+    }
+}
+
+/// Fields in each complete record of the sample.
+fn field_counts(sample: &[u8], separator: u8) -> Vec<usize> {
+    let complete = match sample.iter().rposition(|b| *b == b'\n') {
+        Some(end) if sample.len() >= SAMPLE - 3 => &sample[..=end],
+        _ => sample,
+    };
+    let mut reader = ::csv::ReaderBuilder::new()
+        .delimiter(separator)
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(complete);
+    let mut record = ::csv::ByteRecord::new();
+    let mut counts = Vec::new();
+    while let Ok(true) = reader.read_byte_record(&mut record) {
+        counts.push(record.len());
+    }
+    counts
+}
+
+/// The most frequent count; of equals, the largest.
+fn usual(counts: &[usize]) -> usize {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    sorted
+        .chunk_by(|a, b| a == b)
+        .max_by_key(|run| run.len())
+        .map_or(0, |run| run[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> (char, usize, u64) {
+        let layout = layout(text.as_bytes(), None);
+        (
+            layout.separator as char,
+            layout.skip_bytes,
+            layout.skip_lines,
+        )
+    }
+
+    #[test]
+    fn separators_are_found() {
+        assert_eq!(found("a,b,c\n1,2,3\n").0, ',');
+        assert_eq!(found("a;b;c\n1,5;2,5;x\n").0, ';');
+        assert_eq!(found("a\tb\n1\t2,3\n").0, '\t');
+        assert_eq!(found("a|b\n1|2\n").0, '|');
+        assert_eq!(found("a,b\n\"x;y;z\",1\n\"u;v;w\",2\n").0, ',');
+        assert_eq!(found("only\none\ncolumn\n").0, ',');
+        assert_eq!(found("").0, ',');
+        assert_eq!(found("name,text\n1,\"a, b; c\"\n2,\"d\"\n").0, ',');
+    }
+
+    #[test]
+    fn comment_lines_and_marks_are_passed_over() {
+        assert_eq!(
+            found("|1x3 Cross validator\n25, Private\n38, Gov\n"),
+            (',', 21, 1)
+        );
+        assert_eq!(
+            found("# made by x\n# on a day\na,b\n1,2\n3,4\n"),
+            (',', 23, 2)
+        );
+        assert_eq!(found("#a\tb\n1\t2\n").1, 0);
+        assert_eq!(found("\u{feff}a,b\n1,2\n").1, 3);
+        // An empty first field of a bar-separated file is no comment.
+        assert_eq!(found("|x|y\n1|2|3\n"), ('|', 0, 0));
+    }
+}

@@ -1,0 +1,565 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::grammar;
+use crate::read::ReadOptions;
+use crate::table::ColumnType;
+
+/// What happens to a row whose value is missing in a feature column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingPolicy {
+    /// The row is dropped, counted and reported.
+    #[default]
+    Drop,
+    /// The row is kept: as its own category, or as the mean with an indicator.
+    Keep,
+    /// Missing is a category of its own (categorical columns).
+    Category,
+    /// The training mean, and a feature that says the value was missing (numeric columns).
+    Mean,
+}
+
+impl FromStr for MissingPolicy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "drop" => Ok(Self::Drop),
+            "keep" => Ok(Self::Keep),
+            "category" => Ok(Self::Category),
+            "mean" => Ok(Self::Mean),
+            _ => Err(Error::Usage(format!(
+                "unknown policy {text:?} for missing values; there are drop, keep, category, mean"
+            ))),
+        }
+    }
+}
+
+/// What happens to a row whose sensitive value is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingSensitive {
+    /// The row is dropped, counted and reported.
+    #[default]
+    Drop,
+    /// Missing is a group of its own, `(missing)`.
+    Group,
+    /// The row counts for the loss and has no part in that attribute's fairness.
+    LossOnly,
+}
+
+impl FromStr for MissingSensitive {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "drop" => Ok(Self::Drop),
+            "group" => Ok(Self::Group),
+            "loss-only" => Ok(Self::LossOnly),
+            _ => Err(Error::Usage(format!(
+                "unknown policy {text:?} for missing sensitive values; \
+                 there are drop, group, loss-only"
+            ))),
+        }
+    }
+}
+
+/// How numeric columns are scaled, with statistics of the training rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Mean 0, population variance 1.
+    #[default]
+    Standard,
+    /// To [0, 1].
+    MinMax,
+    /// As they are.
+    None,
+}
+
+impl FromStr for Scale {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "standard" => Ok(Self::Standard),
+            "min-max" => Ok(Self::MinMax),
+            "none" => Ok(Self::None),
+            _ => Err(Error::Usage(format!(
+                "unknown scaling {text:?}; there are standard, min-max, none"
+            ))),
+        }
+    }
+}
+
+/// Levels of one column that become one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Merge {
+    /// Old level → new level.
+    pub levels: BTreeMap<String, String>,
+    /// What every other level becomes, where anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<String>,
+}
+
+impl Merge {
+    /// The level that `level` becomes.
+    pub fn apply<'a>(&'a self, level: &'a str) -> &'a str {
+        self.levels
+            .get(level)
+            .or(self.rest.as_ref())
+            .map_or(level, String::as_str)
+    }
+}
+
+/// How rows are divided into training, validation and test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SplitRule {
+    /// At random by seed: percentages of training, validation and test rows.
+    Shares([f64; 3]),
+    /// All rows are for training.
+    None,
+    /// A column whose values are `train`, `validation` and `test`.
+    Column(String),
+}
+
+impl Default for SplitRule {
+    fn default() -> Self {
+        Self::Shares([60.0, 10.0, 30.0])
+    }
+}
+
+impl FromStr for SplitRule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if text == "none" {
+            return Ok(Self::None);
+        }
+        if let Some(column) = text.strip_prefix("column:") {
+            return match grammar::names(column)?.as_slice() {
+                [one] => Ok(Self::Column(one.clone())),
+                _ => Err(Error::Usage(format!("{text:?}: name one column"))),
+            };
+        }
+        let wrong = || {
+            Error::Usage(format!(
+                "unknown split {text:?}; give percentages that sum to 100, such as 60/10/30 \
+                 (training/validation/test) or 70/30 (training/test), or none, or column:NAME"
+            ))
+        };
+        let parts: Option<Vec<f64>> = text.split('/').map(|p| p.trim().parse().ok()).collect();
+        let shares = match parts.as_deref() {
+            Some(&[train, test]) => [train, 0.0, test],
+            Some(&[train, validation, test]) => [train, validation, test],
+            _ => return Err(wrong()),
+        };
+        let sound = shares.iter().all(|s| *s >= 0.0) && shares[0] > 0.0;
+        // Shares such as 33.3/33.3/33.4 may miss 100 by rounding.
+        if !sound || (shares.iter().sum::<f64>() - 100.0).abs() > 1e-9 {
+            return Err(wrong());
+        }
+        Ok(Self::Shares(shares))
+    }
+}
+
+/// Which column is what, and how columns become features: all that is said about a table before
+/// any training.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Spec {
+    /// The column to predict; needed for everything but a look at the table.
+    pub target: Option<String>,
+    /// The target's value that counts as +1.
+    pub positive: Option<String>,
+    /// Sensitive attributes; each is a column or, for an intersection, several.
+    pub sensitive: Vec<Vec<String>>,
+    /// Cuts that make groups of a numeric sensitive column.
+    pub bins: BTreeMap<String, Vec<f64>>,
+    /// Use these columns as features and no others.
+    pub features: Option<Vec<String>>,
+    /// Columns that are no features.
+    pub drop: Vec<String>,
+    /// The column of sample weights.
+    pub weight: Option<String>,
+    /// Whether sensitive columns are features too.
+    pub use_sensitive: bool,
+    /// Types set by the user.
+    pub types: BTreeMap<String, ColumnType>,
+    /// Merged levels by column.
+    pub merges: BTreeMap<String, Merge>,
+    /// What happens to rows with a missing feature value.
+    pub missing: MissingPolicy,
+    /// The same for single columns.
+    pub missing_by_column: BTreeMap<String, MissingPolicy>,
+    /// What happens to rows with a missing sensitive value.
+    pub missing_sensitive: MissingSensitive,
+    /// How numeric columns are scaled.
+    pub scale: Scale,
+    /// Categories with fewer training rows than this become one; 0 leaves all as they are.
+    pub pool_rare: usize,
+    /// Training, validation and test rows.
+    pub split: SplitRule,
+    /// The attribute whose groups are cut to one size.
+    pub balance: Option<Vec<String>>,
+    /// Seed of split and balancing.
+    pub seed: u64,
+}
+
+/// What a column is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// What is predicted.
+    Target,
+    /// Part of a sensitive attribute.
+    Sensitive,
+    /// Sample weights.
+    Weight,
+    /// Says which rows are for training, validation and test.
+    Split,
+    /// Not used.
+    Dropped,
+    /// Goes into the model.
+    Feature,
+}
+
+impl Spec {
+    /// The role of a column; a sensitive column is [`Role::Sensitive`] even where it is a feature
+    /// too.
+    pub fn role(&self, column: &str) -> Role {
+        let is = |name: &Option<String>| name.as_deref() == Some(column);
+        if is(&self.target) {
+            Role::Target
+        } else if self.is_sensitive(column) {
+            Role::Sensitive
+        } else if is(&self.weight) {
+            Role::Weight
+        } else if matches!(&self.split, SplitRule::Column(c) if c == column) {
+            Role::Split
+        } else if self.drop.iter().any(|d| d == column)
+            || self
+                .features
+                .as_ref()
+                .is_some_and(|f| !f.iter().any(|n| n == column))
+        {
+            Role::Dropped
+        } else {
+            Role::Feature
+        }
+    }
+
+    /// Whether the column goes into the model.
+    pub fn is_feature(&self, column: &str) -> bool {
+        match self.role(column) {
+            Role::Feature => true,
+            Role::Sensitive => self.use_sensitive,
+            _ => false,
+        }
+    }
+
+    fn is_sensitive(&self, column: &str) -> bool {
+        self.sensitive.iter().flatten().any(|c| c == column)
+    }
+
+    /// What happens to rows with a missing value in this feature column.
+    pub fn missing_policy(&self, column: &str) -> MissingPolicy {
+        let own = self.missing_by_column.get(column);
+        own.copied().unwrap_or(self.missing)
+    }
+
+    /// What a level of a column becomes by the merges.
+    pub fn merged<'a>(&'a self, column: &str, level: &'a str) -> &'a str {
+        let merge = self.merges.get(column);
+        merge.map_or(level, |merge| merge.apply(level))
+    }
+
+    /// Completes how to read the table: types that follow from roles, columns that need not be
+    /// read.
+    pub fn read_options(&self, mut options: ReadOptions) -> ReadOptions {
+        for (column, ty) in &self.types {
+            options.types.insert(column.clone(), *ty);
+        }
+        for column in self.merges.keys() {
+            options
+                .types
+                .insert(column.clone(), ColumnType::Categorical);
+        }
+        let levels = self.sensitive.iter().flatten().chain(&self.target);
+        for column in levels {
+            let ty = if self.bins.contains_key(column) {
+                ColumnType::Numeric
+            } else {
+                ColumnType::Categorical
+            };
+            options.types.insert(column.clone(), ty);
+        }
+        if let Some(weight) = &self.weight {
+            options.types.insert(weight.clone(), ColumnType::Numeric);
+        }
+        if let SplitRule::Column(column) = &self.split {
+            options
+                .types
+                .insert(column.clone(), ColumnType::Categorical);
+        }
+        options.skip.extend(self.drop.iter().cloned());
+        if let Some(features) = &self.features {
+            let mut only: BTreeSet<String> = features.iter().cloned().collect();
+            only.extend(
+                self.named()
+                    .into_iter()
+                    .map(|(column, _)| column.to_owned()),
+            );
+            options.only = Some(only);
+        }
+        options
+    }
+
+    /// All columns with a role of their own, with the flag that gave it.
+    pub(crate) fn named(&self) -> Vec<(&str, &'static str)> {
+        let mut named: Vec<(&str, &'static str)> = Vec::new();
+        named.extend(self.target.iter().map(|c| (c.as_str(), "--target")));
+        named.extend(
+            self.sensitive
+                .iter()
+                .flatten()
+                .map(|c| (c.as_str(), "--sensitive")),
+        );
+        named.extend(self.weight.iter().map(|c| (c.as_str(), "--weight")));
+        if let SplitRule::Column(column) = &self.split {
+            named.push((column, "--split"));
+        }
+        named
+    }
+
+    /// Says what cannot be right whatever the table.
+    pub fn check(&self) -> Result<(), Error> {
+        let usage = |message: String| Err(Error::Usage(message));
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for (column, flag) in self.named() {
+            match seen.insert(column, flag) {
+                Some(other) if other != flag => {
+                    return usage(format!(
+                        "column {column:?} cannot be both {other} and {flag}"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        for column in &self.drop {
+            if let Some(flag) = seen.get(column.as_str()) {
+                return usage(format!(
+                    "column {column:?} cannot be both {flag} and --drop"
+                ));
+            }
+        }
+        for column in self.features.iter().flatten() {
+            if self.drop.contains(column) {
+                return usage(format!(
+                    "column {column:?} cannot be both --feature and --drop"
+                ));
+            }
+            match seen.get(column.as_str()) {
+                None => {}
+                Some(&"--sensitive") if self.use_sensitive => {}
+                Some(&"--sensitive") => {
+                    return usage(format!(
+                        "column {column:?} is both --sensitive and --feature; a sensitive column \
+                         is a feature only with --use-sensitive"
+                    ));
+                }
+                Some(flag) => {
+                    return usage(format!(
+                        "column {column:?} cannot be both {flag} and --feature"
+                    ));
+                }
+            }
+        }
+        self.check_attributes()?;
+        self.check_settings(&seen)
+    }
+
+    fn check_attributes(&self) -> Result<(), Error> {
+        let usage = |message: String| Err(Error::Usage(message));
+        for (i, attribute) in self.sensitive.iter().enumerate() {
+            let name = attribute_name(attribute);
+            if self.sensitive[..i]
+                .iter()
+                .any(|other| attribute_name(other) == name)
+            {
+                return usage(format!("the sensitive attribute {name:?} is named twice"));
+            }
+            let distinct: BTreeSet<&String> = attribute.iter().collect();
+            if distinct.len() < attribute.len() {
+                return usage(format!("the intersection {name:?} names a column twice"));
+            }
+        }
+        for column in self.bins.keys() {
+            if !self.is_sensitive(column) {
+                return usage(format!(
+                    "--bins {column:?}: bins make groups of a sensitive column; \
+                     say --sensitive {column:?} too"
+                ));
+            }
+            let levels = self
+                .types
+                .get(column)
+                .is_some_and(|t| *t != ColumnType::Numeric);
+            if levels || self.merges.contains_key(column) {
+                return usage(format!(
+                    "--bins {column:?}: a column with bins is numeric; \
+                     it can have no other --type and no --merge"
+                ));
+            }
+        }
+        if let Some(balance) = &self.balance {
+            let name = attribute_name(balance);
+            if !self.sensitive.iter().any(|a| attribute_name(a) == name) {
+                return usage(format!(
+                    "--balance {name:?}: balance needs a sensitive attribute; \
+                     say --sensitive {name:?} too"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_settings(&self, roles: &BTreeMap<&str, &str>) -> Result<(), Error> {
+        let usage = |message: String| Err(Error::Usage(message));
+        for column in self.merges.keys() {
+            if self.types.get(column) == Some(&ColumnType::Numeric) {
+                return usage(format!(
+                    "--merge {column:?}: a numeric column has no levels to merge"
+                ));
+            }
+        }
+        for column in self.missing_by_column.keys() {
+            match roles.get(column.as_str()) {
+                Some(&"--sensitive") if !self.use_sensitive => {
+                    return usage(format!(
+                        "--missing {column:?}: for a sensitive column say --missing-sensitive"
+                    ));
+                }
+                Some(&flag) if flag != "--sensitive" => {
+                    return usage(format!(
+                        "--missing {column:?}: policies are for features, but the column is {flag}"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        if self.positive.is_some() && self.target.is_none() {
+            return usage("--positive needs --target".into());
+        }
+        Ok(())
+    }
+}
+
+/// The canonical name of an attribute: its columns joined by `:`.
+///
+/// ```
+/// assert_eq!(fairfront_data::attribute_name(&["sex".into(), "race".into()]), "sex:race");
+/// ```
+pub fn attribute_name(columns: &[String]) -> String {
+    match columns {
+        [one] => one.clone(),
+        several => {
+            let quoted: Vec<String> = several.iter().map(|c| grammar::quote(c)).collect();
+            quoted.join(":")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> Spec {
+        Spec {
+            target: Some("y".into()),
+            sensitive: vec![vec!["sex".into()], vec!["sex".into(), "race".into()]],
+            ..Spec::default()
+        }
+    }
+
+    fn refused(change: impl FnOnce(&mut Spec)) -> String {
+        let mut spec = spec();
+        change(&mut spec);
+        let error = spec.check().unwrap_err();
+        assert!(error.is_usage());
+        error.to_string()
+    }
+
+    #[test]
+    fn a_sound_spec_passes() {
+        spec().check().unwrap();
+        assert_eq!(spec().role("race"), Role::Sensitive);
+        assert!(!spec().is_feature("race"));
+        assert!(spec().is_feature("age"));
+    }
+
+    #[test]
+    fn conflicting_roles_are_refused() {
+        assert_eq!(
+            refused(|s| s.weight = Some("y".into())),
+            r#"column "y" cannot be both --target and --weight"#
+        );
+        assert_eq!(
+            refused(|s| s.drop = vec!["sex".into()]),
+            r#"column "sex" cannot be both --sensitive and --drop"#
+        );
+        assert!(refused(|s| s.target = Some("race".into())).contains("--target and --sensitive"));
+        assert!(refused(|s| s.features = Some(vec!["sex".into()])).contains("--use-sensitive"));
+        assert!(refused(|s| s.sensitive.push(vec!["sex".into()])).contains("named twice"));
+        assert!(refused(|s| s.split = SplitRule::Column("y".into())).contains("--split"));
+        assert!(refused(|s| s.balance = Some(vec!["age".into()])).contains("--balance"));
+        assert!(refused(|s| drop(s.bins.insert("age".into(), vec![3.0]))).contains("--bins"));
+        assert!(
+            refused(|s| (s.target, s.positive) = (None, Some("1".into()))).contains("--target")
+        );
+    }
+
+    #[test]
+    fn splits_are_read() {
+        assert_eq!(
+            "60/10/30".parse::<SplitRule>().unwrap(),
+            SplitRule::default()
+        );
+        assert_eq!(
+            "80/20".parse::<SplitRule>().unwrap(),
+            SplitRule::Shares([80.0, 0.0, 20.0])
+        );
+        assert_eq!("none".parse::<SplitRule>().unwrap(), SplitRule::None);
+        assert_eq!(
+            "column:part".parse::<SplitRule>().unwrap(),
+            SplitRule::Column("part".into())
+        );
+        for bad in [
+            "60/10",
+            "0/50/50",
+            "a/b",
+            "60/-10/50",
+            "100",
+            "",
+            "column:",
+            "nan/50/50",
+        ] {
+            assert!(bad.parse::<SplitRule>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn merges_fall_through_to_the_rest() {
+        let merge = Merge {
+            levels: [("United-States".to_owned(), "United-States".to_owned())].into(),
+            rest: Some("other".into()),
+        };
+        assert_eq!(merge.apply("United-States"), "United-States");
+        assert_eq!(merge.apply("Cuba"), "other");
+        assert_eq!(Merge::default().apply("Cuba"), "Cuba");
+    }
+}

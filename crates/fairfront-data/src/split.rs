@@ -1,0 +1,220 @@
+use fairfront_core::{Purpose, Stream};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::error::quoted_list;
+use crate::spec::SplitRule;
+use crate::table::{MISSING, Table};
+
+/// One of the three uses of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// Solvers see these rows, and only these.
+    Train,
+    /// A point is chosen on these.
+    Validation,
+    /// What is reported.
+    Test,
+}
+
+impl Part {
+    /// All three, in order.
+    pub const ALL: [Self; 3] = [Self::Train, Self::Validation, Self::Test];
+
+    /// `train`, `validation`, `test`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Validation => "validation",
+            Self::Test => "test",
+        }
+    }
+}
+
+/// Which prepared rows are for what: positions among the prepared rows, increasing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Split {
+    parts: [Vec<u32>; 3],
+}
+
+impl Split {
+    /// The rows of a part.
+    pub fn part(&self, part: Part) -> &[u32] {
+        &self.parts[part as usize]
+    }
+
+    /// The part of each of the prepared rows.
+    pub fn parts_by_row(&self) -> Vec<Part> {
+        let n = self.parts.iter().map(Vec::len).sum();
+        let mut by_row = vec![Part::Train; n];
+        for part in Part::ALL {
+            for &row in self.part(part) {
+                by_row[row as usize] = part;
+            }
+        }
+        by_row
+    }
+
+    /// Divides `rows` (of `table`) by the rule.
+    pub(crate) fn new(
+        rule: &SplitRule,
+        seed: u64,
+        table: &Table,
+        rows: &[u32],
+    ) -> Result<Self, Error> {
+        let n = rows.len();
+        let split = match rule {
+            SplitRule::None => Self {
+                parts: [(0..n as u32).collect(), Vec::new(), Vec::new()],
+            },
+            SplitRule::Shares(shares) => Self::by_shares(*shares, seed, n),
+            SplitRule::Column(column) => Self::by_column(column, table, rows)?,
+        };
+        if split.part(Part::Train).is_empty() {
+            return Err(Error::NothingLeft(format!(
+                "the split leaves none of {n} rows for training; choose another --split"
+            )));
+        }
+        Ok(split)
+    }
+
+    fn by_shares(shares: [f64; 3], seed: u64, n: usize) -> Self {
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        Stream::new(seed, Purpose::Split, [0, 0]).shuffle(&mut order);
+        let share = |percent: f64| (n as f64 * percent / 100.0).round() as usize;
+        let n_train = share(shares[0]).min(n);
+        let n_validation = share(shares[1]).min(n - n_train);
+        let test = order.split_off(n_train + n_validation);
+        let validation = order.split_off(n_train);
+        let mut parts = [order, validation, test];
+        for part in &mut parts {
+            part.sort_unstable();
+        }
+        Self { parts }
+    }
+
+    fn by_column(column: &str, table: &Table, rows: &[u32]) -> Result<Self, Error> {
+        let values = table.require(column, "--split")?;
+        let Some((codes, levels)) = values.categorical() else {
+            return Err(Error::column(column, "a split column holds texts"));
+        };
+        let of_level: Vec<Option<Part>> = levels
+            .iter()
+            .map(|level| Part::ALL.into_iter().find(|p| p.name() == level))
+            .collect();
+        let mut split = Self::default();
+        for (position, &row) in rows.iter().enumerate() {
+            let code = codes[row as usize];
+            let found = if code == MISSING {
+                Err("missing".to_owned())
+            } else {
+                of_level[code as usize].ok_or_else(|| format!("{:?}", levels[code as usize]))
+            };
+            let names = Part::ALL.map(Part::name);
+            let part = found.map_err(|value| Error::Cell {
+                place: table.place(row as usize),
+                column: column.into(),
+                problem: format!(
+                    "the split is {value}; it must be one of {}",
+                    quoted_list(&names, 3)
+                ),
+            })?;
+            split.parts[part as usize].push(position as u32);
+        }
+        Ok(split)
+    }
+}
+
+/// Positions to keep so that every group has as many rows as the smallest: by seed, in order.
+pub(crate) fn balanced(groups: &[u32], n_groups: usize, seed: u64) -> Vec<u32> {
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); n_groups];
+    for (position, &group) in groups.iter().enumerate() {
+        if let Some(members) = members.get_mut(group as usize) {
+            members.push(position as u32);
+        }
+    }
+    let smallest = members.iter().map(Vec::len).min().unwrap_or(0);
+    let mut kept = Vec::with_capacity(smallest * n_groups);
+    for (group, mut members) in members.into_iter().enumerate() {
+        Stream::new(seed, Purpose::Balance, [group as u64, 0]).shuffle(&mut members);
+        kept.extend_from_slice(&members[..smallest]);
+    }
+    kept.sort_unstable();
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Column;
+    use fairfront_core::UNKNOWN_GROUP;
+    use proptest::prelude::*;
+
+    fn table(texts: &[&str]) -> Table {
+        Table::from_columns(
+            "t.csv",
+            vec![Column::from_texts("part", texts.iter().map(|t| Some(*t)))],
+        )
+    }
+
+    #[test]
+    fn adult_has_the_paper_s_number_of_training_rows() {
+        let split = Split::by_shares([60.0, 10.0, 30.0], 0, 45_222);
+        let sizes = Part::ALL.map(|p| split.part(p).len());
+        assert_eq!(sizes, [27_133, 4_522, 13_567]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_row_is_in_one_part(n in 1_usize..3000, seed: u64, a in 1_u32..100, b in 0_u32..100) {
+            let b = b.min(100 - a);
+            let shares = [f64::from(a), f64::from(b), f64::from(100 - a - b)];
+            let split = Split::by_shares(shares, seed, n);
+            let mut all: Vec<u32> = Part::ALL.iter().flat_map(|p| split.part(*p).to_vec()).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
+            prop_assert_eq!(&split, &Split::by_shares(shares, seed, n));
+            for (part, share) in Part::ALL.into_iter().zip(shares) {
+                // Each of two roundings moves a part by at most half a row.
+                prop_assert!((split.part(part).len() as f64 - n as f64 * share / 100.0).abs() <= 1.0);
+            }
+        }
+
+        #[test]
+        fn balanced_groups_have_one_size(groups in prop::collection::vec(0_u32..3, 1..500), seed: u64) {
+            let kept = balanced(&groups, 3, seed);
+            let count = |rows: &[u32], g| rows.iter().filter(|r| groups[**r as usize] == g).count();
+            let smallest = (0..3).map(|g| groups.iter().filter(|x| **x == g).count()).min().unwrap();
+            for g in 0..3 {
+                prop_assert_eq!(count(&kept, g), smallest);
+            }
+            prop_assert!(kept.windows(2).all(|w| w[0] < w[1]));
+        }
+    }
+
+    #[test]
+    fn rows_of_unknown_group_are_not_balanced() {
+        assert_eq!(balanced(&[0, UNKNOWN_GROUP, 1], 2, 0), [0, 2]);
+    }
+
+    #[test]
+    fn a_column_can_say_the_split() {
+        let rule = SplitRule::Column("part".into());
+        let split =
+            |t: &Table| Split::new(&rule, 0, t, &(0..t.n_rows() as u32).collect::<Vec<_>>());
+        let found = split(&table(&["train", "test", "train", "validation"])).unwrap();
+        assert_eq!(found.part(Part::Train), [0, 2]);
+        assert_eq!(found.part(Part::Test), [1]);
+        assert_eq!(
+            split(&table(&["train", "dev"])).unwrap_err().to_string(),
+            r#"t.csv, row 2, column "part": the split is "dev"; it must be one of "train", "validation", "test""#
+        );
+        assert!(
+            split(&table(&["test"]))
+                .unwrap_err()
+                .to_string()
+                .contains("none of 1 rows")
+        );
+    }
+}

@@ -1,0 +1,407 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Place, hint};
+use crate::read::parse_number;
+
+/// The code of a missing value in a categorical column.
+pub const MISSING: u32 = u32::MAX;
+
+/// How the values of a column are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnType {
+    /// Numbers; they are scaled.
+    Numeric,
+    /// Two values of a pair such as true/false or yes/no; treated as categorical.
+    Boolean,
+    /// Levels; one-hot encoded.
+    Categorical,
+}
+
+impl FromStr for ColumnType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "numeric" => Ok(Self::Numeric),
+            "boolean" => Ok(Self::Boolean),
+            "categorical" => Ok(Self::Categorical),
+            _ => Err(Error::Usage(format!(
+                "unknown column type {text:?}; there are numeric, boolean and categorical"
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Numeric => "numeric",
+            Self::Boolean => "boolean",
+            Self::Categorical => "categorical",
+        })
+    }
+}
+
+/// Something a person should know: said once, never fatal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// How much it matters.
+    pub level: NoticeLevel,
+    /// One line.
+    pub message: String,
+}
+
+/// How much a notice matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeLevel {
+    /// What was decided for the user.
+    Notice,
+    /// What may make results wrong or hard to trust.
+    Warning,
+}
+
+impl Notice {
+    /// What was decided for the user.
+    pub fn info(message: impl Into<String>) -> Self {
+        Self {
+            level: NoticeLevel::Notice,
+            message: message.into(),
+        }
+    }
+
+    /// What may make results wrong or hard to trust.
+    pub fn warning(message: impl Into<String>) -> Self {
+        Self {
+            level: NoticeLevel::Warning,
+            message: message.into(),
+        }
+    }
+}
+
+/// Why a column's values were not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Not asked for: dropped or outside the selection, and so never read.
+    NotRead,
+    /// A text that is nearly unique per row, or has more than 1,000 values.
+    Identifier,
+    /// Not one value is present.
+    AllMissing,
+    /// Dates and times are not features as they stand.
+    Date,
+    /// A nested or repeated Parquet column.
+    Nested,
+    /// Bytes that are not text.
+    Binary,
+    /// The row number that pandas writes.
+    PandasIndex,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotRead => "not read",
+            Self::Identifier => "an identifier (nearly every row has its own text, or over 1,000)",
+            Self::AllMissing => "all values are missing",
+            Self::Date => "a date or time",
+            Self::Nested => "nested values",
+            Self::Binary => "bytes that are not text",
+            Self::PandasIndex => "a pandas row number",
+        })
+    }
+}
+
+/// The values of a column, row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Finite numbers; NaN where missing.
+    Numeric(Vec<f64>),
+    /// Positions in `levels`; [`MISSING`] where missing.
+    Categorical {
+        /// One code a row.
+        codes: Vec<u32>,
+        /// Distinct texts in order of first appearance.
+        levels: Vec<String>,
+        /// Whether the levels are a pair such as yes/no.
+        boolean: bool,
+    },
+    /// Not kept.
+    LeftOut(LeftOut),
+}
+
+/// A column as read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Unique within the table.
+    pub name: String,
+    /// What is in it.
+    pub values: Values,
+    /// How many values are missing (0 where the column was not read).
+    pub n_missing: usize,
+}
+
+impl Column {
+    /// The type, unless the column was left out.
+    pub fn column_type(&self) -> Option<ColumnType> {
+        match &self.values {
+            Values::Numeric(_) => Some(ColumnType::Numeric),
+            Values::Categorical { boolean: true, .. } => Some(ColumnType::Boolean),
+            Values::Categorical { .. } => Some(ColumnType::Categorical),
+            Values::LeftOut(_) => None,
+        }
+    }
+
+    /// Whether the value of this row is missing.
+    pub fn is_missing(&self, row: usize) -> bool {
+        match &self.values {
+            Values::Numeric(values) => values[row].is_nan(),
+            Values::Categorical { codes, .. } => codes[row] == MISSING,
+            Values::LeftOut(_) => false,
+        }
+    }
+
+    /// Codes and levels of a categorical column.
+    pub fn categorical(&self) -> Option<(&[u32], &[String])> {
+        match &self.values {
+            Values::Categorical { codes, levels, .. } => Some((codes, levels)),
+            _ => None,
+        }
+    }
+
+    /// Numbers of a numeric column.
+    pub fn numeric(&self) -> Option<&[f64]> {
+        match &self.values {
+            Values::Numeric(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// A numeric column, for tables made by code.
+    pub fn from_numbers(name: &str, values: Vec<f64>) -> Self {
+        Self {
+            name: name.into(),
+            n_missing: values.iter().filter(|v| v.is_nan()).count(),
+            values: Values::Numeric(values),
+        }
+    }
+
+    /// A categorical column, for tables made by code; `None` is missing.
+    pub fn from_texts<T: AsRef<str>>(
+        name: &str,
+        values: impl IntoIterator<Item = Option<T>>,
+    ) -> Self {
+        let mut interner = Interner::default();
+        for value in values {
+            match value {
+                Some(text) => interner.push(text.as_ref()),
+                None => interner.codes.push(MISSING),
+            }
+        }
+        interner.into_column(name.into())
+    }
+}
+
+/// Texts become codes in order of first appearance.
+#[derive(Debug, Default)]
+pub(crate) struct Interner {
+    pub(crate) codes: Vec<u32>,
+    pub(crate) levels: Vec<String>,
+    index: rustc_hash::FxHashMap<Box<str>, u32>,
+}
+
+impl Interner {
+    pub(crate) fn push(&mut self, text: &str) {
+        let code = match self.index.get(text) {
+            Some(&code) => code,
+            None => self.add(text),
+        };
+        self.codes.push(code);
+    }
+
+    #[cold]
+    fn add(&mut self, text: &str) -> u32 {
+        let code = self.levels.len() as u32;
+        self.levels.push(text.to_owned());
+        self.index.insert(text.into(), code);
+        code
+    }
+
+    pub(crate) fn into_column(self, name: String) -> Column {
+        Column {
+            name,
+            n_missing: self.codes.iter().filter(|c| **c == MISSING).count(),
+            values: Values::Categorical {
+                boolean: is_boolean(&self.levels),
+                codes: self.codes,
+                levels: self.levels,
+            },
+        }
+    }
+}
+
+fn is_boolean(levels: &[String]) -> bool {
+    const PAIRS: [[&str; 2]; 4] = [["true", "false"], ["yes", "no"], ["t", "f"], ["y", "n"]];
+    let within = |pair: &[&str; 2]| {
+        levels
+            .iter()
+            .all(|level| pair.iter().any(|word| level.eq_ignore_ascii_case(word)))
+    };
+    (1..=2).contains(&levels.len()) && PAIRS.iter().any(within)
+}
+
+/// A file that contributed rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SourceFile {
+    pub(crate) name: String,
+    pub(crate) first_row: usize,
+}
+
+/// Raw columns as read.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The file or files, as given.
+    pub name: String,
+    columns: Vec<Column>,
+    n_rows: usize,
+    sources: Vec<SourceFile>,
+    /// What the reader decided for the user.
+    pub notices: Vec<Notice>,
+}
+
+impl Table {
+    /// A table made by code.
+    ///
+    /// # Panics
+    /// If the columns differ in length.
+    pub fn from_columns(name: &str, columns: Vec<Column>) -> Self {
+        let length = |c: &Column| match &c.values {
+            Values::Numeric(values) => Some(values.len()),
+            Values::Categorical { codes, .. } => Some(codes.len()),
+            Values::LeftOut(_) => None,
+        };
+        let n_rows = columns.iter().find_map(length).unwrap_or(0);
+        assert!(
+            columns.iter().filter_map(length).all(|n| n == n_rows),
+            "columns of a table have one length"
+        );
+        Self {
+            name: name.into(),
+            columns,
+            n_rows,
+            sources: vec![SourceFile {
+                name: name.into(),
+                first_row: 0,
+            }],
+            notices: Vec::new(),
+        }
+    }
+
+    pub(crate) fn from_parts(
+        columns: Vec<Column>,
+        n_rows: usize,
+        sources: Vec<SourceFile>,
+        notices: Vec<Notice>,
+    ) -> Self {
+        let names: Vec<&str> = sources.iter().map(|s| s.name.as_str()).collect();
+        Self {
+            name: names.join(" + "),
+            columns,
+            n_rows,
+            sources,
+            notices,
+        }
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// All columns, those left out included, in file order.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// A column by name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+
+    /// A column by name, or an error that names the near ones.
+    pub fn require(&self, name: &str, role: &str) -> Result<&Column, Error> {
+        self.column(name).ok_or_else(|| {
+            let names = || self.columns.iter().map(|c| c.name.as_str());
+            let mut hint = hint(name, names());
+            if names().any(|n| parse_number(n.as_bytes()).is_some()) {
+                hint.push_str("; if the file has no header, say --no-header and --columns");
+            }
+            Error::NoColumn {
+                column: name.into(),
+                role: role.into(),
+                source_name: self.name.clone(),
+                hint,
+            }
+        })
+    }
+
+    /// Where a row (from 0) came from.
+    pub fn place(&self, row: usize) -> Place {
+        place(&self.sources, row)
+    }
+}
+
+/// Where row `row` (from 0, over all files) came from.
+pub(crate) fn place(sources: &[SourceFile], row: usize) -> Place {
+    let index = sources.partition_point(|s| s.first_row <= row);
+    let source = &sources[index.max(1) - 1];
+    Place {
+        file: source.name.clone(),
+        row: row - source.first_row + 1,
+        line: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_become_codes() {
+        let column = Column::from_texts("c", [Some("b"), None, Some("a"), Some("b")]);
+        assert_eq!(column.n_missing, 1);
+        let (codes, levels) = column.categorical().unwrap();
+        assert_eq!(codes, [0, MISSING, 1, 0]);
+        assert_eq!(levels, ["b", "a"]);
+        assert_eq!(column.column_type(), Some(ColumnType::Categorical));
+    }
+
+    #[test]
+    fn pairs_are_boolean() {
+        for (levels, expected) in [
+            (vec!["True", "False"], true),
+            (vec!["yes"], true),
+            (vec!["yes", "false"], false),
+            (vec!["y", "n", "maybe"], false),
+            (vec![], false),
+        ] {
+            let levels: Vec<String> = levels.into_iter().map(Into::into).collect();
+            assert_eq!(is_boolean(&levels), expected, "{levels:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_placed_in_its_file() {
+        let source = |name: &str, first_row| SourceFile {
+            name: name.into(),
+            first_row,
+        };
+        let sources = [source("a", 0), source("b", 10)];
+        assert_eq!(place(&sources, 9).to_string(), "a, row 10");
+        assert_eq!(place(&sources, 10).to_string(), "b, row 1");
+    }
+}
