@@ -1,4 +1,5 @@
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema, grouped};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -122,22 +123,15 @@ impl Encoding {
             prepared,
             positions: prepared.split.part(Part::Train),
         };
-        for column in prepared.table.columns() {
-            if !prepared.spec.is_feature(&column.name) {
-                continue;
-            }
-            match column.column_type() {
+        let features = prepared.table.columns().par_iter();
+        let features = features.filter(|column| prepared.spec.is_feature(&column.name));
+        let fitted: Vec<Fitted> = features.map(|column| training.fit(column)).collect();
+        for fitted in fitted {
+            notices.extend(fitted.notice);
+            match fitted.rule? {
                 None => {}
-                Some(ColumnType::Numeric) => {
-                    encoding
-                        .numeric
-                        .extend(training.numeric(column, &mut notices)?);
-                }
-                Some(ColumnType::Boolean | ColumnType::Categorical) => {
-                    encoding
-                        .categorical
-                        .extend(training.categorical(column, &mut notices));
-                }
+                Some(Rule::Numeric(rule)) => encoding.numeric.push(rule),
+                Some(Rule::Categorical(rule)) => encoding.categorical.push(rule),
             }
         }
         if encoding.numeric.is_empty() && encoding.categorical.is_empty() {
@@ -216,8 +210,7 @@ impl Encoding {
 
         let n_numeric = schema.numeric.len();
         let n_categorical = coded.len();
-        let mut blocks = Vec::with_capacity(rows.len().div_ceil(BLOCK_ROWS));
-        for (index, rows) in rows.chunks(BLOCK_ROWS).enumerate() {
+        let block = |(index, rows): (usize, &[u32])| {
             let range = index * BLOCK_ROWS..index * BLOCK_ROWS + rows.len();
             let mut numbers = vec![0.0; rows.len() * n_numeric];
             let mut at = 0;
@@ -239,7 +232,7 @@ impl Encoding {
                     features[i * n_categorical + at] = *feature;
                 }
             }
-            blocks.push(RowBlock::new(
+            RowBlock::new(
                 &schema,
                 numbers,
                 features,
@@ -250,8 +243,10 @@ impl Encoding {
                     .map(|g| g[range.clone()].to_vec())
                     .collect(),
                 facts.weights[range].to_vec(),
-            )?);
-        }
+            )
+        };
+        let blocks = rows.par_chunks(BLOCK_ROWS).enumerate().map(block);
+        let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
         Ok((Dataset::new(schema, blocks)?, unseen))
     }
 
@@ -322,6 +317,18 @@ fn count_unseen(
     })
 }
 
+/// What one column becomes.
+enum Rule {
+    Numeric(NumericRule),
+    Categorical(CategoricalRule),
+}
+
+struct Fitted {
+    /// `None` for a column that was left out.
+    rule: Result<Option<Rule>, Error>,
+    notice: Option<Notice>,
+}
+
 /// The training rows, as an encoding sees them.
 struct Training<'a> {
     prepared: &'a Prepared,
@@ -340,10 +347,25 @@ impl Training<'_> {
         })
     }
 
+    fn fit(&self, column: &Column) -> Fitted {
+        let mut notice = None;
+        let rule = match column.column_type() {
+            None => Ok(None),
+            Some(ColumnType::Numeric) => {
+                let rule = self.numeric(column, &mut notice);
+                rule.map(|rule| rule.map(Rule::Numeric))
+            }
+            Some(ColumnType::Boolean | ColumnType::Categorical) => {
+                Ok(self.categorical(column, &mut notice).map(Rule::Categorical))
+            }
+        };
+        Fitted { rule, notice }
+    }
+
     fn numeric(
         &self,
         column: &Column,
-        notices: &mut Vec<Notice>,
+        notice: &mut Option<Notice>,
     ) -> Result<Option<NumericRule>, Error> {
         let values = column.numeric().unwrap_or_default();
         let present = || {
@@ -364,7 +386,7 @@ impl Training<'_> {
                 true => "it has no values in the training rows".to_owned(),
                 false => format!("it is {low} in every training row"),
             };
-            notices.push(Notice::info(format!(
+            *notice = Some(Notice::info(format!(
                 "column {:?} is left out: {what}",
                 column.name
             )));
@@ -394,7 +416,7 @@ impl Training<'_> {
         }))
     }
 
-    fn categorical(&self, column: &Column, notices: &mut Vec<Notice>) -> Option<CategoricalRule> {
+    fn categorical(&self, column: &Column, notice: &mut Option<Notice>) -> Option<CategoricalRule> {
         let spec = &self.prepared.spec;
         let (codes, raw) = column.categorical()?;
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
@@ -431,7 +453,7 @@ impl Training<'_> {
                 Some(only) => format!("it is {only:?} in every training row"),
                 None => "it has no values in the training rows".into(),
             };
-            notices.push(Notice::info(format!(
+            *notice = Some(Notice::info(format!(
                 "column {:?} is left out: {what}",
                 column.name
             )));
@@ -448,7 +470,7 @@ impl Training<'_> {
                 0 => String::new(),
                 more => format!(" and {} more", grouped(more)),
             };
-            notices.push(Notice::warning(format!(
+            *notice = Some(Notice::warning(format!(
                 "column {:?} has categories with fewer than {FEW_ROWS} training rows: \
                  {shown}{more}; a model can misuse them, pool them with --pool-rare {FEW_ROWS} \
                  or --merge",

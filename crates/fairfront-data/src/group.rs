@@ -285,14 +285,6 @@ impl AttributeRule {
         Ok(labels.codes.iter().map(code).collect())
     }
 
-    /// Whether the row has no value in one of the columns.
-    pub(crate) fn is_missing(&self, table: &Table, row: usize) -> bool {
-        self.columns
-            .iter()
-            .filter_map(|part| table.column(&part.column))
-            .any(|column| column.is_missing(row))
-    }
-
     /// The label of every row: of one column, or the combination of several.
     fn labels(&self, table: &Table) -> Result<Labels, Error> {
         let own_group = self.missing == MissingSensitive::Group;

@@ -9,7 +9,7 @@ use crate::known::Known;
 use crate::read::{ReadOptions, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Split, balanced};
-use crate::table::{Notice, Table, Values};
+use crate::table::{Column, Notice, Table, Values};
 
 /// Rows that a data set's own rules take out, whatever the spec.
 #[derive(Debug, Clone)]
@@ -304,12 +304,16 @@ fn say_missing_sensitive(
     notices: &mut Vec<Notice>,
 ) {
     for rule in attributes {
-        let missing = (0..table.n_rows())
-            .filter(|row| rule.is_missing(table, *row))
-            .count();
-        if missing == 0 {
+        let columns: Vec<&Column> = rule
+            .columns
+            .iter()
+            .filter_map(|part| table.column(&part.column))
+            .collect();
+        if columns.iter().all(|c| c.n_missing == 0) {
             continue;
         }
+        let is_missing = |row: &usize| columns.iter().any(|c| c.is_missing(*row));
+        let missing = (0..table.n_rows()).filter(is_missing).count();
         let what = match spec.missing_sensitive {
             MissingSensitive::Drop => {
                 "these rows are dropped (the default); --missing-sensitive group makes them a \

@@ -85,13 +85,19 @@ impl Split {
         let share = |percent: f64| (n as f64 * percent / 100.0).round() as usize;
         let n_train = share(shares[0]).min(n);
         let n_validation = share(shares[1]).min(n - n_train);
-        let test = order.split_off(n_train + n_validation);
-        let validation = order.split_off(n_train);
-        let mut parts = [order, validation, test];
-        for part in &mut parts {
-            part.sort_unstable();
+        let mut part_of = vec![Part::Test; n];
+        for (i, &row) in order[..n_train + n_validation].iter().enumerate() {
+            part_of[row as usize] = if i < n_train {
+                Part::Train
+            } else {
+                Part::Validation
+            };
         }
-        Self { parts }
+        let mut split = Self::default();
+        for (row, part) in part_of.into_iter().enumerate() {
+            split.parts[part as usize].push(row as u32);
+        }
+        split
     }
 
     fn by_column(column: &str, table: &Table, rows: &[u32]) -> Result<Self, Error> {

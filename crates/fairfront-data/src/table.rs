@@ -1,5 +1,5 @@
 use std::fmt;
-use std::str::FromStr;
+use std::str::{FromStr, Utf8Error};
 
 use serde::{Deserialize, Serialize};
 
@@ -197,10 +197,10 @@ impl Column {
     ) -> Self {
         let mut interner = Interner::default();
         for value in values {
-            match value {
-                Some(text) => interner.push(text.as_ref()),
-                None => interner.codes.push(MISSING),
-            }
+            let text = value.as_ref().map(|text| text.as_ref().as_bytes());
+            // What came as `str` is UTF-8.
+            let code = text.and_then(|text| interner.code(text).ok());
+            interner.codes.push(code.unwrap_or(MISSING));
         }
         interner.into_column(name.into())
     }
@@ -211,24 +211,31 @@ impl Column {
 pub(crate) struct Interner {
     pub(crate) codes: Vec<u32>,
     pub(crate) levels: Vec<String>,
-    index: rustc_hash::FxHashMap<Box<str>, u32>,
+    // Keyed by bytes, so that only new levels have to be checked for UTF-8.
+    index: rustc_hash::FxHashMap<Box<[u8]>, u32>,
 }
 
 impl Interner {
-    pub(crate) fn push(&mut self, text: &str) {
-        let code = match self.index.get(text) {
-            Some(&code) => code,
-            None => self.add(text),
-        };
+    pub(crate) fn push(&mut self, text: &[u8]) -> Result<(), Utf8Error> {
+        let code = self.code(text)?;
         self.codes.push(code);
+        Ok(())
+    }
+
+    /// The code of a text, a new one where it has none yet.
+    pub(crate) fn code(&mut self, text: &[u8]) -> Result<u32, Utf8Error> {
+        match self.index.get(text) {
+            Some(&code) => Ok(code),
+            None => self.add(text),
+        }
     }
 
     #[cold]
-    fn add(&mut self, text: &str) -> u32 {
+    fn add(&mut self, text: &[u8]) -> Result<u32, Utf8Error> {
         let code = self.levels.len() as u32;
-        self.levels.push(text.to_owned());
+        self.levels.push(std::str::from_utf8(text)?.to_owned());
         self.index.insert(text.into(), code);
-        code
+        Ok(code)
     }
 
     pub(crate) fn into_column(self, name: String) -> Column {

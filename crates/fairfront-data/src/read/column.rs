@@ -129,6 +129,24 @@ impl ColumnBuilder {
         }
     }
 
+    /// The error for a value of a further row that does not fit the lane.
+    pub(super) fn bad_value(&self, row: usize, misfit: Misfit, value: &[u8]) -> BadValue {
+        let value = String::from_utf8_lossy(value).into_owned();
+        match (misfit, &self.state) {
+            (Misfit::NotNumeric, State::Numeric { because, .. }) => BadValue::NotNumeric {
+                row,
+                value,
+                because: because.clone(),
+            },
+            (Misfit::NotNumeric, _) => BadValue::NotNumeric {
+                row,
+                value,
+                because: String::new(),
+            },
+            (Misfit::NotUtf8, _) => BadValue::NotUtf8 { row, value },
+        }
+    }
+
     /// Nothing of this column can be used; an explicit type cannot change that.
     pub(super) fn leave_out(&mut self, reason: LeftOut) {
         if !self.is_skipped() {
@@ -163,27 +181,95 @@ impl ColumnBuilder {
         if let State::LeftOut(_) = self.state {
             return Ok(());
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| BadValue::NotUtf8 {
+        let not_utf8 = |_| BadValue::NotUtf8 {
             row,
             value: String::from_utf8_lossy(bytes).into_owned(),
-        })?;
+        };
         match &mut self.state {
             State::Looking(looked) => {
-                looked.text.push_str(text);
+                looked
+                    .text
+                    .push_str(std::str::from_utf8(bytes).map_err(not_utf8)?);
                 looked.values.push((row, looked.text.len()));
                 if looked.values.len() == LOOK {
                     self.choose()?;
                 }
             }
-            State::Levels { interner, most } => {
-                interner.push(text);
-                if interner.levels.len() > *most {
-                    self.state = State::LeftOut(LeftOut::Identifier);
-                }
+            State::Levels { interner, .. } => {
+                interner.push(bytes).map_err(not_utf8)?;
+                self.leave_out_identifier();
             }
             State::Numeric { .. } | State::LeftOut(_) => {}
         }
         Ok(())
+    }
+
+    fn leave_out_identifier(&mut self) {
+        if let State::Levels { interner, most } = &self.state
+            && interner.levels.len() > *most
+        {
+            self.state = State::LeftOut(LeftOut::Identifier);
+        }
+    }
+
+    /// How the values of further rows can be taken all at once.
+    pub(super) fn lane(&self) -> Lane {
+        match &self.state {
+            State::LeftOut(_) => Lane::Count,
+            State::Looking(_) => Lane::Look,
+            State::Numeric { .. } => Lane::Numbers,
+            State::Levels { .. } => Lane::Levels,
+        }
+    }
+
+    /// Takes the values of further rows.
+    pub(super) fn append(&mut self, batch: Batch) -> Result<(), BadValue> {
+        match (&mut self.state, batch.values) {
+            (State::Numeric { values, .. }, BatchValues::Numbers(numbers)) => {
+                values.extend_from_slice(&numbers);
+            }
+            (State::Levels { interner, .. }, BatchValues::Levels(new)) => {
+                let mut code_of = Vec::with_capacity(new.levels.len());
+                for level in &new.levels {
+                    // The level of a batch is UTF-8 already.
+                    code_of.push(interner.code(level.as_bytes()).unwrap_or(MISSING));
+                }
+                let code = |c: &u32| code_of.get(*c as usize).copied().unwrap_or(MISSING);
+                interner.codes.extend(new.codes.iter().map(code));
+                self.leave_out_identifier();
+            }
+            (State::Looking(_), BatchValues::Levels(new)) => {
+                for code in &new.codes {
+                    match new.levels.get(*code as usize) {
+                        Some(level) => self.push_text(level.as_bytes())?,
+                        None => self.push_missing(),
+                    }
+                }
+                return Ok(());
+            }
+            (State::LeftOut(_), _) => {}
+            // A batch is made for the lane that the column was in, and lanes only end in Count.
+            (_, BatchValues::Numbers(_) | BatchValues::Levels(_) | BatchValues::Count) => {}
+        }
+        self.n_rows += batch.n_rows;
+        self.n_missing += batch.n_missing;
+        Ok(())
+    }
+
+    /// Whether the numbers from row `first` on are 0, 1, 2, …
+    pub(super) fn counts_up_from(&self, first: usize) -> bool {
+        let is_number = |(i, value): (usize, &f64)| *value == i as f64;
+        match &self.state {
+            State::Numeric { values, .. } => values[first..].iter().enumerate().all(is_number),
+            State::Looking(looked) => {
+                let texts = looked.texts().filter(|(row, _)| *row >= first);
+                let numbers = texts.map(|(_, text)| parse_number(text.as_bytes()));
+                numbers
+                    .enumerate()
+                    .all(|(i, number)| number == Some(i as f64))
+            }
+            State::Levels { .. } | State::LeftOut(_) => false,
+        }
     }
 
     /// A number from a typed file; NaN is missing.
@@ -267,7 +353,9 @@ impl ColumnBuilder {
             let mut interner = Interner::default();
             for (row, text) in looked.texts() {
                 interner.codes.resize(row, MISSING);
-                interner.push(text);
+                // What was looked at is UTF-8.
+                let code = interner.code(text.as_bytes()).unwrap_or(MISSING);
+                interner.codes.push(code);
             }
             interner.codes.resize(n_rows, MISSING);
             self.state = if interner.levels.len() > MOST_LEVELS {
@@ -322,6 +410,77 @@ impl ColumnBuilder {
             n_missing: self.n_missing,
         };
         Ok((column, notice))
+    }
+}
+
+/// How a column takes the values of many rows at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Only missing values are counted.
+    Count,
+    /// The type is not chosen yet; values are handed over as texts, one by one.
+    Look,
+    Numbers,
+    Levels,
+}
+
+/// The values of one column in a run of rows, made apart from the column itself.
+#[derive(Debug)]
+pub(super) struct Batch {
+    n_rows: usize,
+    n_missing: usize,
+    values: BatchValues,
+}
+
+#[derive(Debug)]
+enum BatchValues {
+    Count,
+    Numbers(Vec<f64>),
+    Levels(Interner),
+}
+
+/// Why a value does not fit its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Misfit {
+    NotNumeric,
+    NotUtf8,
+}
+
+impl Batch {
+    pub(super) fn new(lane: Lane) -> Self {
+        Self {
+            n_rows: 0,
+            n_missing: 0,
+            values: match lane {
+                Lane::Count => BatchValues::Count,
+                Lane::Numbers => BatchValues::Numbers(Vec::new()),
+                Lane::Look | Lane::Levels => BatchValues::Levels(Interner::default()),
+            },
+        }
+    }
+
+    pub(super) fn push_missing(&mut self) {
+        self.n_rows += 1;
+        self.n_missing += 1;
+        match &mut self.values {
+            BatchValues::Count => {}
+            BatchValues::Numbers(numbers) => numbers.push(f64::NAN),
+            BatchValues::Levels(interner) => interner.codes.push(MISSING),
+        }
+    }
+
+    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Misfit> {
+        self.n_rows += 1;
+        match &mut self.values {
+            BatchValues::Count => {}
+            BatchValues::Numbers(numbers) => {
+                numbers.push(parse_number(text).ok_or(Misfit::NotNumeric)?);
+            }
+            BatchValues::Levels(interner) => {
+                interner.push(text).map_err(|_| Misfit::NotUtf8)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,18 +1,31 @@
 //! CSV into columns.
+//!
+//! The file is read in chunks of whole records. Each column says how it takes values (its lane);
+//! chunks become batches of values on all threads, and the columns take the batches in order, so
+//! that the result does not depend on the number of threads.
 
 use std::io::Read;
 
-use super::sniff::{self, Layout};
-use super::{TableBuilder, parse_number};
+use rayon::prelude::*;
+
+use super::chunk::{Chunk, Chunks, Record, TakeRecord};
+use super::column::{Batch, Lane, Misfit};
+use super::{MissingValues, TableBuilder, parse_number, sniff};
 use crate::error::{Error, Place};
 use crate::table::{LeftOut, Notice};
+
+/// Bytes of a chunk: small enough to stay in a core's cache while it is cut up.
+const CHUNK: usize = 1 << 18;
+/// Chunks cut up at a time, for each thread.
+const CHUNKS_PER_THREAD: usize = 8;
 
 pub(super) fn read(
     builder: &mut TableBuilder,
     file: &str,
-    mut input: impl Read,
+    mut input: impl Read + Send,
 ) -> Result<(), Error> {
-    let sample = sniff::head(&mut input, sniff::SAMPLE).map_err(|e| Error::io(file, e))?;
+    let failed = |source| Error::io(file, source);
+    let sample = sniff::head(&mut input, sniff::SAMPLE).map_err(failed)?;
     if let Some(reason) = sniff::not_text(&sample) {
         return Err(Error::NotATable {
             file: file.into(),
@@ -22,90 +35,172 @@ pub(super) fn read(
     let layout = sniff::layout(&sample, builder.options.separator);
     let mut sample = std::io::Cursor::new(sample);
     sample.set_position(layout.skip_bytes as u64);
-    let reader = ::csv::ReaderBuilder::new()
-        .delimiter(layout.separator)
-        .has_headers(false)
-        .flexible(true)
-        .buffer_capacity(1 << 16)
-        .from_reader(SkipSpaces::new(sample.chain(input), layout.separator));
-    Records {
+    let mut chunks = Chunks::new(sample.chain(input), layout.separator, layout.skip_lines + 1);
+
+    let mut reader = Reader {
         file,
-        layout,
-        reader,
-        record: ::csv::ByteRecord::new(),
-    }
-    .read_into(builder)
-}
-
-struct Records<'a, R> {
-    file: &'a str,
-    layout: Layout,
-    reader: ::csv::Reader<R>,
-    record: ::csv::ByteRecord,
-}
-
-impl<R: Read> Records<'_, R> {
-    fn read_into(mut self, builder: &mut TableBuilder) -> Result<(), Error> {
-        let no_rows = |file: &str, what| Error::NoRows {
-            file: file.into(),
-            what,
+        separator: layout.separator,
+        columns: Vec::new(),
+        n_fields: 0,
+        n_rows: 0,
+    };
+    // The first record says what the columns are; until their types are known (a few thousand
+    // rows), one chunk is taken at a time.
+    let mut started = false;
+    while let Some(chunk) = chunks.next(CHUNK).map_err(failed)? {
+        let header = if started {
+            Some(0)
+        } else {
+            reader.start(builder, &chunk)?
         };
-        if !self.next()? {
-            return Err(no_rows(self.file, "the file is empty"));
+        if let Some(skip) = header {
+            started = true;
+            reader.take(builder, &[chunk], skip)?;
         }
-        let named = builder.options.columns.is_none() && builder.options.header;
-        let (names, first_is_data) = self.names(builder)?;
-        let n_columns = names.len();
-        let index_column = names.first().is_some_and(String::is_empty);
-        let names = number_unnamed(names);
-        let places = builder.begin_file(self.file, names, named)?;
-        let wanted: Vec<(usize, usize)> = places
-            .iter()
-            .enumerate()
-            .map(|(field, &column)| (field, column))
-            .filter(|&(_, column)| !builder.columns[column].is_skipped())
-            .collect();
+        if started && !reader.is_looking(builder) {
+            break;
+        }
+    }
+    // Now many at a time, the next ones being read meanwhile.
+    let n_chunks = CHUNKS_PER_THREAD * rayon::current_num_threads();
+    let mut batch = chunks.several(n_chunks, CHUNK).map_err(failed)?;
+    while !batch.is_empty() {
+        let (next, taken) = rayon::join(
+            || chunks.several(n_chunks, CHUNK),
+            || reader.take(builder, &batch, 0),
+        );
+        taken?;
+        batch = next.map_err(failed)?;
+    }
+    reader.finish(builder, started)
+}
 
-        let mut pending = first_is_data;
-        let mut n_rows = 0;
-        let mut counts_up = index_column;
-        while pending || self.next()? {
-            pending = false;
-            if self.record.len() != n_columns {
-                if self.is_blank() {
-                    continue;
-                }
-                return Err(self.ragged(n_columns, n_rows + 1));
-            }
-            for &(field, column) in &wanted {
-                let text = self.record[field].trim_ascii();
-                let result = if builder.missing.contains(text) {
-                    builder.columns[column].push_missing();
-                    Ok(())
-                } else {
-                    builder.columns[column].push_text(text)
+/// What is known about the file while it is read.
+struct Reader<'a> {
+    file: &'a str,
+    separator: u8,
+    /// Field and column, of the columns that are read.
+    columns: Vec<(usize, usize)>,
+    n_fields: usize,
+    n_rows: usize,
+}
+
+impl Reader<'_> {
+    /// Finds the columns in the first record; returns how many records hold no data (0 or 1), or
+    /// `None` where the chunk has no record.
+    fn start(&mut self, builder: &mut TableBuilder, chunk: &Chunk) -> Result<Option<usize>, Error> {
+        let Some(first) = first_record(chunk, self.separator) else {
+            return Ok(None);
+        };
+        self.n_fields = first.len();
+        let named = builder.options.columns.is_none() && builder.options.header;
+        let (names, first_is_data) = self.names(builder, &first)?;
+        let unnamed_first = names.first().is_some_and(String::is_empty) && named;
+        let places = builder.begin_file(self.file, number_unnamed(names), named)?;
+        builder.index_column = unnamed_first.then_some(places[0]);
+        let wanted = places.into_iter().enumerate();
+        self.columns = wanted
+            .filter(|(_, c)| !builder.columns[*c].is_skipped())
+            .collect();
+        Ok(Some(usize::from(!first_is_data)))
+    }
+
+    /// Takes all records of the chunks but the first `skip`.
+    fn take(
+        &mut self,
+        builder: &mut TableBuilder,
+        chunks: &[Chunk],
+        skip: usize,
+    ) -> Result<(), Error> {
+        let lanes: Vec<(usize, Lane)> = self
+            .columns
+            .iter()
+            .map(|&(field, column)| (field, builder.columns[column].lane()))
+            .collect();
+        let missing = &builder.missing;
+        let parsed: Vec<Parsed> = chunks
+            .par_iter()
+            .enumerate()
+            .map(|(i, chunk)| {
+                let mut parsed = Parsed {
+                    lanes: &lanes,
+                    missing,
+                    n_fields: self.n_fields,
+                    skip: if i == 0 { skip } else { 0 },
+                    n_rows: 0,
+                    batches: lanes.iter().map(|(_, lane)| Batch::new(*lane)).collect(),
+                    failure: None,
                 };
-                if let Err(bad) = result {
-                    let name = builder.columns[column].name.clone();
-                    return Err(builder.bad_value(bad, name, Some(self.line())));
-                }
+                parsed.failure = chunk.each_record(self.separator, &mut parsed).err();
+                parsed
+            })
+            .collect();
+        let mut n_rows = 0;
+        let mut by_column: Vec<Vec<Batch>> = lanes.iter().map(|_| Vec::new()).collect();
+        for mut parsed in parsed {
+            if let Some(mut failure) = parsed.failure.take() {
+                failure.row += n_rows;
+                return Err(self.failed(builder, failure));
             }
-            counts_up = counts_up && parse_number(&self.record[0]) == Some(n_rows as f64);
-            n_rows += 1;
-            builder.n_rows += 1;
+            n_rows += parsed.n_rows;
+            for (batches, batch) in by_column.iter_mut().zip(parsed.batches) {
+                batches.push(batch);
+            }
         }
-        if n_rows == 0 {
-            return Err(no_rows(self.file, "the file has a header and no rows"));
+        let mut batches_of: Vec<Vec<Batch>> = Vec::new();
+        batches_of.resize_with(builder.columns.len(), Vec::new);
+        for (&(_, column), batches) in self.columns.iter().zip(by_column) {
+            batches_of[column] = batches;
         }
-        if counts_up {
-            builder.columns[places[0]].leave_out(LeftOut::PandasIndex);
+        let appended: Vec<_> = builder
+            .columns
+            .par_iter_mut()
+            .zip(batches_of)
+            .map(|(column, batches)| batches.into_iter().try_for_each(|b| column.append(b)))
+            .collect();
+        for (column, result) in appended.into_iter().enumerate() {
+            if let Err(bad) = result {
+                let name = builder.columns[column].name.clone();
+                return Err(builder.bad_value(bad, name, None));
+            }
+        }
+        self.n_rows += n_rows;
+        builder.n_rows += n_rows;
+        Ok(())
+    }
+
+    /// Whether the type of a column is not chosen yet.
+    fn is_looking(&self, builder: &TableBuilder) -> bool {
+        let lane = |&(_, column): &(usize, usize)| builder.columns[column].lane();
+        self.columns.iter().any(|c| lane(c) == Lane::Look)
+    }
+
+    fn finish(&self, builder: &mut TableBuilder, started: bool) -> Result<(), Error> {
+        if self.n_rows == 0 {
+            return Err(Error::NoRows {
+                file: self.file.into(),
+                what: match started {
+                    true => "the file has a header and no rows",
+                    false => "the file is empty",
+                },
+            });
+        }
+        if let Some(column) = builder.index_column.take() {
+            let column = &mut builder.columns[column];
+            if column.counts_up_from(builder.n_rows - self.n_rows) {
+                column.leave_out(LeftOut::PandasIndex);
+            }
         }
         Ok(())
     }
 
     /// The names of the columns, and whether the record at hand is already data.
-    fn names(&self, builder: &mut TableBuilder) -> Result<(Vec<String>, bool), Error> {
-        let n_fields = self.record.len();
+    fn names(
+        &self,
+        builder: &mut TableBuilder,
+        first: &[Vec<u8>],
+    ) -> Result<(Vec<String>, bool), Error> {
+        let n_fields = self.n_fields;
         if let Some(names) = &builder.options.columns {
             if names.len() != n_fields {
                 return Err(Error::NotATable {
@@ -119,7 +214,7 @@ impl<R: Read> Records<'_, R> {
             }
             let is_header = names
                 .iter()
-                .zip(&self.record)
+                .zip(first)
                 .all(|(name, field)| name.as_bytes() == field.trim_ascii());
             return Ok((names.clone(), !is_header));
         }
@@ -127,7 +222,7 @@ impl<R: Read> Records<'_, R> {
             return Ok((vec![String::new(); n_fields], true));
         }
         let mut names = Vec::with_capacity(n_fields);
-        for field in &self.record {
+        for field in first {
             match std::str::from_utf8(field.trim_ascii()) {
                 Ok(name) => names.push(name.to_owned()),
                 Err(_) => {
@@ -151,51 +246,138 @@ impl<R: Read> Records<'_, R> {
         Ok((names, false))
     }
 
-    fn next(&mut self) -> Result<bool, Error> {
-        self.reader
-            .read_byte_record(&mut self.record)
-            .map_err(|error| match error.into_kind() {
-                ::csv::ErrorKind::Io(source) => Error::io(self.file, source),
-                other => Error::NotATable {
-                    file: self.file.into(),
-                    reason: format!("{other:?}"),
-                },
-            })
-    }
-
-    /// Line of the record at hand, from 1.
-    fn line(&self) -> u64 {
-        self.record.position().map_or(0, ::csv::Position::line) + self.layout.skip_lines
-    }
-
-    fn is_blank(&self) -> bool {
-        self.record.len() == 1 && self.record[0].trim_ascii().is_empty()
-    }
-
-    fn ragged(&self, expected: usize, row: usize) -> Error {
-        let found = self.record.len();
-        let last = self.record.iter().next_back();
-        let last_spans_lines = last.is_some_and(|field| field.contains(&b'\n'));
-        let hint = if found < expected && last_spans_lines {
-            "; its last field spans lines: is a quote never closed?".into()
-        } else if found == expected + 1 && last.is_some_and(<[u8]>::is_empty) {
-            "; remove the separator at its end".into()
-        } else {
-            format!(
-                "; mend the row, or name the separator with --separator (found {:?})",
-                self.layout.separator as char
-            )
-        };
-        Error::Ragged {
-            place: Place {
-                file: self.file.into(),
-                row,
-                line: Some(self.line()),
-            },
-            expected,
-            found,
-            hint,
+    fn failed(&self, builder: &TableBuilder, failure: Failure) -> Error {
+        let row = builder.n_rows + failure.row;
+        match failure.what {
+            Wrong::Value {
+                column,
+                misfit,
+                value,
+            } => {
+                let column = &builder.columns[self.columns[column].1];
+                let bad = column.bad_value(row, misfit, &value);
+                builder.bad_value(bad, column.name.clone(), Some(failure.line))
+            }
+            Wrong::Fields {
+                found,
+                last_spans_lines,
+                last_is_empty,
+            } => {
+                let expected = self.n_fields;
+                let hint = if found < expected && last_spans_lines {
+                    "; its last field spans lines: is a quote never closed?".into()
+                } else if found == expected + 1 && last_is_empty {
+                    "; remove the separator at its end".into()
+                } else {
+                    format!(
+                        "; mend the row, or name the separator with --separator (found {:?})",
+                        self.separator as char
+                    )
+                };
+                Error::Ragged {
+                    place: Place {
+                        file: self.file.into(),
+                        row: self.n_rows + failure.row + 1,
+                        line: Some(failure.line),
+                    },
+                    expected,
+                    found,
+                    hint,
+                }
+            }
         }
+    }
+}
+
+/// The first record that is not blank.
+fn first_record(chunk: &Chunk, separator: u8) -> Option<Vec<Vec<u8>>> {
+    struct First(Vec<Vec<u8>>);
+    impl TakeRecord for First {
+        type Error = ();
+
+        /// Takes one record and asks for no more.
+        fn take(&mut self, record: &impl Record, _line: u64) -> Result<(), ()> {
+            self.0 = (0..record.n_fields())
+                .map(|i| record.field(i).to_vec())
+                .collect();
+            Err(())
+        }
+    }
+    let mut first = First(Vec::new());
+    chunk
+        .each_record(separator, &mut first)
+        .is_err()
+        .then_some(first.0)
+}
+
+/// A chunk as batches of values.
+struct Parsed<'a> {
+    lanes: &'a [(usize, Lane)],
+    missing: &'a MissingValues,
+    n_fields: usize,
+    skip: usize,
+    n_rows: usize,
+    batches: Vec<Batch>,
+    failure: Option<Failure>,
+}
+
+/// What is wrong with a record, and where in the chunk's rows it is.
+struct Failure {
+    row: usize,
+    line: u64,
+    what: Wrong,
+}
+
+enum Wrong {
+    Fields {
+        found: usize,
+        last_spans_lines: bool,
+        last_is_empty: bool,
+    },
+    Value {
+        /// Position among the columns that are read.
+        column: usize,
+        misfit: Misfit,
+        value: Vec<u8>,
+    },
+}
+
+impl TakeRecord for Parsed<'_> {
+    type Error = Failure;
+
+    fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Failure> {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return Ok(());
+        }
+        let fail = |what| Failure {
+            row: self.n_rows,
+            line,
+            what,
+        };
+        let found = record.n_fields();
+        if found != self.n_fields {
+            let last = record.field(found - 1);
+            return Err(fail(Wrong::Fields {
+                found,
+                last_spans_lines: last.contains(&b'\n'),
+                last_is_empty: last.trim_ascii().is_empty(),
+            }));
+        }
+        for (column, (&(field, _), batch)) in self.lanes.iter().zip(&mut self.batches).enumerate() {
+            let text = record.field(field).trim_ascii();
+            if self.missing.contains(text) {
+                batch.push_missing();
+            } else if let Err(misfit) = batch.push_text(text) {
+                return Err(fail(Wrong::Value {
+                    column,
+                    misfit,
+                    value: text.to_vec(),
+                }));
+            }
+        }
+        self.n_rows += 1;
+        Ok(())
     }
 }
 
@@ -209,65 +391,4 @@ fn number_unnamed(names: Vec<String>) -> Vec<String> {
         }
     };
     names.into_iter().enumerate().map(name_or_number).collect()
-}
-
-/// Takes away spaces after a separator, so that a quote behind them still opens a quoted field
-/// (`a, "b, c"`), which the parser itself does not allow for.
-struct SkipSpaces<R> {
-    input: R,
-    separator: u8,
-    state: FieldState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum FieldState {
-    Start,
-    Plain,
-    Quoted,
-    /// Behind a quote inside a quoted field: its end, or the first of two.
-    Quote,
-}
-
-impl<R> SkipSpaces<R> {
-    fn new(input: R, separator: u8) -> Self {
-        Self {
-            input,
-            separator,
-            state: FieldState::Start,
-        }
-    }
-
-    /// Moves what is kept to the front of `buffer` and returns its length.
-    fn compact(&mut self, buffer: &mut [u8]) -> usize {
-        let mut kept = 0;
-        let mut state = self.state;
-        for i in 0..buffer.len() {
-            let byte = buffer[i];
-            let ends_field = byte == self.separator || byte == b'\n' || byte == b'\r';
-            state = match state {
-                FieldState::Start if byte == b' ' => continue,
-                FieldState::Start | FieldState::Quote if byte == b'"' => FieldState::Quoted,
-                FieldState::Quoted if byte == b'"' => FieldState::Quote,
-                FieldState::Quoted => FieldState::Quoted,
-                _ if ends_field => FieldState::Start,
-                _ => FieldState::Plain,
-            };
-            buffer[kept] = byte;
-            kept += 1;
-        }
-        self.state = state;
-        kept
-    }
-}
-
-impl<R: Read> Read for SkipSpaces<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        loop {
-            let n = self.input.read(buffer)?;
-            let kept = self.compact(&mut buffer[..n]);
-            if kept > 0 || n == 0 {
-                return Ok(kept);
-            }
-        }
-    }
 }

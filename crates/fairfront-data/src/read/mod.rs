@@ -1,5 +1,6 @@
 //! From files to a [`Table`]: CSV (plain or gzip) and Parquet, told apart by their content.
 
+mod chunk;
 mod column;
 mod csv;
 mod parquet;
@@ -94,7 +95,7 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
     let mut builder = TableBuilder::new(options);
     for file in files {
         if file == "-" {
-            read_stream(&mut builder, "standard input", std::io::stdin().lock())?;
+            read_stream(&mut builder, "standard input", std::io::stdin())?;
         } else {
             read_file(&mut builder, file)?;
         }
@@ -116,7 +117,11 @@ fn read_file(builder: &mut TableBuilder, path: &str) -> Result<(), Error> {
 }
 
 /// Reads what cannot be rewound.
-fn read_stream(builder: &mut TableBuilder, name: &str, mut input: impl Read) -> Result<(), Error> {
+fn read_stream(
+    builder: &mut TableBuilder,
+    name: &str,
+    mut input: impl Read + Send,
+) -> Result<(), Error> {
     let failed = |source| Error::io(name, source);
     let mut head = sniff::head(&mut input, 4).map_err(failed)?;
     if sniff::format(&head) == Format::Parquet {
@@ -131,7 +136,7 @@ fn read_text(
     builder: &mut TableBuilder,
     name: &str,
     head: Vec<u8>,
-    rest: impl Read,
+    rest: impl Read + Send,
 ) -> Result<(), Error> {
     let gzip = sniff::format(&head) == Format::Gzip;
     let whole = std::io::Cursor::new(head).chain(rest);
@@ -147,11 +152,23 @@ fn read_text(
 }
 
 /// The texts that stand for a missing value.
-struct MissingValues(Vec<Vec<u8>>);
+struct MissingValues {
+    texts: Vec<Vec<u8>>,
+    longest: usize,
+}
 
 impl MissingValues {
+    fn new(texts: &[String]) -> Self {
+        let texts: Vec<Vec<u8>> = texts.iter().map(|t| t.trim().as_bytes().to_vec()).collect();
+        Self {
+            longest: texts.iter().map(Vec::len).max().unwrap_or(0),
+            texts,
+        }
+    }
+
     fn contains(&self, field: &[u8]) -> bool {
-        field.is_empty() || self.0.iter().any(|m| field.eq_ignore_ascii_case(m))
+        let listed = || self.texts.iter().any(|m| field.eq_ignore_ascii_case(m));
+        field.is_empty() || (field.len() <= self.longest && listed())
     }
 }
 
@@ -162,18 +179,20 @@ struct TableBuilder<'a> {
     columns: Vec<ColumnBuilder>,
     sources: Vec<SourceFile>,
     n_rows: usize,
+    /// A first column without a name in the file at hand: a row number, if it counts up.
+    index_column: Option<usize>,
     notices: Vec<Notice>,
 }
 
 impl<'a> TableBuilder<'a> {
     fn new(options: &'a ReadOptions) -> Self {
-        let texts = options.missing_values.iter();
         Self {
             options,
-            missing: MissingValues(texts.map(|m| m.trim().as_bytes().to_vec()).collect()),
+            missing: MissingValues::new(&options.missing_values),
             columns: Vec::new(),
             sources: Vec::new(),
             n_rows: 0,
+            index_column: None,
             notices: Vec::new(),
         }
     }
@@ -250,12 +269,11 @@ impl<'a> TableBuilder<'a> {
         names
     }
 
-    /// The error for a value that a column cannot take; `line` is that of the row being read.
+    /// The error for a value that a column cannot take; `line` where it is known.
     fn bad_value(&self, bad: BadValue, column: String, line: Option<u64>) -> Error {
         let placed = |row: usize| {
             let mut place = place(&self.sources, row);
-            // Earlier rows come from the look at the first values; their lines are gone.
-            place.line = line.filter(|_| row == self.n_rows);
+            place.line = line;
             place
         };
         match bad {

@@ -1,0 +1,349 @@
+//! CSV text in chunks of whole records, and the records of a chunk.
+//!
+//! A chunk without quotes (nearly all of them) is cut at line ends and separators; one with quotes
+//! goes through the `csv` crate.
+
+use std::io::{Read, Result};
+
+use memchr::{memchr, memchr_iter, memchr2_iter, memrchr};
+
+/// Whole records, as bytes.
+pub(super) struct Chunk {
+    bytes: Vec<u8>,
+    /// Line of the first byte, from 1.
+    first_line: u64,
+}
+
+/// Cuts an input into chunks that end where a record ends.
+pub(super) struct Chunks<R> {
+    input: R,
+    separator: u8,
+    /// What was read beyond the last chunk.
+    rest: Vec<u8>,
+    at_end: bool,
+    line: u64,
+}
+
+impl<R: Read> Chunks<R> {
+    pub(super) fn new(input: R, separator: u8, first_line: u64) -> Self {
+        Self {
+            input,
+            separator,
+            rest: Vec::new(),
+            at_end: false,
+            line: first_line,
+        }
+    }
+
+    /// The next chunk of about `size` bytes, more where a record is longer; `None` at the end.
+    pub(super) fn next(&mut self, size: usize) -> Result<Option<Chunk>> {
+        let mut bytes = std::mem::take(&mut self.rest);
+        loop {
+            if !self.at_end {
+                // Doubling keeps the work linear when a record does not end.
+                let wanted = size.max(bytes.len());
+                bytes.reserve(wanted + 1);
+                let got = (&mut self.input)
+                    .take(wanted as u64)
+                    .read_to_end(&mut bytes)?;
+                self.at_end = got < wanted;
+            }
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let end = if self.at_end {
+                Some(bytes.len())
+            } else if memchr(b'"', &bytes).is_none() {
+                memrchr(b'\n', &bytes).map(|i| i + 1)
+            } else {
+                let mut quotes = Quotes::new(self.separator);
+                quotes.last_record_end(&bytes)
+            };
+            if let Some(end) = end {
+                self.rest = bytes.split_off(end);
+                let chunk = Chunk {
+                    first_line: self.line,
+                    bytes,
+                };
+                self.line += memchr_iter(b'\n', &chunk.bytes).count() as u64;
+                return Ok(Some(chunk));
+            }
+        }
+    }
+}
+
+impl<R: Read> Chunks<R> {
+    /// Up to `n` chunks; none at the end.
+    pub(super) fn several(&mut self, n: usize, size: usize) -> Result<Vec<Chunk>> {
+        let mut chunks = Vec::with_capacity(n);
+        while chunks.len() < n
+            && let Some(chunk) = self.next(size)?
+        {
+            chunks.push(chunk);
+        }
+        Ok(chunks)
+    }
+}
+
+/// One record: its fields by position.
+pub(super) trait Record {
+    fn n_fields(&self) -> usize;
+    fn field(&self, index: usize) -> &[u8];
+}
+
+impl Record for csv::ByteRecord {
+    fn n_fields(&self) -> usize {
+        self.len()
+    }
+
+    fn field(&self, index: usize) -> &[u8] {
+        &self[index]
+    }
+}
+
+/// A line cut at its separators: where each field starts and ends in the chunk.
+struct Line<'a> {
+    bytes: &'a [u8],
+    fields: &'a [(usize, usize)],
+}
+
+impl Record for Line<'_> {
+    fn n_fields(&self) -> usize {
+        self.fields.len()
+    }
+
+    fn field(&self, index: usize) -> &[u8] {
+        let (start, end) = self.fields[index];
+        &self.bytes[start..end]
+    }
+}
+
+/// Takes the records of a chunk one after the other, each with its line.
+pub(super) trait TakeRecord {
+    type Error;
+    fn take(&mut self, record: &impl Record, line: u64) -> std::result::Result<(), Self::Error>;
+}
+
+impl Chunk {
+    /// Hands every record to `taker`; lines of nothing but white space are no records.
+    pub(super) fn each_record<T: TakeRecord>(
+        &self,
+        separator: u8,
+        taker: &mut T,
+    ) -> std::result::Result<(), T::Error> {
+        if memchr(b'"', &self.bytes).is_some() || has_lone_return(&self.bytes) {
+            self.each_quoted(separator, taker)
+        } else {
+            self.each_plain(separator, taker)
+        }
+    }
+
+    fn each_plain<T: TakeRecord>(
+        &self,
+        separator: u8,
+        taker: &mut T,
+    ) -> std::result::Result<(), T::Error> {
+        let bytes = &self.bytes[..];
+        let mut fields: Vec<(usize, usize)> = Vec::new();
+        let mut start = 0;
+        let mut line = self.first_line;
+        let last_line_end = (bytes.last() != Some(&b'\n')).then_some(bytes.len());
+        for at in memchr2_iter(separator, b'\n', bytes).chain(last_line_end) {
+            fields.push((start, at));
+            start = at + 1;
+            if at < bytes.len() && bytes[at] == separator {
+                continue;
+            }
+            let record = Line {
+                bytes,
+                fields: &fields,
+            };
+            if !is_blank(&record) {
+                taker.take(&record, line)?;
+            }
+            fields.clear();
+            line += 1;
+        }
+        Ok(())
+    }
+
+    fn each_quoted<T: TakeRecord>(
+        &self,
+        separator: u8,
+        taker: &mut T,
+    ) -> std::result::Result<(), T::Error> {
+        let text = Quotes::new(separator).without_spaces(&self.bytes);
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(separator)
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(&text[..]);
+        let mut record = csv::ByteRecord::new();
+        // Reading from memory, into bytes, with any number of fields, cannot fail.
+        while let Ok(true) = reader.read_byte_record(&mut record) {
+            if !is_blank(&record) {
+                let (line, byte) = record
+                    .position()
+                    .map_or((1, 0), |p| (p.line(), p.byte() as usize));
+                // The parser's position is before the empty lines that it passes over.
+                let ends = text[byte..]
+                    .iter()
+                    .take_while(|b| matches!(b, b'\n' | b'\r'));
+                let empty = ends.filter(|b| **b == b'\n').count() as u64;
+                taker.take(&record, self.first_line + line - 1 + empty)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_blank(record: &impl Record) -> bool {
+    record.n_fields() == 1 && record.field(0).trim_ascii().is_empty()
+}
+
+/// Whether a carriage return ends a line by itself, as on very old machines.
+fn has_lone_return(bytes: &[u8]) -> bool {
+    memchr_iter(b'\r', bytes).any(|i| bytes.get(i + 1).is_some_and(|next| *next != b'\n'))
+}
+
+/// Follows quoted fields the way the `csv` crate reads them: a quote opens a field only at its
+/// start, and two of them inside stand for one.
+struct Quotes {
+    separator: u8,
+    state: FieldState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FieldState {
+    Start,
+    Plain,
+    Quoted,
+    /// Behind a quote inside a quoted field: its end, or the first of two.
+    Quote,
+}
+
+impl Quotes {
+    fn new(separator: u8) -> Self {
+        Self {
+            separator,
+            state: FieldState::Start,
+        }
+    }
+
+    /// Moves on by one byte.
+    fn step(&mut self, byte: u8) {
+        let ends_field = byte == self.separator || byte == b'\n' || byte == b'\r';
+        self.state = match self.state {
+            // Spaces before a quote are passed over.
+            FieldState::Start if byte == b' ' => FieldState::Start,
+            FieldState::Start | FieldState::Quote if byte == b'"' => FieldState::Quoted,
+            FieldState::Quoted if byte == b'"' => FieldState::Quote,
+            FieldState::Quoted => FieldState::Quoted,
+            _ if ends_field => FieldState::Start,
+            _ => FieldState::Plain,
+        };
+    }
+
+    /// One past the last line end that is not inside quotes.
+    fn last_record_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut end = None;
+        for (i, &byte) in bytes.iter().enumerate() {
+            self.step(byte);
+            if byte == b'\n' && self.state == FieldState::Start {
+                end = Some(i + 1);
+            }
+        }
+        end
+    }
+
+    /// The bytes without the spaces after a separator, so that a quote behind them still opens a
+    /// quoted field (`a, "b, c"`), which the `csv` crate itself does not allow for.
+    fn without_spaces(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut kept = Vec::with_capacity(bytes.len());
+        for &byte in bytes {
+            let skipped = self.state == FieldState::Start && byte == b' ';
+            self.step(byte);
+            if !skipped {
+                kept.push(byte);
+            }
+        }
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Default)]
+    struct Collect(Vec<(u64, Vec<String>)>);
+
+    impl TakeRecord for Collect {
+        type Error = std::convert::Infallible;
+
+        fn take(
+            &mut self,
+            record: &impl Record,
+            line: u64,
+        ) -> std::result::Result<(), Self::Error> {
+            let field = |i| String::from_utf8_lossy(record.field(i).trim_ascii()).into_owned();
+            self.0
+                .push((line, (0..record.n_fields()).map(field).collect()));
+            Ok(())
+        }
+    }
+
+    fn records(text: &str, size: usize) -> Vec<(u64, Vec<String>)> {
+        let mut chunks = Chunks::new(text.as_bytes(), b',', 1);
+        let mut found = Collect::default();
+        while let Some(chunk) = chunks.next(size).unwrap() {
+            assert!(chunk.each_record(b',', &mut found).is_ok());
+        }
+        found.0
+    }
+
+    fn fields(text: &str) -> Vec<Vec<String>> {
+        records(text, 1 << 20)
+            .into_iter()
+            .map(|(_, fields)| fields)
+            .collect()
+    }
+
+    #[test]
+    fn quotes_spaces_and_line_ends() {
+        assert_eq!(fields("a, b ,c\r\n1,,3"), [["a", "b", "c"], ["1", "", "3"]]);
+        assert_eq!(
+            fields("a, \"b, c\"\n\"d\"\"e\",f\n"),
+            [["a", "b, c"], ["d\"e", "f"]]
+        );
+        assert_eq!(fields("5\" pipe,x\ny,z\n"), [["5\" pipe", "x"], ["y", "z"]]);
+        assert_eq!(fields("a,b\rc,d\r"), [["a", "b"], ["c", "d"]]);
+        assert_eq!(fields("\n  \na,b\n\n"), [["a", "b"]]);
+        assert!(fields("").is_empty());
+    }
+
+    #[test]
+    fn lines_are_counted_through_quotes_and_blanks() {
+        let text = "a,b\n\n\"x\ny\",2\n3,4\n";
+        let lines: Vec<u64> = records(text, 4).into_iter().map(|(line, _)| line).collect();
+        assert_eq!(lines, [1, 3, 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn chunk_size_changes_nothing(text in "[ab\", \r\n]{0,200}", size in 1_usize..50) {
+            let whole = records(&text, 1 << 20);
+            prop_assert_eq!(records(&text, size), whole);
+        }
+
+        #[test]
+        fn plain_lines_are_read_as_the_csv_crate_reads_them(text in "[ab, \n]{0,200}") {
+            let chunk = Chunk { bytes: text.clone().into_bytes(), first_line: 1 };
+            let (mut plain, mut quoted) = (Collect::default(), Collect::default());
+            prop_assert!(chunk.each_plain(b',', &mut plain).is_ok());
+            prop_assert!(chunk.each_quoted(b',', &mut quoted).is_ok());
+            prop_assert_eq!(plain.0, quoted.0);
+        }
+    }
+}
