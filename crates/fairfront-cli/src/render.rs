@@ -166,7 +166,8 @@ pub(crate) fn inspection(found: &Inspection) -> String {
 
 fn columns(columns: &[ColumnSummary], out: &mut String) {
     let mut table = TextTable::new(&["name", "role", "type", ">missing", ">distinct", "values"]);
-    for column in columns {
+    let (read, not_read): (Vec<_>, Vec<_>) = columns.iter().partition(|c| c.missing.is_some());
+    for column in read {
         let role = match column.role {
             Role::Feature if column.left_out.is_some() => "left out",
             Role::Target => "target",
@@ -184,40 +185,64 @@ fn columns(columns: &[ColumnSummary], out: &mut String) {
                 number(range.max),
                 number(range.mean)
             ),
-            (None, None) => levels(&column.top, column.distinct.unwrap_or(0)),
+            (None, None) => levels(column),
+        };
+        let distinct = match (column.distinct, column.merged) {
+            (None, _) => "-".into(),
+            (Some(n), None) => grouped(n),
+            (Some(n), Some(merged)) => format!("{} → {merged}", grouped(n)),
         };
         table.row(vec![
-            column.name.clone(),
+            cut(&column.name, 40),
             role.into(),
             column
                 .column_type
                 .map_or_else(|| "-".into(), |t| t.to_string()),
             column.missing_share.map_or_else(|| "-".into(), percent),
-            column.distinct.map_or_else(|| "-".into(), grouped),
+            distinct,
             values,
         ]);
     }
     table.render(out);
+    if !not_read.is_empty() {
+        let names: Vec<&str> = not_read.iter().take(8).map(|c| c.name.as_str()).collect();
+        let more = match not_read.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more)),
+        };
+        let _ = writeln!(out, "  dropped without reading: {}{more}", names.join(", "));
+    }
 }
 
 /// The most frequent levels, cut to what fits beside the other columns.
-fn levels(top: &[(String, usize)], distinct: usize) -> String {
+fn levels(column: &ColumnSummary) -> String {
+    const WIDTH: usize = 48;
     let mut shown = String::new();
     let mut n_shown = 0;
-    for (level, _) in top {
-        if n_shown > 0 && shown.chars().count() + level.chars().count() > 48 {
+    for (level, _) in &column.top {
+        let room = WIDTH.saturating_sub(shown.chars().count());
+        if n_shown > 0 && level.chars().count() > room {
             break;
         }
         if n_shown > 0 {
             shown.push_str(", ");
         }
-        shown.push_str(level);
+        shown.push_str(&cut(level, WIDTH));
         n_shown += 1;
     }
-    if n_shown > 0 && n_shown < distinct {
+    if n_shown > 0 && n_shown < column.merged.or(column.distinct).unwrap_or(0) {
         shown.push_str(", …");
     }
     shown
+}
+
+/// The text on one line, its end replaced by … where it is longer than `width`.
+fn cut(text: &str, width: usize) -> String {
+    let text = text.replace(['\n', '\r', '\t'], " ");
+    if text.chars().count() <= width {
+        return text;
+    }
+    text.chars().take(width - 1).chain(['…']).collect()
 }
 
 /// A number with up to four significant decimals, without trailing zeros.
@@ -263,7 +288,7 @@ fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
     for (name, group) in &groups.0 {
         let rate = group.base_rate.map_or_else(|| "-".into(), percent);
         table.row(row(
-            name,
+            &cut(name, 60),
             group.count,
             percent(group.share),
             group.positives,

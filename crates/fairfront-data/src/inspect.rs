@@ -89,6 +89,8 @@ pub struct ColumnSummary {
     pub missing_share: Option<f64>,
     /// Different values; `None` where it was left out.
     pub distinct: Option<usize>,
+    /// Levels after merging; `None` where none are merged.
+    pub merged: Option<usize>,
     /// Smallest and largest number and their unweighted mean.
     pub range: Option<NumericRange>,
     /// The most frequent levels, merged as asked, with their counts.
@@ -251,6 +253,7 @@ fn summary(prepared: &Prepared, column: &Column) -> ColumnSummary {
         missing: Some(column.n_missing),
         missing_share: Some(column.n_missing as f64 / n as f64),
         distinct: None,
+        merged: None,
         range: None,
         top: Vec::new(),
     };
@@ -284,6 +287,7 @@ fn summary(prepared: &Prepared, column: &Column) -> ColumnSummary {
                 let name = prepared.spec.merged(&column.name, level);
                 *counts.entry(name).or_default() += count;
             }
+            summary.merged = (counts.len() < levels.len()).then_some(counts.len());
             let mut top: Vec<(&str, usize)> = counts.into_iter().collect();
             top.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             summary.top = top

@@ -1,4 +1,28 @@
-//! From a file to a data set.
+//! From a file to a data set: tables, specs, encodings, splits and the known data sets.
+//!
+//! Most users want the `fairfront` crate. The way of the data, each step a type:
+//!
+//! 1. [`read_table`] reads CSV and Parquet files into a [`Table`] of raw columns.
+//! 2. A [`Spec`] says which column is the target, which are sensitive, which are features.
+//! 3. [`Prepared`] settles which rows are in use, their labels, groups, weights and split.
+//! 4. [`Encoded`] fits an [`Encoding`] on the training rows and applies it: three
+//!    [`Dataset`](fairfront_core::Dataset)s.
+//!
+//! [`Inspection`] is what a person sees of it before any training, and [`Known`] names data sets
+//! that bring their own spec.
+//!
+//! ```
+//! use fairfront_core::RowSource;
+//! use fairfront_data::{Encoded, Inspection, Known, Part, Prepared};
+//!
+//! let known = Known::parse("demo(rows=2000)")?.expect("a known data set");
+//! let prepared = Prepared::from_known(&known, &known.spec(), None)?;
+//! let inspection = Inspection::new(&prepared)?;
+//! assert!(inspection.proxies.get("sex").unwrap().auc.unwrap() > 0.7);
+//! let encoded = Encoded::new(&prepared)?;
+//! assert_eq!(encoded.part(Part::Train).schema().n_outputs, 1);
+//! # Ok::<(), fairfront_data::Error>(())
+//! ```
 
 pub mod grammar;
 
@@ -28,7 +52,7 @@ pub use known::{
 };
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
-pub use read::{MISSING_VALUES, ReadOptions, read_table};
+pub use read::{MISSING_VALUES, ReadOptions, panics_are_caught, read_table};
 pub use spec::{
     Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

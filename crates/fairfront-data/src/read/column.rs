@@ -247,9 +247,8 @@ impl ColumnBuilder {
                 }
                 return Ok(());
             }
-            (State::LeftOut(_), _) => {}
-            // A batch is made for the lane that the column was in, and lanes only end in Count.
-            (_, BatchValues::Numbers(_) | BatchValues::Levels(_) | BatchValues::Count) => {}
+            // A batch is made for the lane of the column, which can change to Count alone.
+            (state, _) => debug_assert!(matches!(state, State::LeftOut(_)), "a wrong lane"),
         }
         self.n_rows += batch.n_rows;
         self.n_missing += batch.n_missing;

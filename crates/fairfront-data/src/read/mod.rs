@@ -18,6 +18,7 @@ use crate::error::{Error, quoted_list};
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
 pub(crate) use self::column::{Plan, parse_number};
+pub use self::parquet::panics_are_caught;
 
 /// The texts that stand for a missing value unless the user names others. Case does not matter,
 /// and an empty field is always missing.

@@ -1,5 +1,7 @@
 //! Parquet into columns.
 
+use std::cell::Cell;
+
 use ::parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::DataType;
@@ -23,8 +25,21 @@ pub(super) fn read(
 ) -> Result<(), Error> {
     // The decoder checks much, but not all, of a damaged file; what it does not becomes a panic.
     let read = std::panic::AssertUnwindSafe(|| read_columns(builder, file, input));
-    std::panic::catch_unwind(read)
-        .unwrap_or_else(|_| Err(damaged(file, &"its pages contradict each other")))
+    GUARDED.set(true);
+    let result = std::panic::catch_unwind(read);
+    GUARDED.set(false);
+    result.unwrap_or_else(|_| Err(damaged(file, &"its pages contradict each other")))
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is in code whose panics are caught and become errors: the decoder of
+/// Parquet files, which panics on some damaged ones. A program's panic hook should stay silent
+/// then.
+pub fn panics_are_caught() -> bool {
+    GUARDED.get()
 }
 
 fn read_columns(

@@ -1,0 +1,193 @@
+//! Each message: what is wrong, where, and what to do.
+
+use fairfront_data::{ReadOptions, Spec, SplitRule, read_table};
+
+use crate::{Folder, csv, message, names, prepare, read, read_with, spec};
+
+const ROWS: &str = "y,g,x,w\n1,a,1,1\n0,b,2,1\n1,b,3,1\n0,a,4,1\n";
+
+fn refused(csv: &str, change: impl FnOnce(&mut Spec)) -> String {
+    let mut spec = spec();
+    change(&mut spec);
+    message(prepare(csv, &spec))
+}
+
+#[test]
+fn files() {
+    let options = ReadOptions::default();
+    let at = |path: &str| read_table(&names(&[path]), &options);
+    assert_eq!(
+        message(at("no/such.csv")),
+        "no/such.csv: there is no such file; check the path"
+    );
+    assert!(message(at(".")).contains("this is a folder"));
+    assert!(message(read_table(&[], &options)).contains("at least one file"));
+    assert!(message(read_table(&names(&["-", "-"]), &options)).contains("only once"));
+}
+
+#[test]
+fn contents() {
+    assert_eq!(
+        message(read("")),
+        "t.csv: the file is empty; give a file with at least one row of data"
+    );
+    assert_eq!(
+        message(read("\n \n\n")),
+        "t.csv: the file is empty; give a file with at least one row of data"
+    );
+    assert!(message(read("a,b\n")).contains("a header and no rows"));
+    assert_eq!(
+        message(read("a,b\n1,2\n\n3\n")),
+        "t.csv, row 2 (line 4): expected 2 fields, found 1; mend the row, or name the separator \
+         with --separator (found ',')"
+    );
+    assert!(message(read("a,b\n1,2,\n")).contains("remove the separator at its end"));
+    assert!(message(read("a,b,c\n1,\"x,y\n2,3,4\n")).contains("is a quote never closed?"));
+    assert_eq!(
+        message(read(b"a,b\n1,x\n2,caf\xe9\n")),
+        "t.csv, row 2, column \"b\": the text is not UTF-8 (\"caf\u{fffd}\"); save the file as UTF-8"
+            .replace("row 2,", "row 2 (line 3),")
+    );
+    assert!(message(read(b"caf\xe9,b\n1,x\n")).contains("the header is not UTF-8"));
+    assert!(message(read(b"\xff\xfea\0")).contains("UTF-16"));
+    assert!(message(read(b"PK\x03\x04")).contains("spreadsheet"));
+    assert!(message(read(b"a,b\n1,\0\n")).contains("not a text file"));
+    assert!(message(read(b"\x1f\x8b\x08\x00\x00")).contains("ends in the middle"));
+    assert!(message(read(b"PAR1 and then nothing")).contains("Parquet file is cut off"));
+}
+
+#[test]
+fn a_text_far_down_a_numeric_column() {
+    let value = |i: usize| if i == 899_999 { "oops" } else { "5" };
+    let text = csv("n", 900_100, |i| value(i).to_owned());
+    assert_eq!(
+        message(read(text)),
+        "t.csv, row 900,000 (line 900,001), column \"n\": \"oops\" is not a number, but the column \
+         is numeric (10000 of the first 10000 values are numbers); mend the value, or give \
+         --missing-value \"oops\" if it stands for a missing one, or --type \"n\"=categorical"
+    );
+}
+
+#[test]
+fn files_that_do_not_fit_together() {
+    let folder = Folder::new();
+    let both = |a: &str, b: &str, header: bool| {
+        let options = ReadOptions {
+            header,
+            ..ReadOptions::default()
+        };
+        let files = [folder.file("t.1.csv", a), folder.file("t.2.csv", b)];
+        message(read_table(&files, &options))
+    };
+    assert!(both("a,b\n1,2\n", "a\n1\n", true).contains("it lacks \"b\""));
+    assert!(both("a,b\n1,2\n", "a,b,c\n1,2,3\n", true).contains("it also has \"c\""));
+    assert!(both("1,2\n", "1,2,3\n", false).contains("it has 3, the first file 2"));
+    // The row is that of the second file.
+    assert!(both("a,b\n1,2\n", "a,b\n1,2\n3\n", true).starts_with("t.2.csv, row 2 (line 3)"));
+}
+
+#[test]
+fn columns_given_by_name() {
+    let options = ReadOptions {
+        columns: Some(names(&["a"])),
+        ..ReadOptions::default()
+    };
+    assert!(
+        message(read_with("1,2\n", &options)).contains("1 columns are named, but the first row")
+    );
+}
+
+#[test]
+fn target() {
+    assert_eq!(
+        refused(ROWS, |s| s.target = Some("Y".into())),
+        "no column \"Y\" (--target) in t.csv; did you mean \"y\"?"
+    );
+    assert!(
+        refused("y,g,x\n1,a,1\n1,b,2\n", |_| ()).contains("the target has one value only, \"1\"")
+    );
+    assert_eq!(
+        refused("y,g,x\n1,a,1\n2,b,2\n3,b,2\n", |s| s.positive = None),
+        "column \"y\": the target has 3 values; say which counts as positive with --positive: \
+         \"1\" (1 rows), \"2\" (1 rows), \"3\" (1 rows)"
+    );
+    assert_eq!(
+        refused("y,g,x\nyes,a,1\nno,b,2\n", |s| s.positive =
+            Some("Yes ".into())),
+        "column \"y\": the target has no value \"Yes \" (--positive); did you mean \"yes\"?"
+    );
+    assert!(
+        refused("y,g,x\n?,a,1\n?,b,2\n", |_| ()).contains("all values of this column are missing")
+    );
+    assert!(
+        refused("1,0,5\n0,1,6\n1,1,7\n", |_| ()).contains("say --no-header and --columns"),
+        "a file without a header"
+    );
+}
+
+#[test]
+fn sensitive() {
+    assert!(
+        refused(ROWS, |s| s.sensitive = vec![names(&["sex"])])
+            .contains("no column \"sex\" (--sensitive)")
+    );
+    assert_eq!(
+        refused("y,g,x\n1,a,1\n0,a,2\n", |_| ()),
+        "column \"g\": the sensitive attribute has one group only, \"a\"; fairness needs at least \
+         two groups"
+    );
+    assert!(
+        refused("y,g,x\n1,,1\n0,,2\n", |_| ()).contains("all values of this column are missing")
+    );
+    let ages = csv("y,g,x", 20, |i| format!("{},{},1", i % 2, 20 + i));
+    assert_eq!(
+        refused(&ages, |_| ()),
+        "column \"g\": this sensitive column holds 20 different numbers; make groups of them, as in \
+         --bins g=25,45"
+    );
+}
+
+#[test]
+fn weights() {
+    let with = |weights: [&str; 4]| {
+        let row = |i: usize| format!("{},{},{i},{}", i % 2, ["a", "b"][i / 2], weights[i]);
+        let text = csv("y,g,x,w", 4, row);
+        refused(&text, |s| s.weight = Some("w".into()))
+    };
+    assert_eq!(
+        with(["1", "2", "-3", "1"]),
+        "t.csv, row 3, column \"w\": the weight is -3; it must be a number that is not negative"
+    );
+    assert!(with(["1", "NaN", "3", "1"]).contains("row 2, column \"w\": the weight is missing"));
+    assert!(with(["1", "much", "3", "1"]).contains("\"much\" is not a number"));
+    assert!(with(["0", "0", "0", "0"]).contains("the weights sum to 0"));
+}
+
+#[test]
+fn nothing_left() {
+    assert!(
+        refused("y,g,x\n1,a,?\n0,b,\n1,b,\n", |s| s.types =
+            [("x".to_owned(), fairfront_data::ColumnType::Numeric)].into())
+        .starts_with("no rows are left: x missing (3 rows)")
+    );
+    assert!(
+        refused(ROWS, |s| s.split = SplitRule::Column("g".into()))
+            .contains("--sensitive and --split")
+    );
+    assert!(
+        refused(ROWS, |s| s.split = SplitRule::Column("x".into())).contains("the split is \"1\"")
+    );
+}
+
+#[test]
+fn names_in_flags() {
+    assert!(refused(ROWS, |s| s.drop = names(&["zz"])).contains("no column \"zz\" (--drop)"));
+    assert!(refused(ROWS, |s| s.features = Some(names(&["X"]))).contains("did you mean \"x\"?"));
+    assert!(
+        refused(ROWS, |s| {
+            let policy = fairfront_data::MissingPolicy::Category;
+            s.missing_by_column = [("x".to_owned(), policy)].into();
+        })
+        .contains("--missing \"x\"=mean")
+    );
+}

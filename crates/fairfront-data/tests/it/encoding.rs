@@ -1,0 +1,210 @@
+use fairfront_core::{Dataset, RowSource};
+use fairfront_data::{
+    Encoded, Encoding, MissingPolicy, Part, ReadOptions, RowFacts, Scale, Spec, SplitRule,
+    read_table,
+};
+use proptest::prelude::*;
+
+use crate::{Folder, csv, message, names, prepare, spec};
+
+const ROWS: &str = "\
+y,g,n,c,part
+1,a,1,u,train
+0,b,3,v,train
+1,a,5,u,train
+0,b,7,,test
+1,b,100,new,test
+";
+
+fn with(change: impl FnOnce(&mut Spec)) -> Encoded {
+    let mut spec = spec();
+    spec.split = SplitRule::Column("part".into());
+    spec.missing = MissingPolicy::Keep;
+    change(&mut spec);
+    Encoded::new(&prepare(ROWS, &spec).unwrap()).unwrap()
+}
+
+/// Rows as a dense matrix, one-hot levels included.
+fn dense(data: &Dataset) -> Vec<Vec<f64>> {
+    let n = data.schema().n_features();
+    let mut rows = Vec::new();
+    for block in data.blocks() {
+        for r in 0..block.n_rows() {
+            let mut row = vec![0.0; n + 2];
+            row[..block.numeric(r).len()].copy_from_slice(block.numeric(r));
+            for code in block.codes(r) {
+                row[*code as usize] = 1.0;
+            }
+            row.truncate(n);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+#[test]
+fn statistics_come_from_the_training_rows() {
+    let encoded = with(|_| ());
+    let names = encoded.encoding.schema().feature_names();
+    assert_eq!(names, ["n", "c=u", "c=v"]);
+    // Mean 3 and population variance 8/3 of 1, 3, 5.
+    let unit = (8.0_f64 / 3.0).sqrt();
+    let train = dense(encoded.part(Part::Train));
+    assert_eq!(train[0], [-2.0 / unit, 1.0, 0.0]);
+    assert_eq!(train[1], [0.0, 0.0, 1.0]);
+    // A missing and an unseen level touch no feature.
+    let test = dense(encoded.part(Part::Test));
+    assert_eq!(test, [[4.0 / unit, 0.0, 0.0], [97.0 / unit, 0.0, 0.0]]);
+    let said = |words: &str| encoded.notices.iter().any(|n| n.message.contains(words));
+    assert!(said(
+        "1 test rows have a category unseen in training (\"new\")"
+    ));
+    assert!(said("fewer than 5 training rows: \"u\" (2), \"v\" (1)"));
+}
+
+#[test]
+fn scales() {
+    let value = |scale: Scale| dense(with(|s| s.scale = scale).part(Part::Test))[1][0];
+    assert_eq!(value(Scale::None), 100.0);
+    assert_eq!(value(Scale::MinMax), 99.0 / 4.0);
+}
+
+#[test]
+fn weights_weigh_the_scaling() {
+    let csv = "y,g,n,w\n1,a,1,3\n0,b,5,1\n1,b,9,0\n";
+    let mut spec = spec();
+    spec.weight = Some("w".into());
+    let encoded = Encoded::new(&prepare(csv, &spec).unwrap()).unwrap();
+    // Mean (3·1 + 5)/4 = 2, variance (3·1 + 9)/4 = 3; the row of weight 0 counts for nothing.
+    let unit = 3.0_f64.sqrt();
+    let column: Vec<f64> = dense(encoded.part(Part::Train))
+        .iter()
+        .map(|r| r[0])
+        .collect();
+    assert_eq!(column, [-1.0 / unit, 3.0 / unit, 7.0 / unit]);
+    spec.scale = Scale::MinMax;
+    let encoded = Encoded::new(&prepare(csv, &spec).unwrap()).unwrap();
+    assert_eq!(dense(encoded.part(Part::Train))[2][0], 2.0);
+}
+
+#[test]
+fn missing_values_become_a_category_or_the_mean_with_an_indicator() {
+    let csv = "y,g,n,c\n1,a,1,u\n0,b,,v\n1,b,3,\n0,a,5,v\n";
+    let mut spec = spec();
+    spec.missing = MissingPolicy::Keep;
+    spec.scale = Scale::None;
+    let encoded = Encoded::new(&prepare(csv, &spec).unwrap()).unwrap();
+    assert_eq!(
+        encoded.encoding.schema().feature_names(),
+        ["n", "n (missing)", "c=u", "c=v", "c=(missing)"]
+    );
+    assert_eq!(
+        dense(encoded.part(Part::Train)),
+        [
+            [1.0, 0.0, 1.0, 0.0, 0.0],
+            [3.0, 1.0, 0.0, 1.0, 0.0],
+            [3.0, 0.0, 0.0, 0.0, 1.0],
+            [5.0, 0.0, 0.0, 1.0, 0.0],
+        ]
+    );
+}
+
+#[test]
+fn rare_categories_are_pooled_and_the_unseen_join_them() {
+    let encoded = with(|s| s.pool_rare = 2);
+    assert_eq!(
+        encoded.encoding.schema().feature_names(),
+        ["n", "c=u", "c=(other)"]
+    );
+    let test = dense(encoded.part(Part::Test));
+    assert_eq!(&test[1][1..], [0.0, 1.0]);
+}
+
+#[test]
+fn constant_columns_are_left_out_with_a_notice() {
+    let csv = "y,g,n,k,c\n1,a,1,4,u\n0,b,2,4,u\n";
+    let encoded = Encoded::new(&prepare(csv, &spec()).unwrap()).unwrap();
+    assert_eq!(encoded.encoding.schema().feature_names(), ["n"]);
+    let notices: Vec<&str> = encoded.notices.iter().map(|n| n.message.as_str()).collect();
+    assert_eq!(
+        notices,
+        [
+            "column \"k\" is left out: it is 4 in every training row",
+            "column \"c\" is left out: it is \"u\" in every training row"
+        ]
+    );
+    let none = prepare("y,g,k\n1,a,4\n0,b,4\n", &spec()).unwrap();
+    assert!(message(Encoded::new(&none)).contains("no column is left as a feature"));
+}
+
+#[test]
+fn values_too_large_to_scale_are_refused() {
+    let csv = "y,g,n\n1,a,1e308\n0,b,-1e308\n1,b,1e308\n";
+    let prepared = prepare(csv, &spec()).unwrap();
+    assert!(message(Encoded::new(&prepared)).contains("too large to scale"));
+}
+
+#[test]
+fn an_encoding_scores_new_rows_of_another_file() {
+    let encoded = with(|s| s.scale = Scale::None);
+    let folder = Folder::new();
+    let file = folder.file("t.new.csv", "c,extra,n\nv,1,8\nzzz,2,9\n");
+    let table = read_table(&[file], &ReadOptions::default()).unwrap();
+    let facts = RowFacts {
+        labels: vec![0.0; 2],
+        groups: vec![vec![u32::MAX; 2]],
+        weights: vec![1.0; 2],
+    };
+    let (data, unseen) = encoded.encoding.encode(&table, &[0, 1], &facts).unwrap();
+    assert_eq!(dense(&data), [[8.0, 0.0, 1.0], [9.0, 0.0, 0.0]]);
+    assert_eq!((unseen[0].rows, &unseen[0].levels), (1, &names(&["zzz"])));
+
+    let lacking = folder.file("t.lacking.csv", "c\nv\n");
+    let table = read_table(&[lacking], &ReadOptions::default()).unwrap();
+    assert!(message(encoded.encoding.encode(&table, &[0], &facts)).contains("no column \"n\""));
+}
+
+#[test]
+fn damaged_and_newer_encodings_are_refused() {
+    let json = with(|_| ()).encoding.to_json();
+    Encoding::from_json(&json).unwrap();
+    let refused = |from: &str, to: &str| message(Encoding::from_json(&json.replacen(from, to, 1)));
+    assert!(refused("\"version\": 1", "\"version\": 2").contains("version 2 cannot be read"));
+    assert!(refused("fairfront-encoding", "other").contains("the format is \"other\""));
+    assert!(refused("\"factor\": 1", "\"factor\": -1").contains("is scaled by -1"));
+    assert!(refused("\"numeric\"", "\"numerics\"").contains("unknown field"));
+    assert!(message(Encoding::from_json(&json[..json.len() / 2])).contains("no encoding"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Round trip through JSON is exact, whatever the numbers.
+    #[test]
+    fn json_round_trip_is_exact(numbers in prop::collection::vec(-1e9..1e9_f64, 3..20)) {
+        let row = |i: usize| format!("{},{},{},{}", i % 2, ["a", "b"][i / 2 % 2], numbers[i], ["u", "v é"][i % 2]);
+        let csv = csv("y,g,n,c", numbers.len(), row);
+        let encoded = Encoded::new(&prepare(&csv, &spec()).unwrap()).unwrap();
+        let again = Encoding::from_json(&encoded.encoding.to_json()).unwrap();
+        prop_assert_eq!(&again, &encoded.encoding);
+    }
+
+    /// The order of the rows changes nothing but the order of the rows.
+    #[test]
+    fn levels_do_not_depend_on_row_order(shift in 0_usize..12) {
+        let rows: Vec<String> = (0..12)
+            .map(|i| format!("{},{},{},{}\n", i % 2, ["a", "b"][i / 2 % 2], i * i, ["u", "v", "w"][i % 3]))
+            .collect();
+        let table = |shift: usize| {
+            let turned = rows.iter().cycle().skip(shift).take(12).cloned().collect::<String>();
+            let mut spec = spec();
+            spec.scale = Scale::MinMax;
+            Encoded::new(&prepare(&format!("y,g,n,c\n{turned}"), &spec).unwrap()).unwrap()
+        };
+        let (base, turned) = (table(0), table(shift));
+        prop_assert_eq!(base.encoding.schema(), turned.encoding.schema());
+        let mut expected = dense(base.part(Part::Train));
+        expected.rotate_left(shift % 12);
+        prop_assert_eq!(expected, dense(turned.part(Part::Train)));
+    }
+}

@@ -1,0 +1,216 @@
+use fairfront_core::UNKNOWN_GROUP;
+use fairfront_data::{
+    ColumnType, Inspection, Merge, MissingPolicy, MissingSensitive, Part, Prepared, Spec, SplitRule,
+};
+
+use crate::{csv, names, prepare, spec};
+
+const ROWS: &str = "\
+y,g,h,age,x,w
+1,a,p,20,1.5,1
+0,b,q,25,,2
+1,b,,44,2.5,3
+0,,p,45,3.5,4
+1,a,q,70,4.5,5
+0,b,p,31,5.5,6
+";
+
+fn groups(prepared: &Prepared, attribute: usize) -> Vec<&str> {
+    let names = &prepared.attributes[attribute].attribute.groups;
+    let name = |g: &u32| names.get(*g as usize).map_or("?", String::as_str);
+    prepared.groups[attribute].iter().map(name).collect()
+}
+
+fn with(change: impl FnOnce(&mut Spec)) -> Prepared {
+    let mut spec = spec();
+    spec.drop = names(&["h", "age", "w"]);
+    change(&mut spec);
+    prepare(ROWS, &spec).unwrap()
+}
+
+#[test]
+fn rows_with_missing_values_are_dropped_and_counted() {
+    let prepared = with(|_| ());
+    assert_eq!(prepared.rows, [0, 2, 4, 5]);
+    let reasons: Vec<(&str, usize)> = prepared
+        .dropped
+        .iter()
+        .map(|d| (d.reason.as_str(), d.rows))
+        .collect();
+    assert_eq!(reasons, [("g missing", 1), ("x missing", 1)]);
+    assert_eq!(prepared.labels, [true, true, true, false]);
+    assert_eq!(groups(&prepared, 0), ["a", "b", "a", "b"]);
+    assert!(
+        prepared
+            .notices
+            .iter()
+            .any(|n| n.message.contains("(the default)"))
+    );
+}
+
+#[test]
+fn missing_sensitive_values_as_a_group_or_for_the_loss_only() {
+    let prepared = with(|s| {
+        s.missing_sensitive = MissingSensitive::Group;
+        s.missing = MissingPolicy::Keep;
+    });
+    assert_eq!(groups(&prepared, 0), ["a", "b", "b", "(missing)", "a", "b"]);
+    let prepared = with(|s| {
+        s.missing_sensitive = MissingSensitive::LossOnly;
+        s.missing = MissingPolicy::Keep;
+    });
+    assert_eq!(groups(&prepared, 0), ["a", "b", "b", "?", "a", "b"]);
+    assert_eq!(prepared.groups[0][3], UNKNOWN_GROUP);
+    let inspection = Inspection::new(&prepared).unwrap();
+    assert_eq!(inspection.unknown.get("g"), Some(&1));
+    assert_eq!(
+        inspection
+            .sensitive
+            .get("g")
+            .unwrap()
+            .get("b")
+            .unwrap()
+            .count,
+        3
+    );
+}
+
+#[test]
+fn numbers_become_groups_by_bins() {
+    let prepared = with(|s| {
+        s.drop = names(&["g", "h", "w", "x"]);
+        s.sensitive = vec![names(&["age"])];
+        s.bins = [("age".to_owned(), vec![25.0, 45.0])].into();
+        s.use_sensitive = true;
+    });
+    assert_eq!(
+        groups(&prepared, 0),
+        ["<25", "[25,45)", "[25,45)", ">=45", ">=45", "[25,45)"]
+    );
+    assert_eq!(
+        prepared.attributes[0].attribute.groups,
+        ["<25", "[25,45)", ">=45"]
+    );
+}
+
+#[test]
+fn intersections_have_the_groups_that_occur() {
+    let prepared = with(|s| {
+        s.drop = names(&["age", "w", "x"]);
+        s.sensitive = vec![names(&["g", "h"]), names(&["g"])];
+        s.features = None;
+        s.use_sensitive = true;
+    });
+    assert_eq!(prepared.attributes[0].attribute.name, "g:h");
+    assert_eq!(
+        prepared.attributes[0].attribute.groups,
+        ["a:p", "a:q", "b:p", "b:q"]
+    );
+    assert_eq!(groups(&prepared, 0), ["a:p", "b:q", "a:q", "b:p"]);
+}
+
+#[test]
+fn merges_reach_target_and_groups() {
+    let merge = |pairs: &[(&str, &str)]| Merge {
+        levels: pairs
+            .iter()
+            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))
+            .collect(),
+        rest: None,
+    };
+    let csv = "y,g,x\n1.,a,1\n0,b,2\n1,c,3\n0.,a,4\n";
+    let mut spec = spec();
+    spec.merges = [
+        ("y".to_owned(), merge(&[("1.", "1"), ("0.", "0")])),
+        ("g".to_owned(), merge(&[("b", "other"), ("c", "other")])),
+    ]
+    .into();
+    let prepared = prepare(csv, &spec).unwrap();
+    assert_eq!(prepared.labels, [true, false, true, false]);
+    assert_eq!(groups(&prepared, 0), ["a", "other", "other", "a"]);
+}
+
+#[test]
+fn the_positive_value_may_be_written_as_a_number() {
+    let csv = "y,g,x\n1.0,a,1\n0.0,b,2\n1.0,b,3\n";
+    assert_eq!(prepare(csv, &spec()).unwrap().labels, [true, false, true]);
+    let unnamed = Spec {
+        positive: None,
+        ..spec()
+    };
+    let prepared = prepare(csv, &unnamed).unwrap();
+    assert_eq!(prepared.target.as_ref().unwrap().positive, "1.0");
+    assert!(
+        prepared.notices[0]
+            .message
+            .contains("say --positive to choose")
+    );
+}
+
+#[test]
+fn weights_weigh_base_rates_and_shares() {
+    let prepared = with(|s| {
+        s.drop = names(&["h", "age", "x"]);
+        s.weight = Some("w".into());
+        s.features = Some(names(&["h"]));
+        s.drop.retain(|c| c != "h");
+        s.missing = MissingPolicy::Keep;
+    });
+    assert_eq!(prepared.weights, [1.0, 2.0, 3.0, 5.0, 6.0]);
+    let inspection = Inspection::new(&prepared).unwrap();
+    // Positives weigh 1 + 3 + 5 of 17; group b weighs 2 + 3 + 6, its positive 3.
+    assert!((inspection.target.unwrap().base_rate - 9.0 / 17.0).abs() < 1e-15);
+    let b = inspection
+        .sensitive
+        .get("g")
+        .unwrap()
+        .get("b")
+        .unwrap()
+        .clone();
+    assert!((b.share - 11.0 / 17.0).abs() < 1e-15);
+    assert!((b.base_rate.unwrap() - 3.0 / 11.0).abs() < 1e-15);
+    assert_eq!((b.count, b.positives), (3, Some(1)));
+}
+
+#[test]
+fn balancing_cuts_groups_to_one_size() {
+    let group = |i: usize| if i.is_multiple_of(5) { "few" } else { "many" };
+    let csv = csv("y,g,x", 100, |i| format!("{},{},{i}", i % 2, group(i)));
+    let mut spec = spec();
+    spec.balance = Some(names(&["g"]));
+    spec.split = SplitRule::default();
+    let prepared = prepare(&csv, &spec).unwrap();
+    let count = |name: &str| groups(&prepared, 0).iter().filter(|g| **g == name).count();
+    assert_eq!((count("few"), count("many")), (20, 20));
+    assert_eq!(prepared.labels.len(), 40);
+    assert_eq!(prepared.split.part(Part::Train).len(), 24);
+    let again = prepare(&csv, &spec).unwrap();
+    assert_eq!(prepared.rows, again.rows);
+    spec.seed = 1;
+    assert_ne!(prepared.rows, prepare(&csv, &spec).unwrap().rows);
+}
+
+#[test]
+fn a_table_can_be_looked_at_without_roles() {
+    let prepared = prepare(ROWS, &Spec::default()).unwrap();
+    let inspection = Inspection::new(&prepared).unwrap();
+    assert!(inspection.target.is_none());
+    assert_eq!((inspection.read, inspection.rows), (6, 3));
+    let types: Vec<_> = inspection.columns.iter().map(|c| c.column_type).collect();
+    let (n, c) = (Some(ColumnType::Numeric), Some(ColumnType::Categorical));
+    assert_eq!(types, [n, c, c, n, n, n]);
+}
+
+#[test]
+fn small_groups_and_identifiers_are_warned_of() {
+    let group = |i: usize| if i < 7 { "rare" } else { "usual" };
+    let row = |i: usize| format!("{},{},{},{}", i % 2, group(i), i % 9, 1000 - i);
+    let csv = csv("y,g,x,id", 200, row);
+    let inspection = Inspection::new(&prepare(&csv, &spec()).unwrap()).unwrap();
+    let said = |words: &str| inspection.notices.iter().any(|n| n.message.contains(words));
+    assert!(said("\"rare\" (7 rows, 3 positive)"));
+    assert!(said(
+        "column \"id\" has a whole number of its own in every row"
+    ));
+    assert!(!said("column \"x\" has a whole number"));
+}
