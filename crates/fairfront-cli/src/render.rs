@@ -86,11 +86,7 @@ pub(crate) fn inspection(found: &Inspection) -> String {
     for dropped in &found.dropped_by {
         put(
             &mut out,
-            format_args!(
-                "  {} rows dropped: {}\n",
-                grouped(dropped.rows),
-                dropped.reason
-            ),
+            format_args!("  {} dropped: {}\n", grouped(dropped.rows), dropped.reason),
         );
     }
     if found.dropped_by.iter().map(|d| d.rows).sum::<usize>() > found.dropped {
@@ -130,21 +126,23 @@ pub(crate) fn inspection(found: &Inspection) -> String {
         }
     }
 
-    let parts: Vec<String> = found
-        .split
-        .0
-        .iter()
-        .filter(|(_, rows)| *rows > 0)
-        .map(|(part, rows)| format!("{} {part}", grouped(*rows)))
-        .collect();
-    put(
-        &mut out,
-        format_args!(
-            "\nRows: {}; {} features after encoding\n",
-            parts.join(", "),
-            grouped(found.features)
-        ),
-    );
+    if found.features > 0 {
+        let parts: Vec<String> = found
+            .split
+            .0
+            .iter()
+            .filter(|(_, rows)| *rows > 0)
+            .map(|(part, rows)| format!("{} {part}", grouped(*rows)))
+            .collect();
+        put(
+            &mut out,
+            format_args!(
+                "\nRows: {}; {} features after encoding\n",
+                parts.join(", "),
+                grouped(found.features)
+            ),
+        );
+    }
     if !found.notices.is_empty() {
         out.push('\n');
     }

@@ -65,7 +65,7 @@ pub struct Inspection {
     pub proxies: Ordered<Proxy>,
     /// Rows for training, validation and test.
     pub split: Ordered<usize>,
-    /// Features after encoding, levels counted, the intercept not.
+    /// Features after encoding, levels counted, the intercept not; 0 while no roles are named.
     pub features: usize,
     /// What was decided for the user, and what to be wary of.
     pub notices: Vec<Notice>,
@@ -227,6 +227,9 @@ impl Inspection {
 fn encode(prepared: &Prepared, notices: &mut Vec<Notice>) -> Result<Option<Encoding>, Error> {
     let fitted = if prepared.target.is_some() {
         Encoded::new(prepared).map(|encoded| (encoded.encoding, encoded.notices))
+    } else if prepared.attributes.is_empty() {
+        // Which columns are features is not said yet.
+        return Ok(None);
     } else {
         Encoding::fit(prepared)
     };

@@ -1,0 +1,62 @@
+# make test      everything that has to pass; installs what the tests need
+# make bench     side-by-side measurements against peers (needs the published data sets)
+# make docs      the API documentation, warnings as errors
+# make reproduce the paper's experiments (none yet)
+# make clean     remove what was built
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := test
+
+# The published data sets; tests that need them say aloud when they are not there.
+ifeq ($(FAIRFRONT_DATA),)
+ifneq ($(wildcard ../shared/data/README.md),)
+export FAIRFRONT_DATA := $(abspath ../shared/data)
+endif
+endif
+
+PYTHON ?= python3
+VENV := .venv
+VENV_PYTHON := $(VENV)/bin/python
+
+.PHONY: test lint rust-test docs licences python-test bench reproduce clean
+
+test: lint rust-test docs licences python-test
+	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
+	  echo "SKIPPED: tests on Adult and COMPAS; set FAIRFRONT_DATA to the folder of the published files"; \
+	fi
+	@echo "make test: all passed"
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# One build profile for all tests; doc tests included.
+rust-test:
+	cargo test --workspace --locked
+
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+licences:
+	$(PYTHON) scripts/check_licences.py
+
+python-test: $(VENV)/.tests-installed
+	cargo build --locked
+	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
+
+$(VENV)/.tests-installed: tests/python/requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
+	touch $@
+
+bench: $(VENV)/.tests-installed
+	cargo build --release --locked -p fairfront-bench
+	$(VENV_PYTHON) bench/read_table.py
+
+reproduce:
+	@echo "No experiment can be reproduced yet: there is no solver."; exit 1
+
+clean:
+	cargo clean
+	rm -rf $(VENV) bench/work

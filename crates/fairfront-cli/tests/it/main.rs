@@ -1,0 +1,349 @@
+//! The command as a person runs it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// What a run of the command left behind.
+struct Outcome {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+/// Runs the command in a folder of its own, without the published data.
+fn run_in(folder: &Path, args: &[&str], input: &[u8]) -> Outcome {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
+        .args(args)
+        .current_dir(folder)
+        .env_remove("FAIRFRONT_DATA")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that does not read its input closes it early; that is no failure of the test.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    let output = child.wait_with_output().expect("the command ends");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    Outcome {
+        code: output.status.code().expect("no signal ended the command"),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
+}
+
+fn run(args: &[&str]) -> Outcome {
+    run_in(TempDir::new().expect("a folder").path(), args, b"")
+}
+
+const LOANS: &str = "\
+approved,sex,age,job,pay
+yes,F,31,nurse,30
+no,M,45,clerk,28
+yes,M,52,clerk,41
+no,F,23,nurse,22
+yes,M,36,driver,35
+no,F,61,clerk,?
+";
+
+/// Runs on the little table, from standard input.
+fn on_loans(args: &[&str]) -> Outcome {
+    let folder = TempDir::new().expect("a folder");
+    run_in(folder.path(), args, LOANS.as_bytes())
+}
+
+#[test]
+fn demo_shows_the_table() {
+    let outcome = run(&["demo"]);
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+    insta::assert_snapshot!("demo", outcome.out);
+}
+
+#[test]
+fn help_of_every_command() {
+    for (name, args) in [
+        ("help", &["--help"][..]),
+        ("help-inspect", &["inspect", "--help"]),
+        ("help-data", &["data", "--help"]),
+        ("help-data-export", &["data", "export", "--help"]),
+    ] {
+        let outcome = run(args);
+        assert_eq!(outcome.code, 0);
+        insta::assert_snapshot!(name, outcome.out);
+    }
+}
+
+#[test]
+fn inspect_reads_standard_input() {
+    let outcome = on_loans(&[
+        "inspect",
+        "-",
+        "--target",
+        "approved",
+        "--sensitive",
+        "sex",
+        "--split",
+        "none",
+    ]);
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+    insta::assert_snapshot!("inspect-loans", outcome.out);
+}
+
+#[test]
+fn inspect_without_roles_shows_the_columns() {
+    let outcome = on_loans(&["inspect", "-"]);
+    insta::assert_snapshot!("inspect-columns", outcome.out);
+}
+
+#[test]
+fn json_has_what_is_promised() {
+    let outcome = on_loans(&[
+        "inspect",
+        "-",
+        "--target",
+        "approved",
+        "--positive",
+        "yes",
+        "--sensitive",
+        "sex",
+        "--json",
+    ]);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    assert_eq!(json["rows"], 5);
+    assert_eq!(json["dropped"], 1);
+    assert_eq!(json["dropped_by"][0]["reason"], "pay missing");
+    assert_eq!(json["columns"][2]["name"], "age");
+    assert_eq!(json["columns"][2]["type"], "numeric");
+    assert_eq!(json["target"]["positives"], 3);
+    assert_eq!(json["sensitive"]["sex"]["M"]["count"], 3);
+    assert_eq!(json["sensitive"]["sex"]["M"]["positives"], 2);
+    assert_eq!(json["split"]["train"], 3);
+}
+
+#[test]
+fn a_toml_file_says_the_same_as_flags() {
+    let folder = TempDir::new().expect("a folder");
+    let write =
+        |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    std::fs::create_dir(folder.path().join("sub")).expect("a folder");
+    write("sub/loans.csv", LOANS);
+    write(
+        "sub/run.toml",
+        "files = \"loans.csv\"\ntarget = \"approved\"\npositive = \"yes\"\n\
+         sensitive = [\"age\", \"sex:age\"]\nbins = \"age=40\"\nmissing = [\"pay=mean\"]\n\
+         merge = [\"job=office:clerk\", \"job=other:*\"]\nsplit = \"none\"\nscale = \"none\"\n",
+    );
+    let flags = run_in(
+        folder.path(),
+        &[
+            "inspect",
+            "sub/loans.csv",
+            "--target",
+            "approved",
+            "--positive",
+            "yes",
+            "--sensitive",
+            "age",
+            "--sensitive",
+            "sex:age",
+            "--bins",
+            "age=40",
+            "--missing",
+            "pay=mean",
+            "--merge",
+            "job=office:clerk",
+            "--merge",
+            "job=other:*",
+            "--split",
+            "none",
+            "--scale",
+            "none",
+        ],
+        b"",
+    );
+    let toml = run_in(folder.path(), &["inspect", "--config", "sub/run.toml"], b"");
+    assert_eq!((flags.code, flags.err.as_str()), (0, ""));
+    assert_eq!(toml.out, flags.out);
+    // Flags win.
+    let both = run_in(
+        folder.path(),
+        &[
+            "inspect",
+            "--config",
+            "sub/run.toml",
+            "--sensitive",
+            "sex",
+            "--bins",
+            "age=99",
+        ],
+        b"",
+    );
+    assert_eq!(both.code, 2, "bins of a column that is no longer sensitive");
+
+    for (text, expected) in [
+        ("targt = \"y\"", "line 1: unknown field `targt`"),
+        ("\nseed = \"x\"", "line 2: invalid type"),
+        ("sensitive = 3", "expected a text or a list of texts"),
+        ("= 3", "line 1:"),
+    ] {
+        write("bad.toml", text);
+        let outcome = run_in(folder.path(), &["inspect", "--config", "bad.toml"], b"");
+        assert_eq!(outcome.code, 2);
+        assert!(
+            outcome.err.contains("bad.toml") && outcome.err.contains(expected),
+            "{}",
+            outcome.err
+        );
+        assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+    }
+}
+
+/// Failures exit with 1, wrong usage with 2; both say one line and print nothing else.
+#[test]
+fn errors_are_one_line_with_an_exit_code() {
+    let cases: &[(&[&str], i32, &str)] = &[
+        (
+            &["inspect", "none.csv"],
+            1,
+            "none.csv: there is no such file",
+        ),
+        (&["inspect", "."], 1, "this is a folder"),
+        (
+            &["inspect", "-", "--target", "aproved"],
+            1,
+            "did you mean \"approved\"?",
+        ),
+        (
+            &["inspect", "-", "--target", "approved", "--positive", "y"],
+            1,
+            "there are \"no\"",
+        ),
+        (&["inspect", "-", "--target", "job"], 1, "--positive"),
+        (
+            &["inspect", "-", "--sensitive", "sex", "--drop", "sex"],
+            2,
+            "both --sensitive and --drop",
+        ),
+        (&["inspect", "-", "--bins", "age=5,3"], 2, "must increase"),
+        (&["inspect", "-", "--split", "60/60"], 2, "sum to 100"),
+        (
+            &["inspect", "-", "--scale", "big"],
+            2,
+            "standard, min-max, none",
+        ),
+        (
+            &["inspect", "-", "--type", "age=text"],
+            2,
+            "numeric, boolean and categorical",
+        ),
+        (
+            &["inspect", "-", "--merge", "job=a:x", "--merge", "job=b:x"],
+            2,
+            "merged twice",
+        ),
+        (&["inspect", "-", "--separator", "ab"], 2, "one character"),
+        (&["inspect"], 2, "name a file"),
+        (&["inspect", "demo", "-"], 2, "stands alone"),
+        (
+            &["inspect", "demo", "--no-header"],
+            2,
+            "as it was published",
+        ),
+        (&["inspect", "demo(rows=x)"], 2, "rows=x"),
+        (&["inspect", "adult:age"], 2, "adult:race"),
+        (&["inspect", "adult:race"], 1, "FAIRFRONT_DATA"),
+        (&["data", "path", "demo"], 1, "made by code"),
+        (&["data", "path", "x.csv"], 2, "no known data set"),
+        (
+            &["data", "export", "demo", "-o", "no/such/rows.csv"],
+            1,
+            "the folder does not exist",
+        ),
+        (
+            &["data", "export", "demo", "-o", "."],
+            1,
+            "this is a folder",
+        ),
+        (
+            &["data", "export", "-", "-o", "rows.csv", "--encoded"],
+            2,
+            "--target",
+        ),
+    ];
+    for (args, code, words) in cases {
+        let outcome = on_loans(args);
+        assert_eq!(outcome.code, *code, "{args:?}: {}", outcome.err);
+        assert!(outcome.err.contains(words), "{args:?}: {}", outcome.err);
+        assert!(
+            outcome.err.starts_with("error: "),
+            "{args:?}: {}",
+            outcome.err
+        );
+        assert_eq!(outcome.err.lines().count(), 1, "{args:?}: {}", outcome.err);
+        assert_eq!(outcome.out, "", "{args:?}");
+    }
+}
+
+#[test]
+fn export_writes_the_rows_in_use() {
+    let folder = TempDir::new().expect("a folder");
+    let args = [
+        "data",
+        "export",
+        "-",
+        "--target",
+        "approved",
+        "--positive",
+        "yes",
+        "--sensitive",
+        "sex",
+        "--merge",
+        "job=office:clerk",
+        "--split",
+        "none",
+        "-o",
+        "rows.csv",
+        "--encoding",
+        "encoding.json",
+    ];
+    let outcome = run_in(folder.path(), &args, LOANS.as_bytes());
+    assert_eq!(
+        (outcome.code, outcome.out.as_str(), outcome.err.as_str()),
+        (0, "", "")
+    );
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
+    insta::assert_snapshot!("export", read("rows.csv"));
+    insta::assert_snapshot!("encoding", read("encoding.json"));
+    let left: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .collect();
+    assert_eq!(left.len(), 2, "no temporary file is left: {left:?}");
+}
+
+#[test]
+fn a_failed_export_leaves_the_old_file() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("rows.csv");
+    std::fs::write(&file, "precious").expect("a file");
+    let args = [
+        "data", "export", "-", "--target", "nothing", "-o", "rows.csv",
+    ];
+    assert_eq!(run_in(folder.path(), &args, LOANS.as_bytes()).code, 1);
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("the file"),
+        "precious"
+    );
+}
+
+#[test]
+fn the_list_names_every_data_set() {
+    let outcome = run(&["data", "list"]);
+    insta::assert_snapshot!("data-list", outcome.out);
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&["data", "list", "--json"]).out).expect("JSON");
+    assert_eq!(json[1]["name"], "adult:gender");
+    assert_eq!(json[1]["files"][0]["present"], false);
+}
