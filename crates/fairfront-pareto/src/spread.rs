@@ -1,0 +1,243 @@
+/// Smallest and largest finite value of each objective over the points that lie inside `bound`
+/// (where one is given); `(0, 0)` where there is none.
+pub fn ranges(points: &[f64], m: usize, bound: Option<&[f64]>) -> Vec<(f64, f64)> {
+    let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); m];
+    for point in points.chunks_exact(m) {
+        let inside = |bound: &[f64]| point.iter().zip(bound).all(|(v, b)| v <= b);
+        if point.iter().all(|v| v.is_finite()) && bound.is_none_or(inside) {
+            for (range, &v) in ranges.iter_mut().zip(point) {
+                *range = (range.0.min(v), range.1.max(v));
+            }
+        }
+    }
+    for range in &mut ranges {
+        if range.0 > range.1 {
+            *range = (0.0, 0.0);
+        }
+    }
+    ranges
+}
+
+/// Positions of the points to keep when dense regions are thinned, increasing: the extremes of
+/// every objective stay, and a point goes when one that stays is nearer than `share` of the range
+/// along *every* objective.
+///
+/// `ranges` are those of [`ranges`].
+pub fn thin(points: &[f64], m: usize, share: f64, ranges: &[(f64, f64)]) -> Vec<usize> {
+    let n = points.len() / m;
+    let point = |i: usize| &points[i * m..(i + 1) * m];
+    let width: Vec<f64> = ranges
+        .iter()
+        .map(|(low, high)| share * (high - low))
+        .collect();
+    let mut kept: Vec<usize> = Vec::new();
+    for objective in 0..m {
+        let value = |i: &usize| point(*i)[objective];
+        let lowest = (0..n).min_by(|a, b| value(a).total_cmp(&value(b)));
+        let highest = (0..n).max_by(|a, b| value(a).total_cmp(&value(b)));
+        kept.extend(lowest.into_iter().chain(highest));
+    }
+    kept.sort_unstable();
+    kept.dedup();
+    // Kept points by their first value, so that only those within its width are looked at.
+    let mut by_first: Vec<usize> = kept.clone();
+    by_first.sort_by(|a, b| point(*a)[0].total_cmp(&point(*b)[0]));
+    for i in 0..n {
+        let p = point(i);
+        let from = by_first.partition_point(|k| point(*k)[0] <= p[0] - width[0]);
+        let near = by_first[from..]
+            .iter()
+            .take_while(|k| point(**k)[0] < p[0] + width[0])
+            .any(|k| {
+                point(*k)
+                    .iter()
+                    .zip(p)
+                    .zip(&width)
+                    .all(|((a, b), w)| (a - b).abs() < *w)
+            });
+        let is_extreme = kept.binary_search(&i).is_ok();
+        if !near && !is_extreme {
+            let at = by_first.partition_point(|k| point(*k)[0] < p[0]);
+            by_first.insert(at, i);
+        }
+    }
+    by_first.sort_unstable();
+    by_first
+}
+
+/// A gap along one objective between two points that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hole {
+    /// Which objective.
+    pub objective: usize,
+    /// Position of the point before the gap (smaller value).
+    pub below: usize,
+    /// Position of the point behind it.
+    pub above: usize,
+    /// The gap as a share of the objective's range.
+    pub width: f64,
+}
+
+/// The `n` widest holes over all objectives, widest first; a pair of points counts once. Points
+/// outside `ranges` take no part.
+pub fn holes(points: &[f64], m: usize, ranges: &[(f64, f64)], n: usize) -> Vec<Hole> {
+    let mut found = Vec::new();
+    let value = |i: usize, objective: usize| points[i * m + objective];
+    let inside = |i: &usize| {
+        let p = &points[i * m..(i + 1) * m];
+        p.iter()
+            .zip(ranges)
+            .all(|(v, (low, high))| v >= low && v <= high)
+    };
+    let members: Vec<usize> = (0..points.len() / m).filter(inside).collect();
+    for (objective, (low, high)) in ranges.iter().enumerate() {
+        if high <= low {
+            continue;
+        }
+        let mut order = members.clone();
+        order.sort_by(|a, b| value(*a, objective).total_cmp(&value(*b, objective)));
+        found.extend(order.windows(2).map(|pair| Hole {
+            objective,
+            below: pair[0],
+            above: pair[1],
+            width: (value(pair[1], objective) - value(pair[0], objective)) / (high - low),
+        }));
+    }
+    found.sort_by(|a, b| b.width.total_cmp(&a.width));
+    let mut pairs = Vec::new();
+    found.retain(|hole| {
+        let pair = (hole.below.min(hole.above), hole.below.max(hole.above));
+        let new = pairs.len() < n && hole.width > 0.0 && !pairs.contains(&pair);
+        if new {
+            pairs.push(pair);
+        }
+        new
+    });
+    found
+}
+
+/// Positions of `n` well-spread points, increasing: the extremes first, then always the point
+/// farthest from those chosen, in values scaled by `ranges`. O(n · number of points).
+pub fn select_spread(points: &[f64], m: usize, n: usize, ranges: &[(f64, f64)]) -> Vec<usize> {
+    let total = points.len() / m;
+    if n >= total {
+        return (0..total).collect();
+    }
+    let scaled: Vec<f64> = points
+        .chunks_exact(m)
+        .flat_map(|p| {
+            p.iter().zip(ranges).map(|(v, (low, high))| {
+                let width = high - low;
+                if width > 0.0 { (v - low) / width } else { 0.0 }
+            })
+        })
+        .collect();
+    let point = |i: usize| &scaled[i * m..(i + 1) * m];
+    let distance = |a: usize, b: usize| -> f64 {
+        point(a)
+            .iter()
+            .zip(point(b))
+            .map(|(x, y)| (x - y).powi(2))
+            .sum()
+    };
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut nearest = vec![f64::INFINITY; total];
+    let choose = |i: usize, chosen: &mut Vec<usize>, nearest: &mut [f64]| {
+        chosen.push(i);
+        for (k, near) in nearest.iter_mut().enumerate() {
+            *near = near.min(distance(i, k));
+        }
+    };
+    for objective in 0..m {
+        let value = |i: &usize| point(*i)[objective];
+        let lowest = (0..total).min_by(|a, b| value(a).total_cmp(&value(b)));
+        if let Some(lowest) = lowest.filter(|i| chosen.len() < n && !chosen.contains(i)) {
+            choose(lowest, &mut chosen, &mut nearest);
+        }
+    }
+    while chosen.len() < n {
+        let farthest = (0..total).max_by(|a, b| nearest[*a].total_cmp(&nearest[*b]).then(b.cmp(a)));
+        match farthest {
+            Some(i) if nearest[i] > 0.0 => choose(i, &mut chosen, &mut nearest),
+            // Only copies of chosen points are left.
+            _ => break,
+        }
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A front on the line x + y = 1.
+    fn line(n: usize) -> Vec<f64> {
+        (0..n)
+            .flat_map(|i| {
+                let x = i as f64 / (n - 1) as f64;
+                [x, 1.0 - x]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn ranges_leave_out_what_is_beyond_the_bound() {
+        let points = [0.0, 1.0, 1.0, 0.0, 9.0, 9.0, f64::INFINITY, 0.0];
+        assert_eq!(ranges(&points, 2, None), [(0.0, 9.0), (0.0, 9.0)]);
+        assert_eq!(
+            ranges(&points, 2, Some(&[5.0, 5.0])),
+            [(0.0, 1.0), (0.0, 1.0)]
+        );
+        assert_eq!(ranges(&[], 2, None), [(0.0, 0.0), (0.0, 0.0)]);
+    }
+
+    #[test]
+    fn holes_are_found_widest_first() {
+        let points = [0.0, 1.0, 0.1, 0.9, 0.7, 0.3, 1.0, 0.0];
+        let found = holes(&points, 2, &ranges(&points, 2, None), 2);
+        assert_eq!(
+            (
+                found[0].below.min(found[0].above),
+                found[0].below.max(found[0].above)
+            ),
+            (1, 2)
+        );
+        assert!((found[0].width - 0.6).abs() < 1e-12);
+        assert_eq!(found.len(), 2);
+        assert!(holes(&points[..2], 2, &[(0.0, 0.0); 2], 5).is_empty());
+    }
+
+    #[test]
+    fn a_spread_selection_of_a_line_is_even() {
+        let points = line(101);
+        let chosen = select_spread(&points, 2, 5, &ranges(&points, 2, None));
+        assert_eq!(chosen, [0, 25, 50, 75, 100]);
+        assert_eq!(select_spread(&points, 2, 500, &[(0.0, 1.0); 2]).len(), 101);
+        assert_eq!(
+            select_spread(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 2, 2, &[(1.0, 1.0); 2]).len(),
+            1
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn thinning_keeps_extremes_and_covers_the_rest(raw in prop::collection::vec(0.0..1.0_f64, 4..200), share in 0.01..0.3_f64, m in 2_usize..4) {
+            let n = raw.len() / m;
+            let points = &raw[..n * m];
+            let ranges = ranges(points, m, None);
+            let kept = thin(points, m, share, &ranges);
+            for o in 0..m {
+                let lowest = (0..n).map(|i| points[i * m + o]).fold(f64::INFINITY, f64::min);
+                prop_assert!(kept.iter().any(|k| points[k * m + o] == lowest));
+            }
+            let near = |a: usize, b: usize| (0..m).all(|o| {
+                (points[a * m + o] - points[b * m + o]).abs() < share * (ranges[o].1 - ranges[o].0)
+            });
+            for i in 0..n {
+                prop_assert!(kept.contains(&i) || kept.iter().any(|k| near(i, *k)));
+            }
+        }
+    }
+}
