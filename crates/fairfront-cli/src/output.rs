@@ -1,7 +1,7 @@
 //! Where words go: standard output, standard error, files that appear whole or not at all.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fairfront_data::Error;
 
@@ -16,7 +16,13 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Writes `error: …` to standard error.
 pub(crate) fn error(error: &anyhow::Error) {
     // When even this fails there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "error: {error:#}");
+    let line = error.to_string().replace(['\n', '\r'], " ");
+    let _ = writeln!(io::stderr(), "error: {line}");
+}
+
+/// Writes lines to standard error that are no errors.
+pub(crate) fn note(lines: &str) {
+    let _ = io::stderr().write_all(lines.as_bytes());
 }
 
 /// Whether whoever read our output has gone (`… | head`).
@@ -33,46 +39,83 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Writes a file through a temporary one beside it, so that it appears whole or not at all; `-`
-/// is standard output.
-pub(crate) fn write_file(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
-) -> anyhow::Result<()> {
-    if path == Path::new("-") {
-        let mut out = BufWriter::new(io::stdout().lock());
-        write(&mut out)?;
-        out.flush()?;
-        return Ok(());
+/// Where a file is to go, checked before any work is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Standard output.
+    Stdout,
+    /// Something that is there and is no file (a device, a pipe): written to directly.
+    Special(PathBuf),
+    /// A file, new or to be replaced; symbolic links are followed.
+    File(PathBuf),
+}
+
+impl Target {
+    pub(crate) fn check(path: &Path) -> anyhow::Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self::Stdout);
+        }
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        match std::fs::metadata(&real) {
+            Ok(found) if found.is_dir() => {
+                return Err(failed(path, io::ErrorKind::IsADirectory.into()));
+            }
+            Ok(found) if !found.is_file() => return Ok(Self::Special(real)),
+            _ => {}
+        }
+        if !folder_of(&real).is_dir() {
+            anyhow::bail!(
+                "{}: the folder does not exist; make it first",
+                folder_of(&real).display()
+            );
+        }
+        Ok(Self::File(real))
     }
-    let failed = |source| Error::Io {
-        path: path.display().to_string(),
-        source,
-    };
-    if path.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()).into());
+
+    /// Writes through a temporary file beside the target, so that it appears whole or not at all.
+    pub(crate) fn write(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
+    ) -> anyhow::Result<()> {
+        let path = match self {
+            Self::Stdout => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                write(&mut out)?;
+                return Ok(out.flush()?);
+            }
+            Self::Special(path) => {
+                let file = std::fs::OpenOptions::new().write(true).open(path);
+                let mut out = BufWriter::new(file.map_err(|e| failed(path, e))?);
+                write(&mut out)?;
+                return out.flush().map_err(|e| failed(path, e));
+            }
+            Self::File(path) => path,
+        };
+        let failed = |source| failed(path, source);
+        let temporary = tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed)?;
+        let mut out = BufWriter::new(temporary);
+        write(&mut out).map_err(|error| match error {
+            Error::Io { source, .. } => failed(source),
+            other => other.into(),
+        })?;
+        let temporary = out.into_inner().map_err(|e| failed(e.into_error()))?;
+        temporary.as_file().sync_all().map_err(failed)?;
+        readable_by_umask(temporary.path(), folder_of(path)).map_err(failed)?;
+        temporary.persist(path).map_err(|e| failed(e.error))?;
+        Ok(())
     }
-    let folder = match path.parent() {
+}
+
+fn failed(path: &Path, source: io::Error) -> anyhow::Error {
+    let path = path.display().to_string();
+    Error::Io { path, source }.into()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        anyhow::bail!(
-            "{}: the folder does not exist; make it first",
-            folder.display()
-        );
     }
-    let temporary = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    let mut out = BufWriter::new(temporary);
-    write(&mut out).map_err(|error| match error {
-        Error::Io { source, .. } => failed(source),
-        other => other,
-    })?;
-    let temporary = out.into_inner().map_err(|e| failed(e.into_error()))?;
-    temporary.as_file().sync_all().map_err(failed)?;
-    readable_by_umask(temporary.path(), folder).map_err(failed)?;
-    temporary.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
 }
 
 /// Temporary files are private; the result should have the mode of any new file.

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use fairfront_core::grouped;
-use fairfront_data::{ColumnSummary, GroupSummary, Inspection, NoticeLevel, Ordered, Proxy, Role};
+use fairfront_data::{
+    ColumnSummary, Dropped, GroupSummary, Inspection, Notice, NoticeLevel, Ordered, Prepared,
+    Proxy, Role,
+};
 
 /// A table of text with aligned columns.
 pub(crate) struct TextTable {
@@ -68,30 +71,12 @@ pub(crate) fn inspection(found: &Inspection) -> String {
         // Writing to a String cannot fail.
         let _ = out.write_fmt(text);
     };
-    put(
-        &mut out,
-        format_args!("{}: {} rows", found.source, grouped(found.rows)),
-    );
-    if found.dropped > 0 {
-        put(
-            &mut out,
-            format_args!(
-                " ({} read, {} dropped)",
-                grouped(found.read),
-                grouped(found.dropped)
-            ),
-        );
-    }
-    out.push('\n');
-    for dropped in &found.dropped_by {
-        put(
-            &mut out,
-            format_args!("  {} dropped: {}\n", grouped(dropped.rows), dropped.reason),
-        );
-    }
-    if found.dropped_by.iter().map(|d| d.rows).sum::<usize>() > found.dropped {
-        out.push_str("  (a row may count under several reasons)\n");
-    }
+    out.push_str(&row_counts(
+        &found.source,
+        found.rows,
+        found.read,
+        &found.dropped_by,
+    ));
 
     out.push_str("\nColumns\n");
     columns(&found.columns, &mut out);
@@ -145,13 +130,7 @@ pub(crate) fn inspection(found: &Inspection) -> String {
     }
     if !found.notices.is_empty() {
         out.push('\n');
-    }
-    for notice in &found.notices {
-        let level = match notice.level {
-            NoticeLevel::Warning => "warning",
-            NoticeLevel::Notice => "notice",
-        };
-        put(&mut out, format_args!("{level}: {}\n", notice.message));
+        out.push_str(&notices(&found.notices));
     }
     if found.target.is_none() || found.sensitive.0.is_empty() {
         out.push_str(
@@ -160,6 +139,70 @@ pub(crate) fn inspection(found: &Inspection) -> String {
         );
     }
     out
+}
+
+/// How many rows are in use, and why the others are not.
+pub(crate) fn rows_in_use(prepared: &Prepared) -> String {
+    let read = prepared.table.n_rows();
+    row_counts(
+        &prepared.table.name,
+        prepared.n_rows(),
+        read,
+        &prepared.dropped,
+    )
+}
+
+fn row_counts(source: &str, rows: usize, read: usize, dropped_by: &[Dropped]) -> String {
+    let dropped = read - rows;
+    let mut out = format!("{source}: {} rows", grouped(rows));
+    if dropped > 0 {
+        let _ = write!(
+            out,
+            " ({} read, {} dropped)",
+            grouped(read),
+            grouped(dropped)
+        );
+    }
+    out.push('\n');
+    for by in dropped_by {
+        let _ = writeln!(out, "  {} dropped: {}", grouped(by.rows), by.reason);
+    }
+    if dropped_by.iter().map(|by| by.rows).sum::<usize>() > dropped {
+        out.push_str("  (a row may count under several reasons)\n");
+    }
+    out
+}
+
+/// Notices, one after the other, wrapped.
+pub(crate) fn notices(notices: &[Notice]) -> String {
+    let mut out = String::new();
+    for notice in notices {
+        let level = match notice.level {
+            NoticeLevel::Warning => "warning",
+            NoticeLevel::Notice => "notice",
+        };
+        wrap(&format!("{level}: {}", notice.message), &mut out);
+    }
+    out
+}
+
+/// Breaks a text into lines of at most 100 characters, the later ones indented.
+fn wrap(text: &str, out: &mut String) {
+    const WIDTH: usize = 100;
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > WIDTH {
+            out.push_str("\n  ");
+            used = 2;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += length;
+    }
+    out.push('\n');
 }
 
 fn columns(columns: &[ColumnSummary], out: &mut String) {
@@ -236,7 +279,8 @@ fn levels(column: &ColumnSummary) -> String {
 
 /// The text on one line, its end replaced by … where it is longer than `width`.
 fn cut(text: &str, width: usize) -> String {
-    let text = text.replace(['\n', '\r', '\t'], " ");
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let text: String = text.chars().map(plain).collect();
     if text.chars().count() <= width {
         return text;
     }

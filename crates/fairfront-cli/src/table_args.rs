@@ -78,7 +78,7 @@ pub(crate) struct TableArgs {
     /// Rows with a missing sensitive value: drop, group or loss-only [default: drop]
     #[arg(long, value_name = "POLICY", help_heading = "Missing values")]
     missing_sensitive: Option<String>,
-    /// Text that stands for a missing value; repeat for several [default: ? NA N/A NaN null]
+    /// Text that stands for a missing value too; repeat for several
     #[arg(
         long,
         value_name = "TEXT",
@@ -87,6 +87,9 @@ pub(crate) struct TableArgs {
     )]
     #[serde(deserialize_with = "one_or_many")]
     missing_value: Vec<String>,
+    /// Do not take ? NA N/A NaN null for missing, only empty fields and --missing-value
+    #[arg(long, help_heading = "Missing values")]
+    no_default_missing: bool,
 
     /// Training/validation/test percentages, none, or column:NAME [default: 60/10/30]
     #[arg(long, value_name = "SPLIT", help_heading = "Rows")]
@@ -121,10 +124,7 @@ impl TableArgs {
 
     /// Reads the table and settles its columns and rows.
     pub(crate) fn prepare(&self) -> anyhow::Result<Prepared> {
-        let args = match &self.config {
-            None => self.clone(),
-            Some(path) => self.clone().over(from_toml(path)?),
-        };
+        let args = self.with_config()?;
         let usage = |message: &str| Err(Error::Usage(message.into()).into());
         let [first, more @ ..] = args.files.as_slice() else {
             return usage("name a file, - for standard input, or a known data set");
@@ -136,7 +136,7 @@ impl TableArgs {
             if args.reads_csv() {
                 return usage(
                     "a known data set is read as it was published; --separator, --no-header, \
-                     --columns and --missing-value are for files",
+                     --columns, --missing-value and --no-default-missing are for files",
                 );
             }
             let spec = args.spec(known.spec())?;
@@ -151,11 +151,26 @@ impl TableArgs {
         )?)
     }
 
+    /// Whether this file is one of the inputs.
+    pub(crate) fn reads(&self, path: &Path) -> anyhow::Result<bool> {
+        let args = self.with_config()?;
+        let is_it = |file: &String| Path::new(file).canonicalize().is_ok_and(|p| p == path);
+        Ok(args.files.iter().any(is_it))
+    }
+
+    fn with_config(&self) -> anyhow::Result<Self> {
+        Ok(match &self.config {
+            None => self.clone(),
+            Some(path) => self.clone().over(from_toml(path)?),
+        })
+    }
+
     fn reads_csv(&self) -> bool {
         self.separator.is_some()
             || self.no_header
             || !self.columns.is_empty()
             || !self.missing_value.is_empty()
+            || self.no_default_missing
     }
 
     /// These arguments where given, the others where not.
@@ -181,6 +196,7 @@ impl TableArgs {
             missing: list(self.missing, other.missing),
             missing_sensitive: self.missing_sensitive.or(other.missing_sensitive),
             missing_value: list(self.missing_value, other.missing_value),
+            no_default_missing: self.no_default_missing || other.no_default_missing,
             split: self.split.or(other.split),
             balance: self.balance.or(other.balance),
             seed: self.seed.or(other.seed),
@@ -194,10 +210,11 @@ impl TableArgs {
     fn spec(&self, base: Spec) -> Result<Spec, Error> {
         let mut spec = base;
         if let Some(target) = &self.target {
-            if spec.target.as_ref() != Some(target) {
+            let target = of_flag("--target", one_name(target))?;
+            if spec.target.as_ref() != Some(&target) {
                 spec.positive = None;
             }
-            spec.target = Some(target.clone());
+            spec.target = Some(target);
         }
         spec.positive = self.positive.clone().or(spec.positive);
         if !self.sensitive.is_empty() {
@@ -205,19 +222,23 @@ impl TableArgs {
             spec.sensitive = attributes.collect::<Result<_, _>>()?;
         }
         for text in &self.bins {
-            let (column, edges) = grammar::bins(text)?;
-            spec.bins.insert(column, edges);
+            let (column, edges) = of_flag("--bins", grammar::bins(text))?;
+            let before = spec.bins.insert(column.clone(), edges);
+            once("--bins", &column, before.is_some() && self.bins.len() > 1)?;
         }
-        spec.weight = self.weight.clone().or(spec.weight);
+        if let Some(weight) = &self.weight {
+            spec.weight = Some(of_flag("--weight", one_name(weight))?);
+        }
         spec.use_sensitive |= self.use_sensitive;
         if let Some(split) = &self.split {
-            spec.split = split.parse()?;
+            spec.split = of_flag("--split", split.parse())?;
         }
         self.settle_features(&mut spec)?;
 
         for text in &self.r#type {
-            let (column, word) = grammar::assignment(text)?;
-            spec.types.insert(column, word.parse()?);
+            let (column, word) = of_flag("--type", grammar::assignment(text))?;
+            let before = spec.types.insert(column.clone(), word.parse()?);
+            once("--type", &column, before.is_some())?;
         }
         for (column, merge) in merges(&self.merge)? {
             spec.merges.insert(column, merge);
@@ -226,11 +247,19 @@ impl TableArgs {
             spec.scale = scale.parse()?;
         }
         spec.pool_rare = self.pool_rare.unwrap_or(spec.pool_rare);
+        let (mut general, mut named) = (false, Vec::new());
         for text in &self.missing {
-            match grammar::setting(text)? {
-                (None, policy) => spec.missing = policy.parse()?,
+            match of_flag("--missing", grammar::setting(text))? {
+                (None, policy) => {
+                    once("--missing", "all columns", general)?;
+                    general = true;
+                    spec.missing = policy.parse()?;
+                }
                 (Some(column), policy) => {
-                    spec.missing_by_column.insert(column, policy.parse()?);
+                    once("--missing", &column, named.contains(&column))?;
+                    spec.missing_by_column
+                        .insert(column.clone(), policy.parse()?);
+                    named.push(column);
                 }
             }
         }
@@ -238,7 +267,7 @@ impl TableArgs {
             spec.missing_sensitive = policy.parse()?;
         }
         if let Some(balance) = &self.balance {
-            spec.balance = Some(grammar::attribute(balance)?);
+            spec.balance = Some(of_flag("--balance", grammar::attribute(balance))?);
         }
         spec.seed = self.seed.unwrap_or(spec.seed);
         Ok(spec)
@@ -247,16 +276,12 @@ impl TableArgs {
     /// `--drop` and `--feature`. A column that a flag gives a role leaves the lists that a known
     /// data set brings along.
     fn settle_features(&self, spec: &mut Spec) -> Result<(), Error> {
-        let listed = |texts: &[String]| -> Result<Vec<String>, Error> {
-            let lists = texts.iter().map(|text| grammar::names(text));
-            Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
-        };
-        let features = listed(&self.feature)?;
+        let features = names("--feature", &self.feature)?;
         let mut given: Vec<&String> = spec.sensitive.iter().flatten().collect();
         given.extend(spec.target.iter().chain(&spec.weight).chain(&features));
         let is_free = |column: &String| !given.contains(&column);
         spec.drop = spec.drop.iter().filter(|c| is_free(c)).cloned().collect();
-        spec.drop.extend(listed(&self.drop)?);
+        spec.drop.extend(names("--drop", &self.drop)?);
         if let Some(known) = &mut spec.features {
             let roles: Vec<&String> = spec
                 .sensitive
@@ -295,13 +320,44 @@ impl TableArgs {
             });
         }
         if !self.columns.is_empty() {
-            let lists = self.columns.iter().map(|text| grammar::names(text));
-            options.columns = Some(lists.collect::<Result<Vec<_>, _>>()?.concat());
+            options.columns = Some(names("--columns", &self.columns)?);
         }
-        if !self.missing_value.is_empty() {
-            options.missing_values.clone_from(&self.missing_value);
+        if self.no_default_missing {
+            options.missing_values.clear();
         }
+        options
+            .missing_values
+            .extend(self.missing_value.iter().cloned());
         Ok(options)
+    }
+}
+
+fn of_flag<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
+    result.map_err(|error| error.of_flag(flag))
+}
+
+/// Refuses a second setting of the same thing.
+fn once(flag: &str, what: &str, given: bool) -> Result<(), Error> {
+    match given {
+        false => Ok(()),
+        true => Err(Error::Usage(format!("{flag} is given twice for {what}"))),
+    }
+}
+
+/// Lists of names, one after the other.
+fn names(flag: &str, texts: &[String]) -> Result<Vec<String>, Error> {
+    let lists = texts.iter().map(|text| of_flag(flag, grammar::names(text)));
+    Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// One name, taken as it is typed unless it is in double quotes.
+fn one_name(text: &str) -> Result<String, Error> {
+    if !text.starts_with('"') {
+        return Ok(text.to_owned());
+    }
+    match <[String; 1]>::try_from(grammar::names(text)?) {
+        Ok([name]) => Ok(name),
+        Err(_) => Err(Error::Usage(format!("{text:?}: expected one name"))),
     }
 }
 
@@ -309,7 +365,7 @@ impl TableArgs {
 fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
     let mut merges: Vec<(String, Merge)> = Vec::new();
     for text in texts {
-        let (column, new, old) = grammar::merge(text)?;
+        let (column, new, old) = of_flag("--merge", grammar::merge(text))?;
         let at = merges
             .iter()
             .position(|(c, _)| *c == column)

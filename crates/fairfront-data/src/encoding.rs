@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
 use crate::prepare::Prepared;
-use crate::spec::{Merge, MissingPolicy, Scale};
+use crate::spec::{Merge, Scale};
 use crate::split::Part;
 use crate::table::{Column, ColumnType, MISSING, Notice, Table};
 
@@ -47,6 +47,9 @@ pub struct CategoricalRule {
     pub column: String,
     /// Levels in the order of their features: sorted, then `(other)`, then `(missing)`.
     pub levels: Vec<String>,
+    /// Levels that are pooled into `(other)` because they are rare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pooled: Vec<String>,
     /// Raw levels that are one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
@@ -61,7 +64,10 @@ impl CategoricalRule {
     /// The position of a raw level; one that was not seen in training is *other*.
     fn encode(&self, raw: &str) -> Option<u32> {
         let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
-        self.position(level)
+        match self.pooled.iter().any(|pooled| pooled == level) {
+            true => self.position(OTHER),
+            false => self.position(level),
+        }
     }
 }
 
@@ -128,18 +134,19 @@ impl Encoding {
         let fitted: Vec<Fitted> = features.map(|column| training.fit(column)).collect();
         for fitted in fitted {
             notices.extend(fitted.notice);
-            match fitted.rule? {
+            match fitted.rule.map_err(|e| e.in_table(&prepared.table.name))? {
                 None => {}
                 Some(Rule::Numeric(rule)) => encoding.numeric.push(rule),
                 Some(Rule::Categorical(rule)) => encoding.categorical.push(rule),
             }
         }
         if encoding.numeric.is_empty() && encoding.categorical.is_empty() {
-            return Err(Error::NothingLeft(
-                "no column is left as a feature; look at the table with `fairfront inspect`, and \
-                 at --drop and --type"
-                    .into(),
-            ));
+            let reasons: Vec<&str> = notices.iter().map(|n| n.message.as_str()).take(4).collect();
+            let why = match reasons.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", reasons.join("; ")),
+            };
+            return Err(Error::NoFeatures(why));
         }
         Ok((encoding, notices))
     }
@@ -401,10 +408,13 @@ impl Training<'_> {
             Scale::MinMax => (low, high - low),
             Scale::None => (0.0, 1.0),
         };
-        if !(mean.is_finite() && spread.is_finite()) {
+        let scales = self.prepared.spec.scale != Scale::None;
+        if !mean.is_finite() || (scales && !spread.is_finite()) {
             return Err(Error::column(
                 &column.name,
-                format!("values from {low} to {high} are too large to scale; divide or drop them"),
+                format!(
+                    "values from {low:e} to {high:e} are too large to scale; divide or drop them"
+                ),
             ));
         }
         Ok(Some(NumericRule {
@@ -435,18 +445,21 @@ impl Training<'_> {
                 *counts.entry(name).or_default() += count;
             }
         }
-        let pooled: usize = counts.values().filter(|c| **c < spec.pool_rare).sum();
-        let mut levels: Vec<String> = counts
-            .iter()
-            .filter(|(_, count)| **count >= spec.pool_rare)
-            .map(|(name, _)| (*name).to_owned())
-            .collect();
-        if pooled > 0 {
-            levels.push(OTHER.into());
+        let is_rare = |name: &str| counts[name] < spec.pool_rare;
+        let name = |name: &&str| (*name).to_owned();
+        let pooled: Vec<String> = counts.keys().filter(|n| is_rare(n)).map(name).collect();
+        let mut levels: Vec<String> = counts.keys().filter(|n| !is_rare(n)).map(name).collect();
+        // A level that is called so already takes them in.
+        let own_level = |levels: &mut Vec<String>, name: &str| {
+            if !levels.iter().any(|level| level == name) {
+                levels.push(name.into());
+            }
+        };
+        if !pooled.is_empty() {
+            own_level(&mut levels, OTHER);
         }
-        let policy = spec.missing_policy(&column.name);
-        if n_missing > 0 && policy != MissingPolicy::Drop {
-            levels.push(MISSING_LEVEL.into());
+        if n_missing > 0 {
+            own_level(&mut levels, MISSING_LEVEL);
         }
         if levels.len() < 2 {
             let what = match levels.first() {
@@ -480,6 +493,7 @@ impl Training<'_> {
         Some(CategoricalRule {
             column: column.name.clone(),
             levels,
+            pooled,
             merge: spec.merges.get(&column.name).cloned(),
         })
     }

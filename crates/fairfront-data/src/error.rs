@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use fairfront_core::grouped;
 
+use crate::grammar;
+
 /// Where in the input something is: a file, a data row (from 1, the header not counted) and, where
 /// the format has lines, the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +67,18 @@ pub enum Error {
         /// A guess at the cause, or empty.
         hint: String,
     },
+    /// A quote that opens a field and is never closed.
+    #[error(
+        "{file}, line {}: a quote opens a field here and is never closed; close it, or write the \
+         field in quotes and each quote inside it twice",
+        grouped(*.line as usize)
+    )]
+    UnclosedQuote {
+        /// The file.
+        file: String,
+        /// The line on which the field opens, from 1.
+        line: u64,
+    },
     /// Text that is not UTF-8.
     #[error(
         "{place}, column {column:?}: the text is not UTF-8 ({value:?}); save the file as UTF-8"
@@ -80,8 +94,9 @@ pub enum Error {
     /// A value that is not a (finite) number in a numeric column.
     #[error(
         "{place}, column {column:?}: {value:?} is not a number, but the column is numeric{because}; \
-         mend the value, or give --missing-value {value:?} if it stands for a missing one, \
-         or --type {column:?}=categorical"
+         mend the value, or give --missing-value {} if it stands for a missing one{}",
+        shell(value),
+        type_remedy(column, because)
     )]
     NotNumeric {
         /// Where.
@@ -90,7 +105,7 @@ pub enum Error {
         column: String,
         /// The value.
         value: String,
-        /// Why the column is numeric, or empty.
+        /// Why the column was found to be numeric; empty where it has to be.
         because: String,
     },
     /// Files given together do not have the same columns.
@@ -116,8 +131,10 @@ pub enum Error {
         hint: String,
     },
     /// Something is wrong with the values of one column for the role it was given.
-    #[error("column {column:?}: {problem}")]
+    #[error("{}column {column:?}: {problem}", in_file(file))]
     Column {
+        /// The file or data set; empty where it is not known.
+        file: String,
         /// The column.
         column: String,
         /// What is wrong and what to do.
@@ -138,7 +155,10 @@ pub enum Error {
     Usage(String),
     /// No row is left.
     #[error("no rows are left: {0}")]
-    NothingLeft(String),
+    NoRowsLeft(String),
+    /// No column is left as a feature.
+    #[error("no column is left as a feature{0}; look at --drop, --type and --missing")]
+    NoFeatures(String),
     /// A known data set's file is not where it should be.
     #[error("{0}")]
     MissingData(String),
@@ -173,8 +193,28 @@ impl Error {
 
     pub(crate) fn column(column: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Column {
+            file: String::new(),
             column: column.into(),
             problem: problem.into(),
+        }
+    }
+
+    /// Says which file a column is in, where that is not said yet.
+    pub(crate) fn in_table(mut self, name: &str) -> Self {
+        if let Self::Column { file, .. } = &mut self
+            && file.is_empty()
+        {
+            name.clone_into(file);
+        }
+        self
+    }
+
+    /// Says which flag a usage error is about.
+    #[must_use]
+    pub fn of_flag(self, flag: &str) -> Self {
+        match self {
+            Self::Usage(message) => Self::Usage(format!("{flag} {message}")),
+            other => other,
         }
     }
 
@@ -184,6 +224,42 @@ impl Error {
             source,
         }
     }
+}
+
+fn in_file(file: &str) -> String {
+    match file {
+        "" => String::new(),
+        file => format!("{file}, "),
+    }
+}
+
+/// A type that was found by looking can be set otherwise; one that has to be cannot.
+fn type_remedy(column: &str, because: &str) -> String {
+    match because {
+        "" => String::new(),
+        _ => format!(
+            ", or --type {}",
+            shell(&format!("{}=categorical", grammar::quote(column)))
+        ),
+    }
+}
+
+/// A word as it has to be typed: in single quotes where a shell would change it.
+pub(crate) fn shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:/%@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A value as it is shown in a message: not longer than a line of it.
+pub(crate) fn shorten(value: &str) -> String {
+    const MOST: usize = 60;
+    if value.chars().count() <= MOST {
+        return value.to_owned();
+    }
+    value.chars().take(MOST - 1).chain(['…']).collect()
 }
 
 /// What the system said, in words that say what to do where that is known.
@@ -204,8 +280,16 @@ fn reason(source: &std::io::Error) -> String {
 pub(crate) fn hint<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let near = near(wanted, &names);
-    if !near.is_empty() {
-        return format!("did you mean {}?", quoted_list(&near, 3));
+    if let Some(first) = near.first() {
+        let quoted = grammar::quote(first);
+        let how = match quoted == **first {
+            true => String::new(),
+            false => format!(
+                " Its name holds a character of the grammar: write {}",
+                shell(&quoted)
+            ),
+        };
+        return format!("did you mean {}?{how}", quoted_list(&near, 3));
     }
     if names.is_empty() {
         return "there are none".into();
@@ -244,7 +328,11 @@ pub(crate) fn near<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
 
 /// `"a", "b", "c" and 4 more`.
 pub(crate) fn quoted_list(names: &[&str], most: usize) -> String {
-    let shown: Vec<String> = names.iter().take(most).map(|n| format!("{n:?}")).collect();
+    let shown: Vec<String> = names
+        .iter()
+        .take(most)
+        .map(|n| format!("{:?}", shorten(n)))
+        .collect();
     match names.len().saturating_sub(most) {
         0 => shown.join(", "),
         more => format!("{} and {} more", shown.join(", "), grouped(more)),

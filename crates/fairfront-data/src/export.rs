@@ -25,7 +25,12 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
         .filter(|c| !matches!(c.values, Values::LeftOut(_)))
         .filter(|c| !matches!(prepared.spec.role(&c.name), Role::Dropped | Role::Split))
         .collect();
-    check_names(columns.iter().map(|c| c.name.as_str()))?;
+    let header: Vec<&str> = columns
+        .iter()
+        .map(|c| c.name.as_str())
+        .chain([SPLIT])
+        .collect();
+    check_names(&header)?;
     let parts = prepared.split.parts_by_row();
     let merged: Vec<Vec<&str>> = columns
         .iter()
@@ -37,8 +42,7 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
         .collect();
 
     let mut writer = csv::Writer::from_writer(out);
-    let header = columns.iter().map(|c| c.name.as_str()).chain([SPLIT]);
-    writer.write_record(header).map_err(failed)?;
+    writer.write_record(&header).map_err(failed)?;
     for (position, &row) in prepared.rows.iter().enumerate() {
         let row = row as usize;
         for (column, levels) in columns.iter().zip(&merged) {
@@ -71,6 +75,7 @@ pub fn write_encoded(encoded: &Encoded, out: impl Write) -> Result<(), Error> {
         .chain(attributes)
         .chain(["label", "weight", SPLIT])
         .collect();
+    check_names(&header)?;
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(&header).map_err(failed)?;
     let n_features = schema.n_features();
@@ -106,15 +111,21 @@ pub fn write_encoded(encoded: &Encoded, out: impl Write) -> Result<(), Error> {
     writer.flush().map_err(|e| Error::io("output", e))
 }
 
-fn check_names<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-    if names.any(|name| name == SPLIT) {
-        return Err(Error::column(
+/// A file with two columns of one name is read differently by every tool.
+fn check_names(header: &[&str]) -> Result<(), Error> {
+    let mut seen = std::collections::BTreeSet::new();
+    match header.iter().find(|name| !seen.insert(**name)) {
+        None => Ok(()),
+        Some(&SPLIT) => Err(Error::column(
             SPLIT,
             "the output has a column of this name already; leave this one out with --drop split, \
              or use it with --split column:split",
-        ));
+        )),
+        Some(name) => Err(Error::column(
+            *name,
+            "the output would have two columns of this name; rename it in the file, or drop it",
+        )),
     }
-    Ok(())
 }
 
 fn failed(error: csv::Error) -> Error {

@@ -186,8 +186,10 @@ pub fn bins(text: &str) -> Result<(String, Vec<f64>), Error> {
             Ok(edge) if edge.is_finite() && edges.last().is_none_or(|last| *last < edge) => {
                 edges.push(edge);
             }
-            Ok(_) => return Err(before.fail("the edges of the bins must increase")),
-            Err(_) => return Err(before.fail(&format!("{number:?} is not a number"))),
+            Ok(edge) if edge.is_finite() => {
+                return Err(before.fail("the edges of the bins must increase"));
+            }
+            _ => return Err(before.fail(&format!("{number:?} is not a number"))),
         }
         if !scanner.take(',') {
             break;

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, hint, near, quoted_list};
+use crate::error::{Error, hint, near, quoted_list, shell};
+use crate::grammar::quote;
 use crate::read::parse_number;
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
 use crate::table::{Column, MISSING, Notice, Table, Values};
@@ -69,7 +70,8 @@ impl TargetRule {
                 return Err(Error::column(
                     target,
                     format!(
-                        "the target has one value only, {}; nothing can be learned from it",
+                        "the target has one value only, {}; nothing can be learned from it: name another \
+                         target, or look at which rows were dropped",
                         listed(1)
                     ),
                 ));
@@ -170,6 +172,9 @@ pub struct AttributeRule {
     pub columns: Vec<AttributeColumn>,
     /// What happens to rows with a missing value.
     pub missing: MissingSensitive,
+    /// Whether numbers in it are codes, by the user's word.
+    #[serde(skip)]
+    as_codes: bool,
 }
 
 impl AttributeRule {
@@ -189,6 +194,7 @@ impl AttributeRule {
                 })
                 .collect(),
             missing: spec.missing_sensitive,
+            as_codes: columns.iter().all(|c| spec.types.contains_key(c)),
         }
     }
 
@@ -208,14 +214,15 @@ impl AttributeRule {
                 .names
                 .iter()
                 .filter(|n| parse_number(n.as_bytes()).is_some());
-            if part.bins.is_none() && numbers.count() > MOST_NUMBERS {
+            if part.bins.is_none() && !self.as_codes && numbers.count() > MOST_NUMBERS {
                 return Err(Error::column(
                     &part.column,
                     format!(
                         "this sensitive column holds {} different numbers; make groups of them, \
-                         as in --bins {}=25,45",
+                         as in --bins {}, or say --type {} if they are codes",
                         grouped(levels.names.len()),
-                        crate::grammar::quote(&part.column)
+                        shell(&format!("{}=25,45", quote(&part.column))),
+                        shell(&format!("{}=categorical", quote(&part.column)))
                     ),
                 ));
             }
@@ -235,7 +242,8 @@ impl AttributeRule {
             0 | 1 => Err(Error::column(
                 name,
                 format!(
-                    "the sensitive attribute has {}; fairness needs at least two groups",
+                    "the sensitive attribute has {}; fairness needs at least two groups: name another \
+                     attribute, or look at which rows were dropped",
                     match self.attribute.groups.first() {
                         Some(only) => format!("one group only, {only:?}"),
                         None => "no group".into(),
@@ -422,11 +430,15 @@ impl<'a> Levels<'a> {
             keys,
         };
         if missing_is_group && labels.codes.contains(&MISSING) {
-            let own = labels.names.len() as u32;
-            labels.names.push(MISSING_GROUP.into());
-            labels.keys.push(vec![own]);
-            for code in &mut labels.codes {
-                *code = (*code).min(own);
+            // A level that is called so already takes them in.
+            let named = labels.names.iter().position(|name| name == MISSING_GROUP);
+            let own = named.unwrap_or(labels.names.len()) as u32;
+            if named.is_none() {
+                labels.names.push(MISSING_GROUP.into());
+                labels.keys.push(vec![own]);
+            }
+            for code in labels.codes.iter_mut().filter(|code| **code == MISSING) {
+                *code = own;
             }
         }
         labels
@@ -442,6 +454,17 @@ struct Labels {
 }
 
 impl Labels {
+    /// A label as part of an intersection's: in quotes where a colon in it could mislead.
+    fn part(&self, label: usize) -> Cow<'_, str> {
+        let name = &self.names[label];
+        // One that joins several labels already has its own quotes.
+        let is_joined = self.keys[label].len() > 1;
+        if !is_joined && name.contains([':', '"']) {
+            return Cow::Owned(quote(name));
+        }
+        Cow::Borrowed(name)
+    }
+
     /// Every pair of labels that occurs.
     fn combined(&self, other: &Self) -> Self {
         let mut out = Self::default();
@@ -454,7 +477,7 @@ impl Labels {
             let code = *index.entry((a, b)).or_insert_with(|| {
                 let (a, b) = (a as usize, b as usize);
                 out.names
-                    .push(format!("{}:{}", self.names[a], other.names[b]));
+                    .push(format!("{}:{}", self.part(a), other.part(b)));
                 out.keys
                     .push([&self.keys[a][..], &other.keys[b][..]].concat());
                 out.names.len() as u32 - 1

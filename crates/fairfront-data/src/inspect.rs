@@ -2,7 +2,7 @@ use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::encoding::{Encoded, Encoding};
-use crate::error::Error;
+use crate::error::{Error, shell};
 use crate::group::AttributeRule;
 use crate::prepare::{Dropped, Prepared};
 use crate::proxy::{self, Proxy};
@@ -173,7 +173,7 @@ impl Inspection {
             inspection.sensitive.0.push((named(rule), summary));
             inspection.unknown.0.push((named(rule), unknown));
         }
-        inspection.add_intersections(prepared, &mut notices)?;
+        inspection.add_intersections(prepared, &mut notices);
         if let Some(encoding) = &encoding {
             for (rule, proxy) in prepared
                 .attributes
@@ -191,11 +191,7 @@ impl Inspection {
         Ok(inspection)
     }
 
-    fn add_intersections(
-        &mut self,
-        prepared: &Prepared,
-        notices: &mut Vec<Notice>,
-    ) -> Result<(), Error> {
+    fn add_intersections(&mut self, prepared: &Prepared, notices: &mut Vec<Notice>) {
         let single: Vec<&AttributeRule> = prepared
             .attributes
             .iter()
@@ -213,12 +209,19 @@ impl Inspection {
                     continue;
                 }
                 let mut rule = AttributeRule::new(&prepared.spec, &columns);
-                let groups = rule.fit_groups(&prepared.table, &prepared.rows)?;
-                let table = group_table(prepared, &rule.attribute, &groups, notices);
-                self.intersections.0.push((rule.attribute.name, table));
+                match rule.fit_groups(&prepared.table, &prepared.rows) {
+                    Ok(groups) => {
+                        let table = group_table(prepared, &rule.attribute, &groups, notices);
+                        self.intersections.0.push((rule.attribute.name, table));
+                    }
+                    // Nobody asked for it, so it is no reason to fail.
+                    Err(error) => notices.push(Notice::info(format!(
+                        "the intersection {:?} is not shown: {error}",
+                        rule.attribute.name
+                    ))),
+                }
             }
         }
-        Ok(())
     }
 }
 
@@ -238,7 +241,7 @@ fn encode(prepared: &Prepared, notices: &mut Vec<Notice>) -> Result<Option<Encod
             notices.extend(found);
             Ok(Some(encoding))
         }
-        Err(error @ Error::NothingLeft(_)) => {
+        Err(error @ Error::NoFeatures(_)) => {
             notices.push(Notice::warning(error.to_string()));
             Ok(None)
         }
@@ -307,7 +310,10 @@ fn target(prepared: &Prepared) -> Option<TargetSummary> {
     let rule = prepared.target.as_ref()?;
     let positives = prepared.n_positives();
     let weighted = prepared.labels.iter().zip(&prepared.weights);
-    let of_positives: f64 = weighted.filter(|(label, _)| **label).map(|(_, w)| w).sum();
+    // From 0, because an empty sum is −0.
+    let of_positives = weighted
+        .filter(|(label, _)| **label)
+        .fold(0.0, |sum, (_, w)| sum + w);
     Some(TargetSummary {
         column: rule.column.clone(),
         positive: rule.positive.clone(),
@@ -416,7 +422,7 @@ fn identifier_warnings(prepared: &Prepared) -> impl Iterator<Item = Notice> {
                 "column {:?} has a whole number of its own in every row; if it is an identifier, \
                  say --drop {}",
                 column.name,
-                crate::grammar::quote(&column.name)
+                shell(&crate::grammar::quote(&column.name))
             ))
         })
     })

@@ -3,13 +3,14 @@ use std::path::Path;
 use fairfront_core::{Attribute, grouped};
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Error, hint, quoted_list, shell};
+use crate::grammar::quote;
 use crate::group::{AttributeRule, TargetRule, no_attribute};
 use crate::known::Known;
 use crate::read::{ReadOptions, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
-use crate::split::{Split, balanced};
-use crate::table::{Column, Notice, Table, Values};
+use crate::split::{Part, Split, balanced};
+use crate::table::{Column, LeftOut, Notice, Table, Values};
 
 /// Rows that a data set's own rules take out, whatever the spec.
 #[derive(Debug, Clone)]
@@ -62,9 +63,15 @@ pub struct Prepared {
 impl Prepared {
     /// Settles the roles of a table's columns and the use of its rows.
     pub fn new(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
+        let name = table.name.clone();
+        Self::settle(table, spec, exclusions).map_err(|error| error.in_table(&name))
+    }
+
+    fn settle(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
         spec.check()?;
         check_columns(&table, spec)?;
         let mut notices = table.notices.clone();
+        notices.extend(idle_merges(&table, spec));
         let attributes: Vec<AttributeRule> = spec
             .sensitive
             .iter()
@@ -91,8 +98,9 @@ impl Prepared {
                 .iter()
                 .map(|d| format!("{} ({} rows)", d.reason, grouped(d.rows)))
                 .collect();
-            return Err(Error::NothingLeft(format!(
-                "{}; keep rows with missing values with --missing keep, or drop the column",
+            return Err(Error::NoRowsLeft(format!(
+                "{}; keep rows with missing features with --missing keep and those with missing \
+                 sensitive values with --missing-sensitive group, or drop the column",
                 reasons.join(", ")
             )));
         }
@@ -118,7 +126,48 @@ impl Prepared {
         }
         prepared.balance()?;
         prepared.split = Split::new(&spec.split, spec.seed, &prepared.table, &prepared.rows)?;
+        prepared.check_training();
         Ok(prepared)
+    }
+
+    /// Warns of classes and groups that no training row has.
+    fn check_training(&mut self) {
+        let train = self.split.part(Part::Train);
+        if !self.labels.is_empty() {
+            let positives = train.iter().filter(|p| self.labels[**p as usize]).count();
+            if positives == 0 || positives == train.len() {
+                self.notices.push(Notice::warning(format!(
+                    "all {} training rows are {}; no model can be trained on them",
+                    grouped(train.len()),
+                    if positives == 0 {
+                        "negative"
+                    } else {
+                        "positive"
+                    }
+                )));
+            }
+        }
+        for (rule, groups) in self.attributes.iter().zip(&self.groups) {
+            let mut present = vec![false; rule.attribute.groups.len()];
+            for &position in train {
+                if let Some(seen) = present.get_mut(groups[position as usize] as usize) {
+                    *seen = true;
+                }
+            }
+            let names = rule.attribute.groups.iter().zip(present);
+            let absent: Vec<&str> = names
+                .filter(|(_, seen)| !seen)
+                .map(|(name, _)| name.as_str())
+                .collect();
+            if !absent.is_empty() {
+                self.notices.push(Notice::warning(format!(
+                    "no training row is in these groups of {:?}: {}; their fairness cannot be \
+                     learned",
+                    rule.attribute.name,
+                    quoted_list(&absent, 5)
+                )));
+            }
+        }
     }
 
     /// Reads files and settles the roles of their columns.
@@ -191,6 +240,24 @@ impl Prepared {
         for groups in &mut self.groups {
             *groups = kept.iter().map(|k| groups[pick(k)]).collect();
         }
+        let positives = self.n_positives();
+        if let Some(target) = &self.target
+            && (positives == 0 || positives == self.n_rows())
+        {
+            return Err(Error::column(
+                &target.column,
+                format!(
+                    "the {} rows left by --balance are all {}; balance another attribute, or try \
+                     another --seed",
+                    grouped(self.n_rows()),
+                    if positives == 0 {
+                        "negative"
+                    } else {
+                        "positive"
+                    }
+                ),
+            ));
+        }
         Ok(())
     }
 }
@@ -223,9 +290,13 @@ fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
         if let Values::LeftOut(reason) = &table.require(column, "--feature")?.values {
             return Err(Error::column(
                 column,
-                format!(
-                    "this column cannot be a feature: {reason}; its type can be set with --type"
-                ),
+                match reason {
+                    LeftOut::Identifier => format!(
+                        "this column cannot be a feature: {reason}; say --type {} to keep it",
+                        shell(&format!("{}=categorical", quote(column)))
+                    ),
+                    _ => format!("this column cannot be a feature: {reason}; name another"),
+                },
             ));
         }
     }
@@ -239,11 +310,29 @@ fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
         return Err(Error::column(
             column,
             format!(
-                "this policy for missing values does not fit the column; say --missing {column:?}={wrong}"
+                "this policy for missing values does not fit the column; say --missing {}",
+                shell(&format!("{}={wrong}", quote(column)))
             ),
         ));
     }
     Ok(())
+}
+
+/// Merges that name a level which does not occur: most likely a typing error.
+fn idle_merges(table: &Table, spec: &Spec) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for (column, merge) in &spec.merges {
+        let Some((_, levels)) = table.column(column).and_then(Column::categorical) else {
+            continue;
+        };
+        for old in merge.levels.keys().filter(|old| !levels.contains(old)) {
+            notices.push(Notice::warning(format!(
+                "--merge: the column {column:?} has no level {old:?}; {}",
+                hint(old, levels.iter().map(String::as_str))
+            )));
+        }
+    }
+    notices
 }
 
 /// The rows that stay, and why the others go.
@@ -303,6 +392,8 @@ fn say_missing_sensitive(
     attributes: &[AttributeRule],
     notices: &mut Vec<Notice>,
 ) {
+    let balanced = spec.balance.as_ref().map(|columns| attribute_name(columns));
+    let is_balanced = |rule: &AttributeRule| balanced.as_ref() == Some(&rule.attribute.name);
     for rule in attributes {
         let columns: Vec<&Column> = rule
             .columns
@@ -315,6 +406,9 @@ fn say_missing_sensitive(
         let is_missing = |row: &usize| columns.iter().any(|c| c.is_missing(*row));
         let missing = (0..table.n_rows()).filter(is_missing).count();
         let what = match spec.missing_sensitive {
+            MissingSensitive::LossOnly if is_balanced(rule) => {
+                "these rows are dropped, because the attribute is balanced"
+            }
             MissingSensitive::Drop => {
                 "these rows are dropped (the default); --missing-sensitive group makes them a \
                  group, loss-only keeps them for the loss"

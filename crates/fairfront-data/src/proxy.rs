@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::encoding::{Encoding, RowFacts};
 use crate::error::Error;
 use crate::prepare::Prepared;
+use crate::spec::Role;
 use crate::table::{Column, MISSING, Values};
 
 /// More features than this and the joint measure is not taken: it factors a dense matrix.
@@ -18,7 +19,7 @@ const FEW_ROWS: usize = 30;
 pub struct Proxy {
     /// How well a linear score of all features, fitted on every other row, tells a group from the
     /// rest on the other rows: the largest AUC over the groups. 0.5 is chance. `None` where it was
-    /// not taken (over 1,000 features, or groups too small).
+    /// not taken (over 1,000 features, groups too small, or the attribute itself is a feature).
     pub auc: Option<f64>,
     /// The group that is told best.
     pub group: Option<String>,
@@ -37,7 +38,7 @@ pub(crate) fn measure(prepared: &Prepared, encoding: &Encoding) -> Result<Vec<Pr
             .table
             .columns()
             .iter()
-            .filter(|c| prepared.spec.is_feature(&c.name))
+            .filter(|c| prepared.spec.role(&c.name) == Role::Feature)
             .filter_map(|c| Some((c.name.clone(), strength(prepared, c, groups, n_groups)?)))
             .collect();
         features.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -62,8 +63,19 @@ fn strength(prepared: &Prepared, column: &Column, groups: &[u32], n_groups: usiz
     match &column.values {
         Values::Categorical { codes, levels, .. } => {
             let known = known.filter(|(row, _, _)| codes[*row] != MISSING);
-            let pairs = known.map(|(row, group, weight)| (codes[row] as usize, group, weight));
-            Some(cramers_v(pairs, levels.len(), n_groups))
+            // Levels as they are in use, after merging.
+            let mut merged: Vec<&str> = Vec::new();
+            let mut of_level = Vec::with_capacity(levels.len());
+            for level in levels {
+                let name = prepared.spec.merged(&column.name, level);
+                let position = merged.iter().position(|m| *m == name);
+                of_level.push(position.unwrap_or(merged.len()));
+                if position.is_none() {
+                    merged.push(name);
+                }
+            }
+            let pairs = known.map(|(row, group, w)| (of_level[codes[row] as usize], group, w));
+            Some(cramers_v(pairs, merged.len(), n_groups))
         }
         Values::Numeric(values) => {
             let known = known.filter(|(row, _, _)| !values[*row].is_nan());
@@ -140,7 +152,9 @@ struct JointScores {
 impl JointScores {
     fn new(prepared: &Prepared, encoding: &Encoding) -> Result<Option<Self>, Error> {
         let schema = encoding.schema();
-        if schema.n_features() > MOST_FEATURES || prepared.attributes.is_empty() {
+        // An attribute that is a feature itself needs no proxy.
+        let measures = !prepared.attributes.is_empty() && !prepared.spec.use_sensitive;
+        if schema.n_features() > MOST_FEATURES || !measures {
             return Ok(None);
         }
         let facts = RowFacts {

@@ -387,10 +387,9 @@ impl Spec {
         let usage = |message: String| Err(Error::Usage(message));
         for (i, attribute) in self.sensitive.iter().enumerate() {
             let name = attribute_name(attribute);
-            if self.sensitive[..i]
-                .iter()
-                .any(|other| attribute_name(other) == name)
-            {
+            let columns: BTreeSet<&String> = attribute.iter().collect();
+            let same = |other: &Vec<String>| other.iter().collect::<BTreeSet<_>>() == columns;
+            if self.sensitive[..i].iter().any(same) {
                 return usage(format!("the sensitive attribute {name:?} is named twice"));
             }
             let distinct: BTreeSet<&String> = attribute.iter().collect();
@@ -430,6 +429,27 @@ impl Spec {
 
     fn check_settings(&self, roles: &BTreeMap<&str, &str>) -> Result<(), Error> {
         let usage = |message: String| Err(Error::Usage(message));
+        for (column, ty) in &self.types {
+            let role = roles.get(column.as_str()).copied();
+            let needs_levels = matches!(role, Some("--target" | "--split"))
+                || (role == Some("--sensitive") && !self.bins.contains_key(column));
+            if *ty == ColumnType::Numeric && needs_levels {
+                return usage(format!(
+                    "--type {column:?}: the column is {}, whose values are levels, not numbers{}",
+                    role.unwrap_or_default(),
+                    if role == Some("--sensitive") {
+                        "; make groups of numbers with --bins"
+                    } else {
+                        ""
+                    }
+                ));
+            }
+            if *ty != ColumnType::Numeric && role == Some("--weight") {
+                return usage(format!(
+                    "--type {column:?}: the column is --weight, and so numeric"
+                ));
+            }
+        }
         for column in self.merges.keys() {
             if self.types.get(column) == Some(&ColumnType::Numeric) {
                 return usage(format!(

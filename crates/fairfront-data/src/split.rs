@@ -72,7 +72,7 @@ impl Split {
             SplitRule::Column(column) => Self::by_column(column, table, rows)?,
         };
         if split.part(Part::Train).is_empty() {
-            return Err(Error::NothingLeft(format!(
+            return Err(Error::NoRowsLeft(format!(
                 "the split leaves none of {n} rows for training; choose another --split"
             )));
         }

@@ -111,7 +111,7 @@ impl fmt::Display for LeftOut {
             Self::Date => "a date or time",
             Self::Nested => "nested values",
             Self::Binary => "bytes that are not text",
-            Self::PandasIndex => "a pandas row number",
+            Self::PandasIndex => "the index of a pandas table",
         })
     }
 }

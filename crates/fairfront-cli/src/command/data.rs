@@ -7,8 +7,8 @@ use fairfront_data::{
 use serde::Serialize;
 
 use crate::args::DataCommand;
-use crate::output;
-use crate::render::TextTable;
+use crate::output::{self, Target};
+use crate::render::{self, TextTable};
 use crate::table_args::TableArgs;
 
 pub(super) fn run(command: DataCommand) -> anyhow::Result<()> {
@@ -116,21 +116,43 @@ fn export(
     encoded: bool,
     encoding: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let prepared = table.prepare()?;
-    if encoded || encoding.is_some() {
-        let found = Encoded::new(&prepared)?;
-        if let Some(path) = encoding {
-            output::write_file(path, |out| {
-                out.write_all(found.encoding.to_json().as_bytes())
-                    .map_err(|source| Error::Io {
-                        path: path.display().to_string(),
-                        source,
-                    })
-            })?;
-        }
-        if encoded {
-            return output::write_file(file, |out| write_encoded(&found, out));
+    let rows = Target::check(file)?;
+    let encoding = encoding.map(Target::check).transpose()?;
+    if encoding.as_ref() == Some(&rows) {
+        return Err(Error::Usage("--output and --encoding name the same place".into()).into());
+    }
+    for target in [Some(&rows), encoding.as_ref()].into_iter().flatten() {
+        if let Target::File(path) = target
+            && table.reads(path)?
+        {
+            let message = format!("{}: this is the input; name another file", path.display());
+            return Err(Error::Usage(message).into());
         }
     }
-    output::write_file(file, |out| write_rows(&prepared, out))
+
+    let prepared = table.prepare()?;
+    let mut notices = prepared.notices.clone();
+    if encoded || encoding.is_some() {
+        let found = Encoded::new(&prepared)?;
+        notices.extend(found.notices.iter().cloned());
+        if encoded {
+            rows.write(|out| write_encoded(&found, out))?;
+        } else {
+            rows.write(|out| write_rows(&prepared, out))?;
+        }
+        if let Some(encoding) = encoding {
+            encoding.write(|out| {
+                let json = found.encoding.to_json();
+                out.write_all(json.as_bytes()).map_err(|source| Error::Io {
+                    path: "encoding".into(),
+                    source,
+                })
+            })?;
+        }
+    } else {
+        rows.write(|out| write_rows(&prepared, out))?;
+    }
+    output::note(&render::rows_in_use(&prepared));
+    output::note(&render::notices(&notices));
+    Ok(())
 }

@@ -245,6 +245,26 @@ fn errors_are_one_line_with_an_exit_code() {
             "merged twice",
         ),
         (&["inspect", "-", "--separator", "ab"], 2, "one character"),
+        (
+            &["inspect", "-", "--bins", "age="],
+            2,
+            "--bins \"age=\", character 5",
+        ),
+        (
+            &["inspect", "-", "--bins", "age=3", "--bins", "age=4"],
+            2,
+            "given twice",
+        ),
+        (
+            &["inspect", "-", "--missing", "drop", "--missing", "keep"],
+            2,
+            "given twice",
+        ),
+        (
+            &["inspect", "-", "--weight", "\"job\""],
+            1,
+            "\"nurse\" is not a number",
+        ),
         (&["inspect"], 2, "name a file"),
         (&["inspect", "demo", "-"], 2, "stands alone"),
         (
@@ -310,9 +330,11 @@ fn export_writes_the_rows_in_use() {
         "encoding.json",
     ];
     let outcome = run_in(folder.path(), &args, LOANS.as_bytes());
-    assert_eq!(
-        (outcome.code, outcome.out.as_str(), outcome.err.as_str()),
-        (0, "", "")
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, ""));
+    assert!(
+        outcome
+            .err
+            .starts_with("standard input: 5 rows (6 read, 1 dropped)")
     );
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a file");
     insta::assert_snapshot!("export", read("rows.csv"));
@@ -335,6 +357,62 @@ fn a_failed_export_leaves_the_old_file() {
     assert_eq!(
         std::fs::read_to_string(&file).expect("the file"),
         "precious"
+    );
+}
+
+#[test]
+fn nothing_is_written_when_something_is_wrong() {
+    let folder = TempDir::new().expect("a folder");
+    std::fs::write(folder.path().join("loans.csv"), LOANS).expect("a file");
+    let export = |more: &[&str]| {
+        let args = [
+            &["data", "export", "loans.csv", "--target", "approved"],
+            more,
+        ]
+        .concat();
+        run_in(folder.path(), &args, b"")
+    };
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["-o", "no/rows.csv", "--encoding", "e.json"],
+            "the folder does not exist",
+        ),
+        (&["-o", "x", "--encoding", "x"], "name the same place"),
+        (&["-o", "-", "--encoding", "-"], "name the same place"),
+        (&["-o", "loans.csv"], "this is the input"),
+    ];
+    for (args, words) in cases {
+        let outcome = export(args);
+        assert!(
+            outcome.code > 0 && outcome.err.contains(words),
+            "{}",
+            outcome.err
+        );
+        assert_eq!(outcome.out, "");
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_devices_stay_what_they_are() {
+    let folder = TempDir::new().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("real.csv"), "").expect("a file");
+    std::os::unix::fs::symlink("real.csv", path("link.csv")).expect("a link");
+    std::os::unix::fs::symlink("/dev/null", path("null")).expect("a link");
+    for output in ["link.csv", "null"] {
+        let args = ["data", "export", "demo(rows=50)", "-o", output];
+        assert_eq!(run_in(folder.path(), &args, b"").code, 0);
+        assert!(path(output).is_symlink());
+    }
+    assert!(
+        std::fs::read_to_string(path("real.csv"))
+            .expect("a file")
+            .starts_with("age,")
     );
 }
 

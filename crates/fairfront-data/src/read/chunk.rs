@@ -3,7 +3,7 @@
 //! A chunk without quotes (nearly all of them) is cut at line ends and separators; one with quotes
 //! goes through the `csv` crate.
 
-use std::io::{Read, Result};
+use std::io::{self, Read};
 
 use memchr::{memchr, memchr_iter, memchr2_iter, memrchr};
 
@@ -12,6 +12,14 @@ pub(super) struct Chunk {
     bytes: Vec<u8>,
     /// Line of the first byte, from 1.
     first_line: u64,
+}
+
+/// Why there is no next chunk.
+#[derive(Debug)]
+pub(super) enum ChunkError {
+    Io(io::Error),
+    /// The line on which a quoted field opens that does not end.
+    UnclosedQuote(u64),
 }
 
 /// Cuts an input into chunks that end where a record ends.
@@ -36,7 +44,7 @@ impl<R: Read> Chunks<R> {
     }
 
     /// The next chunk of about `size` bytes, more where a record is longer; `None` at the end.
-    pub(super) fn next(&mut self, size: usize) -> Result<Option<Chunk>> {
+    pub(super) fn next(&mut self, size: usize) -> Result<Option<Chunk>, ChunkError> {
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
             if !self.at_end {
@@ -45,19 +53,26 @@ impl<R: Read> Chunks<R> {
                 bytes.reserve(wanted + 1);
                 let got = (&mut self.input)
                     .take(wanted as u64)
-                    .read_to_end(&mut bytes)?;
+                    .read_to_end(&mut bytes)
+                    .map_err(ChunkError::Io)?;
                 self.at_end = got < wanted;
             }
             if bytes.is_empty() {
                 return Ok(None);
             }
-            let end = if self.at_end {
-                Some(bytes.len())
-            } else if memchr(b'"', &bytes).is_none() {
-                memrchr(b'\n', &bytes).map(|i| i + 1)
-            } else {
-                let mut quotes = Quotes::new(self.separator);
-                quotes.last_record_end(&bytes)
+            let has_quotes = memchr(b'"', &bytes).is_some();
+            let end = match (self.at_end, has_quotes) {
+                (true, true) => {
+                    let open = Quotes::new(self.separator).open_field(&bytes);
+                    if let Some(at) = open {
+                        let before = memchr_iter(b'\n', &bytes[..at]).count() as u64;
+                        return Err(ChunkError::UnclosedQuote(self.line + before));
+                    }
+                    Some(bytes.len())
+                }
+                (true, false) => Some(bytes.len()),
+                (false, true) => Quotes::new(self.separator).last_record_end(&bytes),
+                (false, false) => memrchr(b'\n', &bytes).map(|i| i + 1),
             };
             if let Some(end) = end {
                 self.rest = bytes.split_off(end);
@@ -74,7 +89,7 @@ impl<R: Read> Chunks<R> {
 
 impl<R: Read> Chunks<R> {
     /// Up to `n` chunks; none at the end.
-    pub(super) fn several(&mut self, n: usize, size: usize) -> Result<Vec<Chunk>> {
+    pub(super) fn several(&mut self, n: usize, size: usize) -> Result<Vec<Chunk>, ChunkError> {
         let mut chunks = Vec::with_capacity(n);
         while chunks.len() < n
             && let Some(chunk) = self.next(size)?
@@ -121,7 +136,7 @@ impl Record for Line<'_> {
 /// Takes the records of a chunk one after the other, each with its line.
 pub(super) trait TakeRecord {
     type Error;
-    fn take(&mut self, record: &impl Record, line: u64) -> std::result::Result<(), Self::Error>;
+    fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error>;
 }
 
 impl Chunk {
@@ -130,7 +145,7 @@ impl Chunk {
         &self,
         separator: u8,
         taker: &mut T,
-    ) -> std::result::Result<(), T::Error> {
+    ) -> Result<(), T::Error> {
         if memchr(b'"', &self.bytes).is_some() || has_lone_return(&self.bytes) {
             self.each_quoted(separator, taker)
         } else {
@@ -138,11 +153,7 @@ impl Chunk {
         }
     }
 
-    fn each_plain<T: TakeRecord>(
-        &self,
-        separator: u8,
-        taker: &mut T,
-    ) -> std::result::Result<(), T::Error> {
+    fn each_plain<T: TakeRecord>(&self, separator: u8, taker: &mut T) -> Result<(), T::Error> {
         let bytes = &self.bytes[..];
         let mut fields: Vec<(usize, usize)> = Vec::new();
         let mut start = 0;
@@ -167,11 +178,7 @@ impl Chunk {
         Ok(())
     }
 
-    fn each_quoted<T: TakeRecord>(
-        &self,
-        separator: u8,
-        taker: &mut T,
-    ) -> std::result::Result<(), T::Error> {
+    fn each_quoted<T: TakeRecord>(&self, separator: u8, taker: &mut T) -> Result<(), T::Error> {
         let text = Quotes::new(separator).without_spaces(&self.bytes);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
@@ -256,6 +263,19 @@ impl Quotes {
         end
     }
 
+    /// Where a quoted field opens that is still open at the end.
+    fn open_field(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut opened = 0;
+        for (i, &byte) in bytes.iter().enumerate() {
+            let before = self.state;
+            self.step(byte);
+            if self.state == FieldState::Quoted && before == FieldState::Start {
+                opened = i;
+            }
+        }
+        (self.state == FieldState::Quoted).then_some(opened)
+    }
+
     /// The bytes without the spaces after a separator, so that a quote behind them still opens a
     /// quoted field (`a, "b, c"`), which the `csv` crate itself does not allow for.
     fn without_spaces(&mut self, bytes: &[u8]) -> Vec<u8> {
@@ -282,11 +302,7 @@ mod tests {
     impl TakeRecord for Collect {
         type Error = std::convert::Infallible;
 
-        fn take(
-            &mut self,
-            record: &impl Record,
-            line: u64,
-        ) -> std::result::Result<(), Self::Error> {
+        fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error> {
             let field = |i| String::from_utf8_lossy(record.field(i).trim_ascii()).into_owned();
             self.0
                 .push((line, (0..record.n_fields()).map(field).collect()));
@@ -294,13 +310,22 @@ mod tests {
         }
     }
 
-    fn records(text: &str, size: usize) -> Vec<(u64, Vec<String>)> {
+    /// The records with their lines, or the line of a quote that is never closed.
+    fn try_records(text: &str, size: usize) -> Result<Vec<(u64, Vec<String>)>, u64> {
         let mut chunks = Chunks::new(text.as_bytes(), b',', 1);
         let mut found = Collect::default();
-        while let Some(chunk) = chunks.next(size).unwrap() {
-            assert!(chunk.each_record(b',', &mut found).is_ok());
+        loop {
+            match chunks.next(size) {
+                Ok(Some(chunk)) => assert!(chunk.each_record(b',', &mut found).is_ok()),
+                Ok(None) => return Ok(found.0),
+                Err(ChunkError::UnclosedQuote(line)) => return Err(line),
+                Err(ChunkError::Io(error)) => panic!("{error}"),
+            }
         }
-        found.0
+    }
+
+    fn records(text: &str, size: usize) -> Vec<(u64, Vec<String>)> {
+        try_records(text, size).unwrap()
     }
 
     fn fields(text: &str) -> Vec<Vec<String>> {
@@ -330,11 +355,19 @@ mod tests {
         assert_eq!(lines, [1, 3, 5]);
     }
 
+    #[test]
+    fn an_open_quote_is_found_with_its_line() {
+        assert_eq!(try_records("a,b\n1,\"2\n3,4\n", 3), Err(2));
+        assert_eq!(try_records("a,\"b\n", 3), Err(1));
+        assert_eq!(try_records("a,\"b\"\n\"c\nd\",\"e", 3), Err(3));
+        assert!(try_records("a,5\" pipe", 3).is_ok());
+    }
+
     proptest! {
         #[test]
         fn chunk_size_changes_nothing(text in "[ab\", \r\n]{0,200}", size in 1_usize..50) {
-            let whole = records(&text, 1 << 20);
-            prop_assert_eq!(records(&text, size), whole);
+            let whole = try_records(&text, 1 << 20);
+            prop_assert_eq!(try_records(&text, size), whole);
         }
 
         #[test]

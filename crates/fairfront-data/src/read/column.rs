@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::error::{shell, shorten};
+use crate::grammar;
 use crate::table::{Column, ColumnType, Interner, LeftOut, MISSING, Notice, Values};
 
 /// Values looked at before a type is chosen.
@@ -131,7 +133,7 @@ impl ColumnBuilder {
 
     /// The error for a value of a further row that does not fit the lane.
     pub(super) fn bad_value(&self, row: usize, misfit: Misfit, value: &[u8]) -> BadValue {
-        let value = String::from_utf8_lossy(value).into_owned();
+        let value = shown(value);
         match (misfit, &self.state) {
             (Misfit::NotNumeric, State::Numeric { because, .. }) => BadValue::NotNumeric {
                 row,
@@ -171,7 +173,7 @@ impl ColumnBuilder {
             let Some(number) = parse_number(bytes) else {
                 return Err(BadValue::NotNumeric {
                     row,
-                    value: String::from_utf8_lossy(bytes).into_owned(),
+                    value: shown(bytes),
                     because: because.clone(),
                 });
             };
@@ -183,7 +185,7 @@ impl ColumnBuilder {
         }
         let not_utf8 = |_| BadValue::NotUtf8 {
             row,
-            value: String::from_utf8_lossy(bytes).into_owned(),
+            value: shown(bytes),
         };
         match &mut self.state {
             State::Looking(looked) => {
@@ -331,8 +333,9 @@ impl ColumnBuilder {
         {
             self.notice = Some(Notice::info(format!(
                 "column {:?} is taken as categorical: {numbers} of the first {n} values are \
-                 numbers, but not {text:?}",
-                self.name
+                 numbers, but not {:?}",
+                self.name,
+                shorten(text)
             )));
         }
 
@@ -343,7 +346,7 @@ impl ColumnBuilder {
             for (row, text) in looked.texts() {
                 values[row] = parse_number(text.as_bytes()).ok_or(BadValue::NotNumeric {
                     row,
-                    value: text.to_owned(),
+                    value: shorten(text),
                     because: because.clone(),
                 })?;
             }
@@ -369,14 +372,23 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<(Column, Option<Notice>), BadValue> {
+    /// The column; numbers equal to one of `missing` are missing.
+    pub(super) fn finish(mut self, missing: &[f64]) -> Result<(Column, Option<Notice>), BadValue> {
+        self.choose()?;
+        if let State::Numeric { values, .. } = &mut self.state
+            && !missing.is_empty()
+        {
+            for value in values.iter_mut().filter(|v| missing.contains(v)) {
+                *value = f64::NAN;
+                self.n_missing += 1;
+            }
+        }
         if self.plan == Plan::Look
             && self.n_missing == self.n_rows
             && !matches!(self.state, State::LeftOut(_))
         {
             self.state = State::LeftOut(LeftOut::AllMissing);
         }
-        self.choose()?;
         let n_present = self.n_rows - self.n_missing;
         let values = match self.state {
             State::LeftOut(reason) => Values::LeftOut(reason),
@@ -394,8 +406,9 @@ impl ColumnBuilder {
         let notice = match &values {
             Values::LeftOut(LeftOut::NotRead) => None,
             Values::LeftOut(reason @ LeftOut::Identifier) => Some(Notice::info(format!(
-                "column {:?} is left out: {reason}; say --type {:?}=categorical to keep it",
-                self.name, self.name
+                "column {:?} is left out: {reason}; say --type {} to keep it",
+                self.name,
+                shell(&format!("{}=categorical", grammar::quote(&self.name)))
             ))),
             Values::LeftOut(reason) => Some(Notice::info(format!(
                 "column {:?} is left out: {reason}",
@@ -490,6 +503,13 @@ fn levels(most: usize) -> State {
     }
 }
 
+/// A value as an error shows it.
+fn shown(bytes: &[u8]) -> String {
+    // Enough for the longest that is shown, whatever its characters.
+    let start = &bytes[..bytes.len().min(400)];
+    shorten(&String::from_utf8_lossy(start))
+}
+
 /// A finite number. Whole numbers of up to 15 digits, by far the most frequent, are exact in f64
 /// and need no general parser.
 pub(crate) fn parse_number(bytes: &[u8]) -> Option<f64> {
@@ -527,7 +547,7 @@ mod tests {
                 text => builder.push_text(text.as_bytes())?,
             }
         }
-        builder.finish()
+        builder.finish(&[])
     }
 
     fn values(plan: Plan, texts: &[&str]) -> Values {

@@ -8,7 +8,7 @@ use std::io::Read;
 
 use rayon::prelude::*;
 
-use super::chunk::{Chunk, Chunks, Record, TakeRecord};
+use super::chunk::{Chunk, ChunkError, Chunks, Record, TakeRecord};
 use super::column::{Batch, Lane, Misfit};
 use super::{MissingValues, TableBuilder, parse_number, sniff};
 use crate::error::{Error, Place};
@@ -35,6 +35,13 @@ pub(super) fn read(
     let layout = sniff::layout(&sample, builder.options.separator);
     let mut sample = std::io::Cursor::new(sample);
     sample.set_position(layout.skip_bytes as u64);
+    let stopped = |error| match error {
+        ChunkError::Io(source) => failed(source),
+        ChunkError::UnclosedQuote(line) => Error::UnclosedQuote {
+            file: file.into(),
+            line,
+        },
+    };
     let mut chunks = Chunks::new(sample.chain(input), layout.separator, layout.skip_lines + 1);
 
     let mut reader = Reader {
@@ -47,7 +54,7 @@ pub(super) fn read(
     // The first record says what the columns are; until their types are known (a few thousand
     // rows), one chunk is taken at a time.
     let mut started = false;
-    while let Some(chunk) = chunks.next(CHUNK).map_err(failed)? {
+    while let Some(chunk) = chunks.next(CHUNK).map_err(stopped)? {
         let header = if started {
             Some(0)
         } else {
@@ -63,14 +70,14 @@ pub(super) fn read(
     }
     // Now many at a time, the next ones being read meanwhile.
     let n_chunks = CHUNKS_PER_THREAD * rayon::current_num_threads();
-    let mut batch = chunks.several(n_chunks, CHUNK).map_err(failed)?;
+    let mut batch = chunks.several(n_chunks, CHUNK).map_err(stopped)?;
     while !batch.is_empty() {
         let (next, taken) = rayon::join(
             || chunks.several(n_chunks, CHUNK),
             || reader.take(builder, &batch, 0),
         );
         taken?;
-        batch = next.map_err(failed)?;
+        batch = next.map_err(stopped)?;
     }
     reader.finish(builder, started)
 }
@@ -260,13 +267,10 @@ impl Reader<'_> {
             }
             Wrong::Fields {
                 found,
-                last_spans_lines,
                 last_is_empty,
             } => {
                 let expected = self.n_fields;
-                let hint = if found < expected && last_spans_lines {
-                    "; its last field spans lines: is a quote never closed?".into()
-                } else if found == expected + 1 && last_is_empty {
+                let hint = if found == expected + 1 && last_is_empty {
                     "; remove the separator at its end".into()
                 } else {
                     format!(
@@ -331,7 +335,6 @@ struct Failure {
 enum Wrong {
     Fields {
         found: usize,
-        last_spans_lines: bool,
         last_is_empty: bool,
     },
     Value {
@@ -360,7 +363,6 @@ impl TakeRecord for Parsed<'_> {
             let last = record.field(found - 1);
             return Err(fail(Wrong::Fields {
                 found,
-                last_spans_lines: last.contains(&b'\n'),
                 last_is_empty: last.trim_ascii().is_empty(),
             }));
         }

@@ -11,10 +11,13 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
+use rustc_hash::FxHashMap;
+
+use fairfront_core::grouped;
 
 use self::column::{BadValue, ColumnBuilder};
 use self::sniff::Format;
-use crate::error::{Error, quoted_list};
+use crate::error::{Error, quoted_list, shorten};
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
 pub(crate) use self::column::{Plan, parse_number};
@@ -107,8 +110,12 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
 fn read_file(builder: &mut TableBuilder, path: &str) -> Result<(), Error> {
     let failed = |source| Error::io(path, source);
     let mut file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
         return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+    }
+    if !metadata.is_file() {
+        return read_stream(builder, path, file);
     }
     let head = sniff::head(&mut file, 4).map_err(failed)?;
     if sniff::format(&head) == Format::Parquet {
@@ -156,13 +163,22 @@ fn read_text(
 struct MissingValues {
     texts: Vec<Vec<u8>>,
     longest: usize,
+    /// Those that are numbers; −999 is missing however it is written.
+    numbers: Vec<f64>,
 }
 
 impl MissingValues {
-    fn new(texts: &[String]) -> Self {
-        let texts: Vec<Vec<u8>> = texts.iter().map(|t| t.trim().as_bytes().to_vec()).collect();
+    fn new(listed: &[String]) -> Self {
+        let texts: Vec<Vec<u8>> = listed
+            .iter()
+            .map(|t| t.trim().as_bytes().to_vec())
+            .collect();
         Self {
             longest: texts.iter().map(Vec::len).max().unwrap_or(0),
+            numbers: listed
+                .iter()
+                .filter_map(|t| t.trim().parse().ok())
+                .collect(),
             texts,
         }
     }
@@ -240,18 +256,18 @@ impl<'a> TableBuilder<'a> {
         }
         let mut repeated = Vec::new();
         let names = make_unique(names, &mut repeated);
-        let position = |name: &String| self.columns.iter().position(|c| c.name == *name);
-        let extra: Vec<&str> = names
-            .iter()
-            .filter(|n| position(n).is_none())
-            .map(String::as_str)
-            .collect();
-        let absent: Vec<&str> = self
+        let places: FxHashMap<&str, usize> = self
             .columns
             .iter()
-            .map(|c| c.name.as_str())
-            .filter(|c| !names.iter().any(|n| n == c))
+            .enumerate()
+            .map(|(i, c)| (c.name.as_str(), i))
             .collect();
+        let position = |name: &String| places.get(name.as_str()).copied();
+        let is_extra = |n: &&String| position(n).is_none();
+        let extra: Vec<&str> = names.iter().filter(is_extra).map(String::as_str).collect();
+        let here: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let all = self.columns.iter().map(|c| c.name.as_str());
+        let absent: Vec<&str> = all.filter(|c| !here.contains(c)).collect();
         match (absent.is_empty(), extra.is_empty()) {
             (true, true) => Ok(names.iter().filter_map(position).collect()),
             (false, _) => Err(differ(format!("it lacks {}", quoted_list(&absent, 5)))),
@@ -262,9 +278,19 @@ impl<'a> TableBuilder<'a> {
     fn unique(&mut self, file: &str, names: Vec<String>) -> Vec<String> {
         let mut repeated = Vec::new();
         let names = make_unique(names, &mut repeated);
-        for (name, new) in repeated {
+        const SAID: usize = 5;
+        let n_more = repeated.len().saturating_sub(SAID);
+        for (name, new) in repeated.into_iter().take(SAID) {
             self.notices.push(Notice::info(format!(
-                "{file}: the column name {name:?} occurs again; the later one is called {new:?}"
+                "{file}: the column name {:?} occurs again; the later one is called {:?}",
+                shorten(&name),
+                shorten(&new)
+            )));
+        }
+        if n_more > 0 {
+            self.notices.push(Notice::info(format!(
+                "{file}: {} more column names occur again",
+                grouped(n_more)
             )));
         }
         names
@@ -301,7 +327,7 @@ impl<'a> TableBuilder<'a> {
         for builder in std::mem::take(&mut self.columns) {
             let name = builder.name.clone();
             let (column, notice) = builder
-                .finish()
+                .finish(&self.missing.numbers)
                 .map_err(|bad| self.bad_value(bad, name, None))?;
             self.notices.extend(notice);
             columns.push(column);
@@ -318,21 +344,19 @@ impl<'a> TableBuilder<'a> {
 /// Gives repeated names a suffix as pandas does: `x`, `x.1`, `x.2`.
 fn make_unique(names: Vec<String>, repeated: &mut Vec<(String, String)>) -> Vec<String> {
     let mut taken: BTreeSet<String> = names.iter().cloned().collect();
-    let mut seen = BTreeSet::new();
+    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
     names
         .into_iter()
         .map(|name| {
-            if seen.insert(name.clone()) {
+            let Some(suffix) = seen.get_mut(&name) else {
+                seen.insert(name.clone(), 1);
                 return name;
-            }
-            let mut suffix = 1;
+            };
             let mut new = format!("{name}.{suffix}");
-            while taken.contains(&new) {
-                suffix += 1;
+            while !taken.insert(new.clone()) {
+                *suffix += 1;
                 new = format!("{name}.{suffix}");
             }
-            taken.insert(new.clone());
-            seen.insert(new.clone());
             repeated.push((name, new.clone()));
             new
         })

@@ -248,10 +248,10 @@ fn read_chunk(
             push_integer(column, kind, i128::from(value), unsigned)
         }),
         ColumnReader::FloatColumnReader(r) => each(r, n_rows, column, |column, value| {
-            column.push_number(f64::from(*value))
+            push_float(column, missing, f64::from(*value))
         }),
         ColumnReader::DoubleColumnReader(r) => each(r, n_rows, column, |column, value| {
-            column.push_number(*value)
+            push_float(column, missing, *value)
         }),
         ColumnReader::ByteArrayColumnReader(r) => each(r, n_rows, column, |column, value| {
             push_bytes(column, kind, missing, value.data())
@@ -263,6 +263,19 @@ fn read_chunk(
         }
         ColumnReader::Int96ColumnReader(_) => Ok(()),
     }
+}
+
+fn push_float(
+    column: &mut ColumnBuilder,
+    missing: &MissingValues,
+    value: f64,
+) -> Result<(), BadValue> {
+    // Here for infinity, which a numeric column does not take; finite ones are found later too.
+    if missing.numbers.contains(&value) {
+        column.push_missing();
+        return Ok(());
+    }
+    column.push_number(value)
 }
 
 fn push_integer(

@@ -42,7 +42,12 @@ fn contents() {
          with --separator (found ',')"
     );
     assert!(message(read("a,b\n1,2,\n")).contains("remove the separator at its end"));
-    assert!(message(read("a,b,c\n1,\"x,y\n2,3,4\n")).contains("is a quote never closed?"));
+    assert_eq!(
+        message(read("a,b\n1,\"x\n2,3\n4,5\n")),
+        "t.csv, line 2: a quote opens a field here and is never closed; close it, or write the \
+         field in quotes and each quote inside it twice"
+    );
+    assert!(message(read("a,\"b\n1,2\n")).contains("line 1: a quote opens"));
     assert_eq!(
         message(read(b"a,b\n1,x\n2,caf\xe9\n")),
         "t.csv, row 2, column \"b\": the text is not UTF-8 (\"caf\u{fffd}\"); save the file as UTF-8"
@@ -64,7 +69,7 @@ fn a_text_far_down_a_numeric_column() {
         message(read(text)),
         "t.csv, row 900,000 (line 900,001), column \"n\": \"oops\" is not a number, but the column \
          is numeric (10000 of the first 10000 values are numbers); mend the value, or give \
-         --missing-value \"oops\" if it stands for a missing one, or --type \"n\"=categorical"
+         --missing-value oops if it stands for a missing one, or --type n=categorical"
     );
 }
 
@@ -108,13 +113,13 @@ fn target() {
     );
     assert_eq!(
         refused("y,g,x\n1,a,1\n2,b,2\n3,b,2\n", |s| s.positive = None),
-        "column \"y\": the target has 3 values; say which counts as positive with --positive: \
+        "t.csv, column \"y\": the target has 3 values; say which counts as positive with --positive: \
          \"1\" (1 rows), \"2\" (1 rows), \"3\" (1 rows)"
     );
     assert_eq!(
         refused("y,g,x\nyes,a,1\nno,b,2\n", |s| s.positive =
             Some("Yes ".into())),
-        "column \"y\": the target has no value \"Yes \" (--positive); did you mean \"yes\"?"
+        "t.csv, column \"y\": the target has no value \"Yes \" (--positive); did you mean \"yes\"?"
     );
     assert!(
         refused("y,g,x\n?,a,1\n?,b,2\n", |_| ()).contains("all values of this column are missing")
@@ -133,8 +138,8 @@ fn sensitive() {
     );
     assert_eq!(
         refused("y,g,x\n1,a,1\n0,a,2\n", |_| ()),
-        "column \"g\": the sensitive attribute has one group only, \"a\"; fairness needs at least \
-         two groups"
+        "t.csv, column \"g\": the sensitive attribute has one group only, \"a\"; fairness needs at \
+         least two groups: name another attribute, or look at which rows were dropped"
     );
     assert!(
         refused("y,g,x\n1,,1\n0,,2\n", |_| ()).contains("all values of this column are missing")
@@ -142,9 +147,47 @@ fn sensitive() {
     let ages = csv("y,g,x", 20, |i| format!("{},{},1", i % 2, 20 + i));
     assert_eq!(
         refused(&ages, |_| ()),
-        "column \"g\": this sensitive column holds 20 different numbers; make groups of them, as in \
-         --bins g=25,45"
+        "t.csv, column \"g\": this sensitive column holds 20 different numbers; make groups of \
+         them, as in --bins g=25,45, or say --type g=categorical if they are codes"
     );
+}
+
+#[test]
+fn values_in_messages_are_short() {
+    let long = "x".repeat(1_000_000);
+    let text = csv("n", 200, |i| {
+        if i == 150 {
+            long.clone()
+        } else {
+            i.to_string()
+        }
+    });
+    assert!(message(read(text)).len() < 500);
+    assert!(
+        message(read(
+            format!("a,b\n1,2\n3,{long}\u{e9}\n").replace('3', "\"3")
+        ))
+        .len()
+            < 500
+    );
+}
+
+#[test]
+fn names_that_need_quotes() {
+    let csv = "y,sex:gender,x\n1,a,1\n0,b,2\n";
+    assert!(
+        refused(csv, |s| s.sensitive = vec![names(&["sex", "gender"])])
+            .contains(r#"write '"sex:gender"'"#)
+    );
+}
+
+#[test]
+fn settings_that_would_do_nothing() {
+    let numeric = |column: &str| [(column.to_owned(), fairfront_data::ColumnType::Numeric)].into();
+    assert!(refused(ROWS, |s| s.types = numeric("y")).contains("the column is --target"));
+    assert!(refused(ROWS, |s| s.types = numeric("g")).contains("--bins"));
+    let both = |s: &mut Spec| s.sensitive = vec![names(&["g", "x"]), names(&["x", "g"])];
+    assert!(refused(ROWS, both).contains("named twice"));
 }
 
 #[test]
@@ -188,6 +231,6 @@ fn names_in_flags() {
             let policy = fairfront_data::MissingPolicy::Category;
             s.missing_by_column = [("x".to_owned(), policy)].into();
         })
-        .contains("--missing \"x\"=mean")
+        .contains("--missing x=mean")
     );
 }

@@ -118,6 +118,17 @@ fn rare_categories_are_pooled_and_the_unseen_join_them() {
     );
     let test = dense(encoded.part(Part::Test));
     assert_eq!(&test[1][1..], [0.0, 1.0]);
+    // Of the pooled level itself nobody says that it is unseen.
+    let unseen: Vec<&str> = encoded
+        .notices
+        .iter()
+        .map(|n| n.message.as_str())
+        .filter(|m| m.contains("unseen"))
+        .collect();
+    assert!(
+        unseen.len() == 1 && unseen[0].contains("(\"new\")"),
+        "{unseen:?}"
+    );
 }
 
 #[test]
@@ -134,7 +145,10 @@ fn constant_columns_are_left_out_with_a_notice() {
         ]
     );
     let none = prepare("y,g,k\n1,a,4\n0,b,4\n", &spec()).unwrap();
-    assert!(message(Encoded::new(&none)).contains("no column is left as a feature"));
+    assert!(
+        message(Encoded::new(&none))
+            .contains("no column is left as a feature (column \"k\" is left out")
+    );
 }
 
 #[test]

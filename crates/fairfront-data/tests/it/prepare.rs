@@ -191,6 +191,119 @@ fn balancing_cuts_groups_to_one_size() {
 }
 
 #[test]
+fn labels_with_colons_stay_apart_in_intersections() {
+    let csv = "y,a,b,x\n1,x:y,z,1\n0,x,y:z,2\n1,x,y:z,3\n";
+    let mut spec = spec();
+    spec.sensitive = vec![names(&["a", "b"])];
+    let prepared = prepare(csv, &spec).unwrap();
+    assert_eq!(
+        prepared.attributes[0].attribute.groups,
+        ["x:\"y:z\"", "\"x:y\":z"]
+    );
+}
+
+#[test]
+fn a_group_called_missing_takes_in_the_missing() {
+    let csv = "y,g,x\n1,(missing),1\n0,,2\n1,b,3\n";
+    let mut spec = spec();
+    spec.missing_sensitive = MissingSensitive::Group;
+    let prepared = prepare(csv, &spec).unwrap();
+    assert_eq!(groups(&prepared, 0), ["(missing)", "(missing)", "b"]);
+}
+
+#[test]
+fn codes_may_be_groups_when_their_type_is_set() {
+    let csv = csv("y,g,x", 40, |i| format!("{},{},{i}", i % 2, i % 20));
+    let mut spec = spec();
+    assert!(prepare(&csv, &spec).is_err());
+    spec.types = [("g".to_owned(), ColumnType::Categorical)].into();
+    assert_eq!(
+        prepare(&csv, &spec).unwrap().attributes[0]
+            .attribute
+            .groups
+            .len(),
+        20
+    );
+}
+
+#[test]
+fn classes_and_groups_absent_from_training_are_warned_of() {
+    let csv = "y,g,x,part\n1,a,1,train\n1,a,2,train\n0,b,3,test\n";
+    let mut spec = spec();
+    spec.split = SplitRule::Column("part".into());
+    let prepared = prepare(csv, &spec).unwrap();
+    let said = |words: &str| prepared.notices.iter().any(|n| n.message.contains(words));
+    assert!(said("all 2 training rows are positive"));
+    assert!(said("no training row is in these groups of \"g\": \"b\""));
+}
+
+#[test]
+fn balancing_down_to_one_class_is_refused() {
+    let csv = "y,g,x\n0,a,1\n0,a,2\n0,b,3\n0,b,4\n1,b,5\n";
+    let mut spec = spec();
+    spec.balance = Some(names(&["g"]));
+    let results: Vec<_> = (0..20)
+        .map(|seed| {
+            prepare(
+                csv,
+                &Spec {
+                    seed,
+                    ..spec.clone()
+                },
+            )
+            .map(|p| p.n_positives())
+        })
+        .collect();
+    assert!(results.iter().flatten().all(|positives| *positives == 1));
+    let refused = results
+        .into_iter()
+        .find_map(Result::err)
+        .expect("a seed without positives");
+    assert!(
+        refused
+            .to_string()
+            .contains("left by --balance are all negative")
+    );
+}
+
+#[test]
+fn an_intersection_nobody_asked_for_does_not_stop_the_inspection() {
+    let csv = "y,g,h,x\n1,a,,1\n0,b,,2\n1,,p,3\n0,,q,4\n";
+    let mut spec = spec();
+    spec.sensitive = vec![names(&["g"]), names(&["h"])];
+    spec.missing_sensitive = MissingSensitive::LossOnly;
+    let inspection = Inspection::new(&prepare(csv, &spec).unwrap()).unwrap();
+    assert!(inspection.intersections.0.is_empty());
+    assert!(
+        inspection
+            .notices
+            .iter()
+            .any(|n| n.message.contains("\"g:h\" is not shown"))
+    );
+}
+
+#[test]
+fn a_merge_of_a_level_that_is_not_there_is_warned_of() {
+    let mut spec = spec();
+    spec.merges = [(
+        "g".to_owned(),
+        Merge {
+            levels: [("A".to_owned(), "z".to_owned())].into(),
+            rest: None,
+        },
+    )]
+    .into();
+    spec.drop = names(&["h", "age", "w", "x"]);
+    spec.use_sensitive = true;
+    let prepared = prepare(ROWS, &spec).unwrap();
+    assert!(
+        prepared.notices[0]
+            .message
+            .contains("no level \"A\"; did you mean \"a\"?")
+    );
+}
+
+#[test]
 fn a_table_can_be_looked_at_without_roles() {
     let prepared = prepare(ROWS, &Spec::default()).unwrap();
     let inspection = Inspection::new(&prepared).unwrap();

@@ -71,6 +71,26 @@ fn types_and_missing_values_can_be_set() {
 }
 
 #[test]
+fn missing_numbers_are_missing_however_they_are_written() {
+    let options = ReadOptions {
+        missing_values: names(&["-999"]),
+        ..ReadOptions::default()
+    };
+    let table = read_with("n,m\n-999,1\n-999.0,2\n5,-999.00\n", &options).unwrap();
+    assert_eq!(table.column("n").unwrap().n_missing, 2);
+    assert_eq!(table.column("m").unwrap().n_missing, 1);
+}
+
+#[test]
+fn many_equal_names_take_no_time() {
+    let header = vec!["x"; 50_000].join(",");
+    let row = vec!["1"; 50_000].join(",");
+    let table = read(format!("{header}\n{row}\n")).unwrap();
+    assert_eq!(table.columns()[49_999].name, "x.49999");
+    assert_eq!(table.notices.len(), 6);
+}
+
+#[test]
 fn files_without_a_header_get_names() {
     let options = ReadOptions {
         header: false,
