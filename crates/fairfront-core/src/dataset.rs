@@ -227,6 +227,13 @@ impl RowBlock {
         &self.weights
     }
 
+    /// Multiplies each row's weight.
+    pub(crate) fn scale_weights(&mut self, factors: &[f64]) {
+        for (weight, factor) in self.weights.iter_mut().zip(factors) {
+            *weight *= factor;
+        }
+    }
+
     fn empty_like(&self) -> Self {
         Self {
             n_rows: 0,

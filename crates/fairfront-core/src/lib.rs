@@ -11,7 +11,13 @@
 mod cholesky;
 mod dataset;
 mod error;
+mod fair_problem;
+mod lanes;
+mod objective;
+mod predictor;
+mod problem;
 mod random;
+mod sample;
 mod text;
 
 pub use cholesky::Cholesky;
@@ -19,5 +25,10 @@ pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
 };
 pub use error::Error;
+pub use fair_problem::{FairProblem, MOST_DENSE, SecondOrder};
+pub use lanes::{LANES, Lanes};
+pub use objective::{Center, Covariance, Kind, LogLoss, Objective, SmoothMax};
+pub use predictor::{Linear, Predictor, Rows, TILE_ROWS};
+pub use problem::{Batches, Gradients, Metric, Points, Problem};
 pub use random::{Purpose, Stream};
 pub use text::grouped;

@@ -16,6 +16,10 @@ pub enum Purpose {
     Demo = 3,
     /// The rows of the synthetic data sets.
     Synthetic = 4,
+    /// Which rows a mini-batch has.
+    Batch = 5,
+    /// Starting points, perturbations and choices of a solver.
+    Solver = 6,
 }
 
 /// A random stream keyed by (seed, purpose, two further keys).

@@ -196,24 +196,14 @@ impl Encoding {
             numeric.push((rule, values));
         }
         let offsets = schema.offsets();
-        let mut coded = Vec::with_capacity(self.categorical.len());
-        let mut unseen = Vec::new();
-        for (rule, offset) in self.categorical.iter().zip(offsets) {
-            let column = table.require(&rule.column, "a feature of the encoding")?;
-            let (codes, levels) = column.categorical().ok_or_else(|| {
-                Error::column(&rule.column, "this feature is categorical in training")
-            })?;
-            let other = rule.position(OTHER);
-            let feature = |position: Option<u32>| {
-                position
-                    .or(other)
-                    .map_or(schema.null_feature(), |p| offset + p)
-            };
-            let known: Vec<Option<u32>> = levels.iter().map(|l| rule.encode(l)).collect();
-            unseen.extend(count_unseen(rule, codes, levels, &known, rows));
-            let features: Vec<u32> = known.into_iter().map(feature).collect();
-            coded.push((codes, features, feature(rule.position(MISSING_LEVEL))));
-        }
+        let null = schema.null_feature();
+        let columns = self.categorical.par_iter().zip(offsets);
+        let (coded, unseen): (Vec<Coded>, Vec<Option<Unseen>>) = columns
+            .map(|(rule, offset)| Coded::new(rule, offset, null, table, rows))
+            .collect::<Result<Vec<_>, Error>>()?
+            .into_iter()
+            .unzip();
+        let unseen = unseen.into_iter().flatten().collect();
 
         let n_numeric = schema.numeric.len();
         let n_categorical = coded.len();
@@ -232,10 +222,13 @@ impl Encoding {
                 at += 1 + usize::from(rule.indicator);
             }
             let mut features = vec![0; rows.len() * n_categorical];
-            for (at, (codes, feature_of, missing)) in coded.iter().enumerate() {
+            for (at, column) in coded.iter().enumerate() {
                 for (i, &row) in rows.iter().enumerate() {
-                    let code = codes[row as usize];
-                    let feature = feature_of.get(code as usize).unwrap_or(missing);
+                    let code = column.codes[row as usize];
+                    let feature = column
+                        .features
+                        .get(code as usize)
+                        .unwrap_or(&column.missing);
                     features[i * n_categorical + at] = *feature;
                 }
             }
@@ -302,6 +295,39 @@ impl Encoding {
     }
 }
 
+/// A categorical column of a table on its way to features.
+struct Coded<'a> {
+    codes: &'a [u32],
+    /// The feature of each level of the table.
+    features: Vec<u32>,
+    missing: u32,
+}
+
+impl<'a> Coded<'a> {
+    fn new(
+        rule: &CategoricalRule,
+        offset: u32,
+        null: u32,
+        table: &'a Table,
+        rows: &[u32],
+    ) -> Result<(Self, Option<Unseen>), Error> {
+        let column = table.require(&rule.column, "a feature of the encoding")?;
+        let (codes, levels) = column.categorical().ok_or_else(|| {
+            Error::column(&rule.column, "this feature is categorical in training")
+        })?;
+        let other = rule.position(OTHER);
+        let feature = |position: Option<u32>| position.or(other).map_or(null, |p| offset + p);
+        let known: Vec<Option<u32>> = levels.iter().map(|l| rule.encode(l)).collect();
+        let unseen = count_unseen(rule, codes, levels, &known, rows);
+        let coded = Self {
+            codes,
+            features: known.into_iter().map(feature).collect(),
+            missing: feature(rule.position(MISSING_LEVEL)),
+        };
+        Ok((coded, unseen))
+    }
+}
+
 fn count_unseen(
     rule: &CategoricalRule,
     codes: &[u32],
@@ -309,6 +335,9 @@ fn count_unseen(
     known: &[Option<u32>],
     rows: &[u32],
 ) -> Option<Unseen> {
+    if known.iter().all(Option::is_some) {
+        return None;
+    }
     let mut counts = vec![0_usize; levels.len()];
     for &row in rows {
         if let Some(count) = counts.get_mut(codes[row as usize] as usize) {
@@ -522,17 +551,20 @@ impl Encoded {
         let mut encode = |part: Part| -> Result<Dataset, Error> {
             let positions = prepared.split.part(part);
             let pick = |position: &u32| *position as usize;
-            let rows: Vec<u32> = positions.iter().map(|p| prepared.rows[pick(p)]).collect();
+            let rows: Vec<u32> = positions
+                .par_iter()
+                .map(|p| prepared.rows[pick(p)])
+                .collect();
             let label = |p: &u32| if prepared.labels[pick(p)] { 1.0 } else { -1.0 };
             let facts = RowFacts {
-                labels: positions.iter().map(label).collect(),
+                labels: positions.par_iter().map(label).collect(),
                 groups: prepared
                     .groups
                     .iter()
-                    .map(|groups| positions.iter().map(|p| groups[pick(p)]).collect())
+                    .map(|groups| positions.par_iter().map(|p| groups[pick(p)]).collect())
                     .collect(),
                 weights: positions
-                    .iter()
+                    .par_iter()
                     .map(|p| prepared.weights[pick(p)])
                     .collect(),
             };

@@ -213,7 +213,13 @@ pub(crate) struct Interner {
     pub(crate) levels: Vec<String>,
     // Keyed by bytes, so that only new levels have to be checked for UTF-8.
     index: rustc_hash::FxHashMap<Box<[u8]>, u32>,
+    /// The code last found at each slot: most columns have few levels, and a look here is a third
+    /// of the cost of one in the index.
+    recent: Vec<u32>,
 }
+
+/// Slots for recent codes.
+const RECENT: usize = 256;
 
 impl Interner {
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<(), Utf8Error> {
@@ -224,10 +230,22 @@ impl Interner {
 
     /// The code of a text, a new one where it has none yet.
     pub(crate) fn code(&mut self, text: &[u8]) -> Result<u32, Utf8Error> {
-        match self.index.get(text) {
-            Some(&code) => Ok(code),
-            None => self.add(text),
+        if self.recent.is_empty() {
+            self.recent = vec![MISSING; RECENT];
         }
+        let slot = slot(text);
+        let recent = self.recent[slot];
+        if let Some(level) = self.levels.get(recent as usize)
+            && level.as_bytes() == text
+        {
+            return Ok(recent);
+        }
+        let code = match self.index.get(text) {
+            Some(&code) => code,
+            None => self.add(text)?,
+        };
+        self.recent[slot] = code;
+        Ok(code)
     }
 
     #[cold]
@@ -249,6 +267,18 @@ impl Interner {
             },
         }
     }
+}
+
+/// A slot from the length and both ends of a text.
+fn slot(text: &[u8]) -> usize {
+    let end = |bytes: Option<&[u8; 4]>| bytes.map_or(0, |b| u32::from_le_bytes(*b));
+    let short = || text.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+    let ends = match text.len() {
+        0..4 => short(),
+        _ => end(text.first_chunk()) ^ end(text.last_chunk()).rotate_left(11),
+    };
+    let mixed = (ends ^ text.len() as u32).wrapping_mul(0x9E37_79B1);
+    mixed as usize >> 24 & (RECENT - 1)
 }
 
 fn is_boolean(levels: &[String]) -> bool {

@@ -237,12 +237,17 @@ impl Quotes {
         }
     }
 
+    /// Whether this byte is passed over at the start of a field.
+    fn skips(&self, byte: u8) -> bool {
+        byte == b' ' && self.separator != b' '
+    }
+
     /// Moves on by one byte.
     fn step(&mut self, byte: u8) {
         let ends_field = byte == self.separator || byte == b'\n' || byte == b'\r';
         self.state = match self.state {
             // Spaces before a quote are passed over.
-            FieldState::Start if byte == b' ' => FieldState::Start,
+            FieldState::Start if self.skips(byte) => FieldState::Start,
             FieldState::Start | FieldState::Quote if byte == b'"' => FieldState::Quoted,
             FieldState::Quoted if byte == b'"' => FieldState::Quote,
             FieldState::Quoted => FieldState::Quoted,
@@ -281,7 +286,7 @@ impl Quotes {
     fn without_spaces(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut kept = Vec::with_capacity(bytes.len());
         for &byte in bytes {
-            let skipped = self.state == FieldState::Start && byte == b' ';
+            let skipped = self.state == FieldState::Start && self.skips(byte);
             self.step(byte);
             if !skipped {
                 kept.push(byte);

@@ -184,8 +184,14 @@ impl MissingValues {
     }
 
     fn contains(&self, field: &[u8]) -> bool {
-        let listed = || self.texts.iter().any(|m| field.eq_ignore_ascii_case(m));
-        field.is_empty() || (field.len() <= self.longest && listed())
+        let [first, ..] = field else { return true };
+        let first = first.to_ascii_lowercase();
+        let starts = |m: &Vec<u8>| m.first().is_some_and(|b| b.to_ascii_lowercase() == first);
+        field.len() <= self.longest
+            && self
+                .texts
+                .iter()
+                .any(|m| starts(m) && field.eq_ignore_ascii_case(m))
     }
 }
 

@@ -79,6 +79,12 @@ fn read_columns(
         let rows = reader.get_row_group(group).map_err(failed)?;
         let n_group = usize::try_from(rows.metadata().num_rows())
             .map_err(|_| damaged(file, &"a negative number of rows"))?;
+        // A column that is not nested has as many values as there are rows.
+        let flat = descriptors.iter().zip(rows.metadata().columns());
+        let mut flat = flat.filter(|(d, _)| d.max_rep_level() == 0);
+        if flat.any(|(_, chunk)| chunk.num_values() != rows.metadata().num_rows()) {
+            return Err(damaged(file, &"its counts of rows contradict each other"));
+        }
         for (field, kind) in kinds.iter().enumerate() {
             let Some(kind) = *kind else { continue };
             let column_reader = rows.get_column_reader(field).map_err(failed)?;
@@ -308,7 +314,7 @@ fn push_bytes(
             column.leave_out(LeftOut::Binary);
             column.push_text(bytes)
         }
-        _ => column.push_text(bytes),
+        _ => column.push_text(bytes.trim_ascii()),
     }
 }
 

@@ -97,7 +97,8 @@ pub(super) fn layout(sample: &[u8], separator: Option<u8>) -> Layout {
         };
         let line = &rest[..=end];
         let comment = matches!(line[0], b'|' | b'#');
-        if !comment || field_counts(line, separator).first() == Some(&usual) {
+        // The whole record, which a quoted line break may make longer than the line.
+        if !comment || field_counts(rest, separator).first() == Some(&usual) {
             return layout;
         }
         layout.skip_bytes += line.len();
@@ -170,6 +171,7 @@ mod tests {
             (',', 23, 2)
         );
         assert_eq!(found("#a\tb\n1\t2\n").1, 0);
+        assert_eq!(found("#a,\"b\nc\",d\n1,2,3\n4,5,6\n").1, 0);
         assert_eq!(found("\u{feff}a,b\n1,2\n").1, 3);
         // An empty first field of a bar-separated file is no comment.
         assert_eq!(found("|x|y\n1|2|3\n"), ('|', 0, 0));

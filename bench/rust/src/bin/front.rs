@@ -1,0 +1,51 @@
+//! Runs PF-SMG on a known data set and prints the front's values, what was spent and how long it
+//! took: `front NAME SEED [disparate_impact|equal_opportunity]`.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a measuring program prints what it measured"
+)]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Objective, RowSource};
+use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
+use fairfront_solve::{Settings, pf_smg};
+
+fn main() -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().collect();
+    let known = Known::parse(&args[1])?.ok_or_else(|| anyhow::anyhow!("no such data set"))?;
+    let seed: u64 = args[2].parse()?;
+    let kind = match args.get(3).map(String::as_str) {
+        Some("equal_opportunity") => Kind::EqualOpportunity,
+        _ => Kind::DisparateImpact,
+    };
+    let prepared = Prepared::from_known(&known, &known.spec(), data_folder().as_deref())?;
+    let encoded = Encoded::new(&prepared)?;
+    let rows = encoded.part(Part::Train).clone();
+    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
+    for (index, attribute) in rows.schema().attributes.iter().enumerate() {
+        objectives.push(Box::new(Covariance::new(kind, index, attribute)));
+    }
+    let m = objectives.len();
+    let start = Instant::now();
+    let problem = FairProblem::new(Arc::new(rows), Box::new(Linear), objectives)?;
+    let settings = Settings {
+        seed,
+        ..Settings::default()
+    };
+    let outcome = pf_smg(&problem, &settings, &mut ())?;
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{{\"seconds\": {seconds}, \"points\": {}, \"stop\": \"{:?}\", \"rounds\": {}, \"gradients\": {:?}, \"evaluations\": {}, \"m\": {m},",
+        outcome.front.len(),
+        outcome.stop,
+        outcome.counters.points_by_round.len(),
+        outcome.counters.gradient_evaluations,
+        outcome.counters.evaluations,
+    );
+    println!("\"unmitigated\": {:?},", outcome.unmitigated.values);
+    println!("\"values\": {:?}}}", outcome.front.values);
+    Ok(())
+}

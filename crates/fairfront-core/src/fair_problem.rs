@@ -1,0 +1,624 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::lanes::{LANES, Lanes, ZERO};
+use crate::objective::Objective;
+use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::problem::{Batches, Gradients, Metric, Points, Problem};
+use crate::sample::Sampler;
+use crate::{Cholesky, Error, Purpose, RowBlock, RowSource, Stream};
+
+/// Row blocks that one task sums before tasks are merged, in order.
+const BLOCKS_PER_TASK: usize = 4;
+/// Parameters up to which dense second derivatives are used.
+pub const MOST_DENSE: usize = 1_000;
+
+/// Predictor, objectives and rows: values and gradients for many points at once.
+pub struct FairProblem {
+    rows: Arc<dyn RowSource>,
+    predictor: Box<dyn Predictor>,
+    objectives: Vec<Prepared>,
+    n_params: usize,
+}
+
+/// Gradient and Hessian at a point.
+#[derive(Debug, Clone)]
+pub struct SecondOrder {
+    /// ∇f.
+    pub gradient: Vec<f64>,
+    /// The lower triangle of ∇²f, row by row, zeros above.
+    pub lower: Vec<f64>,
+}
+
+/// An objective with what is found once about it and these rows.
+struct Prepared {
+    objective: Box<dyn Objective>,
+    /// Total weight of the rows that take part.
+    weight: f64,
+    /// With linear statistics and a linear predictor: means at x = 0, and the gradient of each.
+    linear: Option<LinearMeans>,
+    sampler: Sampler,
+}
+
+struct LinearMeans {
+    at_zero: Vec<f64>,
+    /// `n_means` vectors of `n_params`.
+    slopes: Vec<Vec<f64>>,
+}
+
+impl FairProblem {
+    /// A problem. The first objective is the loss: its minimiser is the unmitigated model.
+    pub fn new(
+        rows: Arc<dyn RowSource>,
+        predictor: Box<dyn Predictor>,
+        objectives: Vec<Box<dyn Objective>>,
+    ) -> Result<Self, Error> {
+        let mut problem = Self {
+            n_params: predictor.n_params(rows.schema()),
+            rows,
+            predictor,
+            objectives: Vec::new(),
+        };
+        for objective in objectives {
+            let prepared = problem.prepare(objective)?;
+            problem.objectives.push(prepared);
+        }
+        Ok(problem)
+    }
+
+    /// The objectives, in order.
+    pub fn objectives(&self) -> impl ExactSizeIterator<Item = &dyn Objective> {
+        self.objectives.iter().map(|o| o.objective.as_ref())
+    }
+
+    /// The same predictor and objectives on other rows of the same schema.
+    pub fn values_on(&self, rows: &dyn RowSource, points: &Points) -> Result<Vec<f64>, Error> {
+        let weights = self.weights_on(rows)?;
+        self.values_with(rows, &weights, points)
+    }
+
+    fn prepare(&self, objective: Box<dyn Objective>) -> Result<Prepared, Error> {
+        let blocks = || (0..self.rows.n_blocks()).map(|i| self.rows.block(i));
+        let mut weight = 0.0;
+        let mut strata: Vec<Vec<u32>> = Vec::new();
+        let mut first_row = 0;
+        for block in blocks() {
+            let block = block?;
+            weight += Rows::tiles(&block)
+                .map(|rows| objective.weight(&rows))
+                .sum::<f64>();
+            for row in 0..block.n_rows() {
+                let stratum = match objective.strata() {
+                    None => 0,
+                    Some((attribute, by_label)) => {
+                        let group = block.groups(attribute)[row].wrapping_add(1) as usize;
+                        2 * group + usize::from(by_label && block.labels()[row] > 0.0)
+                    }
+                };
+                if strata.len() <= stratum {
+                    strata.resize(stratum + 1, Vec::new());
+                }
+                strata[stratum].push((first_row + row) as u32);
+            }
+            first_row += block.n_rows();
+        }
+        let mut prepared = Prepared {
+            objective,
+            weight,
+            linear: None,
+            sampler: Sampler::new(strata),
+        };
+        if prepared.objective.is_linear_in_scores() && self.predictor.is_linear() {
+            prepared.linear = Some(self.linear_means(&prepared)?);
+        }
+        Ok(prepared)
+    }
+
+    /// E[s] is affine in x; a pass over the rows finds it.
+    fn linear_means(&self, prepared: &Prepared) -> Result<LinearMeans, Error> {
+        let objective = prepared.objective.as_ref();
+        let k = objective.n_means();
+        let zeros = vec![ZERO; self.n_params + 1];
+        let mut sums = vec![ZERO; k];
+        let mut gradients = vec![vec![ZERO; self.n_params + 1]; k];
+        for index in 0..self.rows.n_blocks() {
+            let block = self.rows.block(index)?;
+            for rows in Rows::tiles(&block) {
+                let scores = vec![ZERO; rows.len()];
+                objective.add_sums(&rows, &scores, &mut sums);
+                for (mean, gradient) in gradients.iter_mut().enumerate() {
+                    let mut unit = vec![ZERO; k];
+                    unit[mean] = [1.0; LANES];
+                    let mut out = vec![ZERO; rows.len()];
+                    objective.pull_back(&rows, &scores, &unit, &mut out);
+                    self.predictor.pull_back(&rows, &zeros, &out, gradient);
+                }
+            }
+        }
+        let divisor = prepared.weight.max(f64::MIN_POSITIVE);
+        Ok(LinearMeans {
+            at_zero: sums.iter().map(|s| s[0] / divisor).collect(),
+            slopes: gradients
+                .iter()
+                .map(|g| g[..self.n_params].iter().map(|l| l[0] / divisor).collect())
+                .collect(),
+        })
+    }
+
+    fn weights_on(&self, rows: &dyn RowSource) -> Result<Vec<f64>, Error> {
+        let mut weights = vec![0.0; self.objectives.len()];
+        for index in 0..rows.n_blocks() {
+            let block = rows.block(index)?;
+            for tile in Rows::tiles(&block) {
+                for (weight, o) in weights.iter_mut().zip(&self.objectives) {
+                    *weight += o.objective.weight(&tile);
+                }
+            }
+        }
+        Ok(weights)
+    }
+
+    /// Adds the penalty and its gradient.
+    fn add_penalty(&self, lambda: f64, point: &[f64], gradient: Option<&mut [f64]>) -> f64 {
+        if lambda == 0.0 {
+            return 0.0;
+        }
+        let range = self.predictor.penalised(self.rows.schema());
+        let c = &point[range.clone()];
+        if let Some(gradient) = gradient {
+            for (g, c) in gradient[range].iter_mut().zip(c) {
+                *g += lambda * c;
+            }
+        }
+        0.5 * lambda * c.iter().map(|c| c * c).sum::<f64>()
+    }
+
+    fn values_with(
+        &self,
+        rows: &dyn RowSource,
+        weights: &[f64],
+        points: &Points,
+    ) -> Result<Vec<f64>, Error> {
+        let m = self.objectives.len();
+        let own_rows = std::ptr::addr_eq(std::ptr::from_ref(rows), Arc::as_ptr(&self.rows));
+        let by_rows: Vec<usize> = (0..m)
+            .filter(|i| !own_rows || self.objectives[*i].linear.is_none())
+            .collect();
+        let mut values = vec![0.0; points.len() * m];
+        let point_blocks: Vec<Vec<Lanes>> = self.point_blocks(points);
+        let n_tasks = rows.n_blocks().div_ceil(BLOCKS_PER_TASK);
+        let tasks: Vec<(usize, usize)> = (0..point_blocks.len())
+            .flat_map(|b| (0..n_tasks).map(move |t| (b, t)))
+            .collect();
+        let sums: Vec<Vec<Lanes>> = if by_rows.is_empty() {
+            Vec::new()
+        } else {
+            tasks
+                .par_iter()
+                .map(|&(b, task)| self.task_sums(rows, &by_rows, &point_blocks[b], task))
+                .collect::<Result<_, _>>()?
+        };
+        let mut slope = Vec::new();
+        let mut means = Vec::new();
+        for (index, point) in points.iter().enumerate() {
+            let (block, lane) = (index / LANES, index % LANES);
+            let mut offset = 0;
+            for (i, prepared) in self.objectives.iter().enumerate() {
+                let objective = prepared.objective.as_ref();
+                let k = objective.n_means();
+                means.clear();
+                if let (true, Some(linear)) = (own_rows, &prepared.linear) {
+                    linear.means(point, &mut means);
+                } else {
+                    let divisor = weights[i].max(f64::MIN_POSITIVE);
+                    for mean in offset..offset + k {
+                        let parts = &sums[block * n_tasks..(block + 1) * n_tasks];
+                        let sum: f64 = parts.iter().map(|p| p[mean][lane]).sum();
+                        means.push(sum / divisor);
+                    }
+                    offset += k;
+                }
+                slope.resize(k, 0.0);
+                let value = objective.outer(&means, &mut slope[..k]);
+                values[index * m + i] = value + self.add_penalty(objective.penalty(), point, None);
+            }
+        }
+        Ok(values)
+    }
+
+    /// Parameters side by side, [`LANES`] points to a block, with the row of zeros at the end.
+    fn point_blocks(&self, points: &Points) -> Vec<Vec<Lanes>> {
+        let all: Vec<&[f64]> = points.iter().collect();
+        all.chunks(LANES)
+            .map(|block| self.side_by_side(block))
+            .collect()
+    }
+
+    fn side_by_side(&self, block: &[&[f64]]) -> Vec<Lanes> {
+        let mut params = vec![ZERO; self.n_params + 1];
+        for (lane, point) in block.iter().enumerate() {
+            for (row, value) in params.iter_mut().zip(*point) {
+                row[lane] = *value;
+            }
+        }
+        params
+    }
+
+    fn task_sums(
+        &self,
+        rows: &dyn RowSource,
+        objectives: &[usize],
+        params: &[Lanes],
+        task: usize,
+    ) -> Result<Vec<Lanes>, Error> {
+        let of = |i: &usize| self.objectives[*i].objective.as_ref();
+        let n_means = objectives.iter().map(|i| of(i).n_means()).sum();
+        let mut sums = vec![ZERO; n_means];
+        let mut scores = [ZERO; TILE_ROWS];
+        let first = task * BLOCKS_PER_TASK;
+        for index in first..(first + BLOCKS_PER_TASK).min(rows.n_blocks()) {
+            let block = rows.block(index)?;
+            for tile in Rows::tiles(&block) {
+                self.predictor.scores(&tile, params, &mut scores);
+                let mut rest = &mut sums[..];
+                for objective in objectives.iter().map(of) {
+                    let (own, others) = rest.split_at_mut(objective.n_means());
+                    objective.add_sums(&tile, &scores[..tile.len()], own);
+                    rest = others;
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The rows of a batch, their weights scaled so that sums estimate those over all rows.
+    fn batch(
+        &self,
+        objective: usize,
+        draw: usize,
+        batches: Batches,
+    ) -> Result<Option<Vec<Cow<'_, RowBlock>>>, Error> {
+        let Batches::Sample { sizes, key, .. } = batches else {
+            return Ok(None);
+        };
+        let prepared = &self.objectives[objective];
+        let size = sizes.get(objective).copied().unwrap_or(usize::MAX);
+        if size >= prepared.sampler.n_rows() {
+            return Ok(None);
+        }
+        let (seed, keys) = key;
+        let number = keys[1].wrapping_mul(64) + 2 * objective as u64 + draw as u64;
+        let mut random = Stream::new(seed, Purpose::Batch, [keys[0], number]);
+        let drawn = prepared.sampler.draw(size, &mut random);
+        let mut block = self.rows.gather(&drawn.rows)?;
+        block.scale_weights(&drawn.factors);
+        Ok(Some(vec![Cow::Owned(block)]))
+    }
+
+    /// Adds Σ over blocks of the gradient of slopes · sums.
+    fn pull_back(
+        &self,
+        objective: &dyn Objective,
+        block: &RowBlock,
+        params: &[Lanes],
+        slopes: &[Lanes],
+        gradients: &mut [Lanes],
+    ) {
+        let mut scores = [ZERO; TILE_ROWS];
+        let mut out = [ZERO; TILE_ROWS];
+        for tile in Rows::tiles(block) {
+            let n = tile.len();
+            self.predictor.scores(&tile, params, &mut scores);
+            out[..n].fill(ZERO);
+            objective.pull_back(&tile, &scores[..n], slopes, &mut out[..n]);
+            self.predictor
+                .pull_back(&tile, params, &out[..n], gradients);
+        }
+    }
+
+    fn sums(
+        &self,
+        objective: &dyn Objective,
+        block: &RowBlock,
+        params: &[Lanes],
+        sums: &mut [Lanes],
+    ) {
+        let mut scores = [ZERO; TILE_ROWS];
+        for tile in Rows::tiles(block) {
+            self.predictor.scores(&tile, params, &mut scores);
+            objective.add_sums(&tile, &scores[..tile.len()], sums);
+        }
+    }
+
+    fn each_block(
+        &self,
+        batch: Option<&[Cow<'_, RowBlock>]>,
+        mut work: impl FnMut(&RowBlock),
+    ) -> Result<(), Error> {
+        match batch {
+            Some(blocks) => blocks.iter().for_each(|b| work(b)),
+            None => {
+                for index in 0..self.rows.n_blocks() {
+                    work(&*self.rows.block(index)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gradients of one objective at up to [`LANES`] points.
+    fn block_gradient(
+        &self,
+        index: usize,
+        block: &[&[f64]],
+        params: &[Lanes],
+        batches: Batches,
+        out: &mut Gradients,
+        first_point: usize,
+    ) -> Result<(), Error> {
+        let prepared = &self.objectives[index];
+        let objective = prepared.objective.as_ref();
+        let k = objective.n_means();
+        let paper = matches!(batches, Batches::Sample { paper: true, .. });
+        let mut slope = vec![0.0; k];
+        if let (Some(linear), false) = (&prepared.linear, paper) {
+            let mut means = Vec::with_capacity(k);
+            for (lane, point) in block.iter().enumerate() {
+                means.clear();
+                linear.means(point, &mut means);
+                objective.outer(&means, &mut slope);
+                let gradient = out.get_mut(index, first_point + lane);
+                for (s, direction) in slope.iter().zip(&linear.slopes) {
+                    for (g, d) in gradient.iter_mut().zip(direction) {
+                        *g += s * d;
+                    }
+                }
+                self.add_penalty(objective.penalty(), point, Some(gradient));
+            }
+            return Ok(());
+        }
+
+        let divisor = prepared.weight.max(f64::MIN_POSITIVE);
+        let batch = self.batch(index, 0, batches)?;
+        let mut slopes = vec![[1.0 / divisor; LANES]; k];
+        if !objective.is_mean() {
+            // h′ from a batch of its own, so that the product of the two factors has no bias.
+            let outer_batch = if paper {
+                None
+            } else {
+                self.batch(index, 1, batches)?
+            };
+            let of_outer = outer_batch.as_deref().or(batch.as_deref());
+            let mut sums = vec![ZERO; k];
+            self.each_block(of_outer, |rows| {
+                self.sums(objective, rows, params, &mut sums);
+            })?;
+            let mut means = vec![0.0; k];
+            for lane in 0..block.len() {
+                for (mean, sum) in means.iter_mut().zip(&sums) {
+                    *mean = sum[lane] / divisor;
+                }
+                objective.outer(&means, &mut slope);
+                for (lanes, s) in slopes.iter_mut().zip(&slope) {
+                    lanes[lane] = s / divisor;
+                }
+            }
+        }
+        let mut gradients = vec![ZERO; self.n_params + 1];
+        self.each_block(batch.as_deref(), |rows| {
+            self.pull_back(objective, rows, params, &slopes, &mut gradients);
+        })?;
+        for (lane, point) in block.iter().enumerate() {
+            let gradient = out.get_mut(index, first_point + lane);
+            for (g, lanes) in gradient.iter_mut().zip(&gradients) {
+                *g += lanes[lane];
+            }
+            self.add_penalty(objective.penalty(), point, Some(gradient));
+        }
+        Ok(())
+    }
+
+    /// Gradient and Hessian (lower triangle, row by row) of the first objective at a point;
+    /// `None` where the predictor is not linear, the objective offers no second derivative, or
+    /// there are too many parameters.
+    pub fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+        let n = self.n_params;
+        let Some(prepared) = self.objectives.first() else {
+            return Ok(None);
+        };
+        let objective = prepared.objective.as_ref();
+        if n > MOST_DENSE || !self.predictor.is_linear() || !objective.is_mean() {
+            return Ok(None);
+        }
+        let params = self.side_by_side(&[point]);
+        let n_tasks = self.rows.n_blocks().div_ceil(BLOCKS_PER_TASK);
+        let parts = (0..n_tasks)
+            .into_par_iter()
+            .map(|task| self.task_hessian(objective, &params, task))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mut hessian = vec![0.0; (n + 1) * (n + 1)];
+        for part in parts {
+            let Some(part) = part else { return Ok(None) };
+            for (sum, value) in hessian.iter_mut().zip(part) {
+                *sum += value;
+            }
+        }
+        let divisor = prepared.weight.max(f64::MIN_POSITIVE);
+        let penalised = self.predictor.penalised(self.rows.schema());
+        let mut lower = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                lower[i * n + j] = hessian[i * (n + 1) + j] / divisor;
+            }
+            if penalised.contains(&i) {
+                lower[i * n + i] += objective.penalty();
+            }
+        }
+        let mut gradients = Gradients::zeros(self.objectives.len(), 1, n);
+        self.block_gradient(0, &[point], &params, Batches::All, &mut gradients, 0)?;
+        Ok(Some(SecondOrder {
+            gradient: gradients.get(0, 0).to_vec(),
+            lower,
+        }))
+    }
+
+    fn task_hessian(
+        &self,
+        objective: &dyn Objective,
+        params: &[Lanes],
+        task: usize,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let n = self.n_params + 1;
+        let intercept = self.n_params - 1;
+        let mut hessian = vec![0.0; n * n];
+        let mut scores = [ZERO; TILE_ROWS];
+        let mut curvature = [0.0; TILE_ROWS];
+        let mut entries: Vec<(usize, f64)> = Vec::new();
+        let first = task * BLOCKS_PER_TASK;
+        for index in first..(first + BLOCKS_PER_TASK).min(self.rows.n_blocks()) {
+            let block = self.rows.block(index)?;
+            for tile in Rows::tiles(&block) {
+                self.predictor.scores(&tile, params, &mut scores);
+                let first_lane: Vec<f64> = scores[..tile.len()].iter().map(|s| s[0]).collect();
+                if objective
+                    .curvature(&tile, &first_lane, &mut curvature)
+                    .is_none()
+                {
+                    return Ok(None);
+                }
+                for (row, weight) in curvature[..tile.len()].iter().enumerate() {
+                    entries.clear();
+                    entries.extend(tile.numeric(row).iter().copied().enumerate());
+                    entries.extend(tile.codes(row).iter().map(|code| (*code as usize, 1.0)));
+                    entries.push((intercept, 1.0));
+                    for (k, &(i, x)) in entries.iter().enumerate() {
+                        for &(j, y) in &entries[..=k] {
+                            hessian[i.max(j) * n + i.min(j)] += weight * x * y;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Some(hessian))
+    }
+}
+
+impl LinearMeans {
+    fn means(&self, point: &[f64], out: &mut Vec<f64>) {
+        for (start, slope) in self.at_zero.iter().zip(&self.slopes) {
+            let dot: f64 = slope.iter().zip(point).map(|(s, x)| s * x).sum();
+            out.push(start + dot);
+        }
+    }
+}
+
+impl Problem for FairProblem {
+    fn n_params(&self) -> usize {
+        self.n_params
+    }
+
+    fn n_objectives(&self) -> usize {
+        self.objectives.len()
+    }
+
+    fn n_rows(&self) -> usize {
+        self.rows.n_rows()
+    }
+
+    fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
+        let weights: Vec<f64> = self.objectives.iter().map(|o| o.weight).collect();
+        self.values_with(self.rows.as_ref(), &weights, points)
+    }
+
+    fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error> {
+        let m = self.objectives.len();
+        let mut out = Gradients::zeros(m, points.len(), self.n_params);
+        let all: Vec<&[f64]> = points.iter().collect();
+        for (number, block) in all.chunks(LANES).enumerate() {
+            let params = self.side_by_side(block);
+            for index in 0..m {
+                self.block_gradient(index, block, &params, batches, &mut out, number * LANES)?;
+            }
+        }
+        Ok(out)
+    }
+
+    fn metric(&self, at: &[f64]) -> Result<Metric, Error> {
+        let n = self.n_params;
+        if let Some(SecondOrder { mut lower, .. }) = self.second_order(at)? {
+            let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
+            for i in 0..n {
+                lower[i * n + i] += 1e-8 * trace / n as f64;
+            }
+            if let Some(factor) = Cholesky::new(lower, n) {
+                return Ok(Metric::Dense(factor));
+            }
+        }
+        Ok(Metric::Identity)
+    }
+
+    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
+        let n = self.n_params;
+        let mut x = vec![0.0; n];
+        let value = |x: &[f64]| -> Result<f64, Error> {
+            Ok(self.values(&Points::from_vec(n, x.to_vec()))?[0])
+        };
+        let mut current = value(&x)?;
+        for _ in 0..100 {
+            let Some(SecondOrder {
+                gradient,
+                mut lower,
+            }) = self.second_order(&x)?
+            else {
+                return Ok(None);
+            };
+            let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
+            for i in 0..n {
+                lower[i * n + i] += 1e-12 * trace / n as f64;
+            }
+            let Some(factor) = Cholesky::new(lower, n) else {
+                return Ok(None);
+            };
+            let mut step = gradient.clone();
+            factor.solve(&mut step);
+            let decrement: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
+            if decrement <= 1e-22 * current.abs().max(1.0) {
+                break;
+            }
+            // Newton's step, halved until the loss falls enough.
+            let mut length = 1.0;
+            let found = loop {
+                let trial: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - length * s).collect();
+                let there = value(&trial)?;
+                if there <= current - 1e-4 * length * decrement {
+                    break Some((trial, there));
+                }
+                length *= 0.5;
+                if length < 1e-10 {
+                    break None;
+                }
+            };
+            // No fall to working precision: this is the minimum.
+            let Some((trial, there)) = found else { break };
+            x = trial;
+            current = there;
+        }
+        Ok(Some(x))
+    }
+
+    fn conserved(&self, objective: usize, _point: &[f64]) -> Result<Option<Vec<Vec<f64>>>, Error> {
+        let prepared = &self.objectives[objective];
+        let Some(linear) = &prepared.linear else {
+            return Ok(None);
+        };
+        Ok(prepared
+            .objective
+            .zero_directions(&linear.at_zero, &linear.slopes))
+    }
+
+    fn has_zero(&self, objective: usize) -> bool {
+        self.objectives[objective].objective.has_zero()
+    }
+}

@@ -1,0 +1,292 @@
+use super::Objective;
+use crate::lanes::{LANES, Lanes};
+use crate::predictor::Rows;
+use crate::{Attribute, UNKNOWN_GROUP};
+
+/// What is to be uncorrelated with the attribute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The score: `disparate_impact`.
+    DisparateImpact,
+    /// smooth-min(0, φ) on rows with y = +1, a stand-in for false negatives: `equal_opportunity`.
+    EqualOpportunity,
+    /// smooth-min(0, −φ) on rows with y = −1, for false positives: `predictive_equality`.
+    PredictiveEquality,
+}
+
+impl Kind {
+    /// The name in the grammar.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DisparateImpact => "disparate_impact",
+            Self::EqualOpportunity => "equal_opportunity",
+            Self::PredictiveEquality => "predictive_equality",
+        }
+    }
+
+    /// The label of the rows that count, where only some do.
+    fn label(self) -> Option<f64> {
+        match self {
+            Self::DisparateImpact => None,
+            Self::EqualOpportunity => Some(1.0),
+            Self::PredictiveEquality => Some(-1.0),
+        }
+    }
+}
+
+/// The mean that the attribute's indicators are centred with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Center {
+    /// E[a | Y = ±1], over the rows that the objective is about.
+    #[default]
+    Conditioned,
+    /// E[a], the paper's.
+    All,
+}
+
+/// The smooth stand-in for the largest of several squared covariances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SmoothMax {
+    /// Σ vᵢ e^{βvᵢ} / Σ e^{βvᵢ}, the paper's.
+    #[default]
+    Boltzmann,
+    /// (1/β) log(mean of e^{βvᵢ}): convex and monotone, 0 where all are 0.
+    LogSumExp,
+}
+
+/// The squared covariance of a sensitive attribute with the score, or with a stand-in for errors;
+/// for more than two groups a smooth maximum over the groups' indicators.
+#[derive(Debug, Clone)]
+pub struct Covariance {
+    /// Which covariance.
+    pub kind: Kind,
+    /// Position of the attribute among those of the schema.
+    pub attribute: usize,
+    /// Its name.
+    pub attribute_name: String,
+    /// Number of its groups.
+    pub n_groups: usize,
+    /// Sharpness of the smooth maximum; 8 by default.
+    pub beta: f64,
+    /// Half width of the smooth corner of smooth-min; 1e-5 by default.
+    pub mu: f64,
+    /// Centring.
+    pub center: Center,
+    /// Which smooth maximum.
+    pub smooth_max: SmoothMax,
+}
+
+impl Covariance {
+    /// The objective with default settings; `attribute` is at position `index` of the schema.
+    pub fn new(kind: Kind, index: usize, attribute: &Attribute) -> Self {
+        Self {
+            kind,
+            attribute: index,
+            attribute_name: attribute.name.clone(),
+            n_groups: attribute.groups.len(),
+            beta: 8.0,
+            mu: 1e-5,
+            center: Center::default(),
+            smooth_max: SmoothMax::default(),
+        }
+    }
+
+    /// The statistic ψ(φ) of a row that counts, with its derivative.
+    fn psi(&self, phi: f64) -> (f64, f64) {
+        match self.kind {
+            Kind::DisparateImpact => (phi, 1.0),
+            Kind::EqualOpportunity => smooth_min(phi, self.mu),
+            Kind::PredictiveEquality => {
+                let (value, slope) = smooth_min(-phi, self.mu);
+                (value, -slope)
+            }
+        }
+    }
+
+    /// The groups whose indicators are used: with two, one says all.
+    fn first_group(&self) -> usize {
+        usize::from(self.n_groups == 2)
+    }
+
+    fn n_indicators(&self) -> usize {
+        self.n_groups - self.first_group()
+    }
+
+    /// Where the means are: E[aᵢψ], E[ψ], E[aᵢ·1], E[1], the last two over the rows that count
+    /// where centring is conditioned.
+    fn layout(&self) -> (usize, usize, usize) {
+        let k = self.n_indicators();
+        (k, k + 1, 2 * k + 1)
+    }
+
+    /// The covariances at these means: E[aᵢψ] − āᵢ E[ψ].
+    fn covariances<'a>(&self, means: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        let (psi, shares, total) = self.layout();
+        let k = self.n_indicators();
+        let divisor = means[total];
+        (0..k).map(move |i| {
+            let share = if divisor > 0.0 {
+                means[shares + i] / divisor
+            } else {
+                0.0
+            };
+            means[i] - share * means[psi]
+        })
+    }
+}
+
+/// smooth-min(0, s) and its derivative: s below −μ, 0 above μ, a parabola between.
+fn smooth_min(s: f64, mu: f64) -> (f64, f64) {
+    if s < -mu {
+        (s, 1.0)
+    } else if s > mu {
+        (0.0, 0.0)
+    } else {
+        let d = s - mu;
+        (-d * d / (4.0 * mu), -d / (2.0 * mu))
+    }
+}
+
+impl Objective for Covariance {
+    fn name(&self) -> String {
+        format!("{}({})", self.kind.name(), self.attribute_name)
+    }
+
+    fn n_means(&self) -> usize {
+        2 * self.n_indicators() + 2
+    }
+
+    fn weight(&self, rows: &Rows) -> f64 {
+        let groups = rows.groups(self.attribute).iter();
+        let known = groups
+            .zip(rows.weights())
+            .filter(|(g, _)| **g != UNKNOWN_GROUP);
+        known.map(|(_, w)| w).sum()
+    }
+
+    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) {
+        let (psi_at, shares, total) = self.layout();
+        let first = self.first_group();
+        let conditioned = self.center == Center::Conditioned;
+        let wanted = self.kind.label();
+        let groups = rows.groups(self.attribute);
+        for (r, score) in scores[..rows.len()].iter().enumerate() {
+            if groups[r] == UNKNOWN_GROUP {
+                continue;
+            }
+            let w = rows.weights()[r];
+            let indicator = (groups[r] as usize).checked_sub(first);
+            let counts = wanted.is_none_or(|label| rows.labels()[r] == label);
+            if counts || !conditioned {
+                let at = indicator.map(|i| shares + i);
+                for k in at.into_iter().chain([total]) {
+                    for sum in &mut sums[k] {
+                        *sum += w;
+                    }
+                }
+            }
+            if counts {
+                for p in 0..LANES {
+                    let value = w * self.psi(score[p]).0;
+                    sums[psi_at][p] += value;
+                    if let Some(i) = indicator {
+                        sums[i][p] += value;
+                    }
+                }
+            }
+        }
+    }
+
+    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+        let (psi, shares, total) = self.layout();
+        let squares: Vec<f64> = self.covariances(means).map(|c| c * c).collect();
+        let mut by_square = vec![0.0; squares.len()];
+        let value = match (squares.as_slice(), self.smooth_max) {
+            ([one], _) => {
+                by_square[0] = 1.0;
+                *one
+            }
+            (_, SmoothMax::Boltzmann) => boltzmann(&squares, self.beta, &mut by_square),
+            (_, SmoothMax::LogSumExp) => log_sum_exp(&squares, self.beta, &mut by_square),
+        };
+        slope.fill(0.0);
+        for (i, covariance) in self.covariances(means).enumerate() {
+            let d = 2.0 * covariance * by_square[i];
+            slope[i] = d;
+            // The shares do not depend on x; their derivatives are given all the same.
+            if means[total] > 0.0 {
+                let share = means[shares + i] / means[total];
+                slope[psi] -= d * share;
+                slope[shares + i] -= d * means[psi] / means[total];
+                slope[total] += d * means[psi] * share / means[total];
+            }
+        }
+        value
+    }
+
+    fn pull_back(&self, rows: &Rows, scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+        let (psi_at, _, _) = self.layout();
+        let first = self.first_group();
+        let wanted = self.kind.label();
+        let groups = rows.groups(self.attribute);
+        for r in 0..rows.len() {
+            if groups[r] == UNKNOWN_GROUP || wanted.is_some_and(|l| rows.labels()[r] != l) {
+                continue;
+            }
+            let w = rows.weights()[r];
+            let indicator = (groups[r] as usize).checked_sub(first);
+            for p in 0..LANES {
+                let mut slope = slopes[psi_at][p];
+                if let Some(i) = indicator {
+                    slope += slopes[i][p];
+                }
+                out[r][p] += w * slope * self.psi(scores[r][p]).1;
+            }
+        }
+    }
+
+    fn is_linear_in_scores(&self) -> bool {
+        self.kind == Kind::DisparateImpact
+    }
+
+    fn strata(&self) -> Option<(usize, bool)> {
+        Some((self.attribute, self.kind.label().is_some()))
+    }
+
+    fn has_zero(&self) -> bool {
+        true
+    }
+
+    fn zero_directions(&self, at_zero: &[f64], slopes: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+        let (psi, shares, total) = self.layout();
+        let direction = |i: usize| {
+            let share = at_zero[shares + i] / at_zero[total].max(f64::MIN_POSITIVE);
+            let pairs = slopes[i].iter().zip(&slopes[psi]);
+            pairs.map(|(own, all)| own - share * all).collect()
+        };
+        Some((0..self.n_indicators()).map(direction).collect())
+    }
+}
+
+/// `Σ vᵢ e^{βvᵢ} / Σ e^{βvᵢ}`; its derivative is `eᵢ(1 + β(vᵢ − S)) / Σ e`.
+fn boltzmann(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
+    let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let e: Vec<f64> = v.iter().map(|v| libm::exp(beta * (v - largest))).collect();
+    let total: f64 = e.iter().sum();
+    let value = v.iter().zip(&e).map(|(v, e)| v * e).sum::<f64>() / total;
+    for ((slope, v), e) in slope.iter_mut().zip(v).zip(&e) {
+        *slope = e * (1.0 + beta * (v - value)) / total;
+    }
+    value
+}
+
+/// (1/β) log((1/K) Σ e^{βvᵢ}).
+fn log_sum_exp(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
+    let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let e: Vec<f64> = v.iter().map(|v| libm::exp(beta * (v - largest))).collect();
+    let total: f64 = e.iter().sum();
+    for (slope, e) in slope.iter_mut().zip(&e) {
+        *slope = e / total;
+    }
+    largest + libm::log(total / v.len() as f64) / beta
+}

@@ -1,0 +1,89 @@
+use super::Objective;
+use crate::lanes::{LANES, Lanes, sigmoid_minus, softplus_minus, vectorised};
+use crate::predictor::Rows;
+
+/// E[log(1 + exp(−yφ))] + (λ/2)‖c‖².
+#[derive(Debug, Clone, Copy)]
+pub struct LogLoss {
+    /// λ; 1e-4 by default. Without it a category with a single row can take a coefficient of any
+    /// size.
+    pub lambda: f64,
+}
+
+impl Default for LogLoss {
+    fn default() -> Self {
+        Self { lambda: 1e-4 }
+    }
+}
+
+impl Objective for LogLoss {
+    fn name(&self) -> String {
+        "log_loss".into()
+    }
+
+    fn n_means(&self) -> usize {
+        1
+    }
+
+    fn weight(&self, rows: &Rows) -> f64 {
+        rows.weights().iter().sum()
+    }
+
+    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) {
+        add_losses(rows.labels(), rows.weights(), scores, &mut sums[0]);
+    }
+
+    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+        slope[0] = 1.0;
+        means[0]
+    }
+
+    fn pull_back(&self, rows: &Rows, scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+        add_slopes(rows.labels(), rows.weights(), scores, &slopes[0], out);
+    }
+
+    fn penalty(&self) -> f64 {
+        self.lambda
+    }
+
+    fn is_mean(&self) -> bool {
+        true
+    }
+
+    fn curvature(&self, rows: &Rows, scores: &[f64], out: &mut [f64]) -> Option<()> {
+        for ((score, weight), out) in scores.iter().zip(rows.weights()).zip(out) {
+            let s = sigmoid_minus(*score);
+            *out = weight * s * (1.0 - s);
+        }
+        Some(())
+    }
+}
+
+vectorised! {
+    fn add_losses(labels: &[f64], weights: &[f64], scores: &[Lanes], sum: &mut Lanes) {
+        let mut total = *sum;
+        for ((y, w), score) in labels.iter().zip(weights).zip(scores) {
+            for p in 0..LANES {
+                total[p] += w * softplus_minus(y * score[p]);
+            }
+        }
+        *sum = total;
+    }
+}
+
+vectorised! {
+    fn add_slopes(
+        labels: &[f64],
+        weights: &[f64],
+        scores: &[Lanes],
+        slope: &Lanes,
+        out: &mut [Lanes],
+    ) {
+        for (((y, w), score), out) in labels.iter().zip(weights).zip(scores).zip(out) {
+            let scale = -(w * y);
+            for p in 0..LANES {
+                out[p] += scale * slope[p] * sigmoid_minus(y * score[p]);
+            }
+        }
+    }
+}

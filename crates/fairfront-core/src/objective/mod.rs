@@ -1,0 +1,66 @@
+//! What is minimised: smooth functions of sample means plus a penalty.
+
+mod covariance;
+mod log_loss;
+
+pub use covariance::{Center, Covariance, Kind, SmoothMax};
+pub use log_loss::LogLoss;
+
+use crate::lanes::Lanes;
+use crate::predictor::Rows;
+
+/// f(x) = h(E[s(φ, row)]) + (λ/2)‖c‖²: per-row statistics s, an outer function h, a penalty.
+///
+/// Sums of statistics over rows add up, so that blocks of rows, threads, mini-batches and streams
+/// are all the same mechanism. Whoever adds an objective writes this trait in one file; no solver
+/// has to know.
+///
+/// The statistics of a row count with its weight, and only if the row takes part (its group is
+/// known, say). E[·] is the weighted mean over the rows that take part.
+pub trait Objective: Send + Sync {
+    /// The canonical name: `log_loss`, `disparate_impact(sex)`.
+    fn name(&self) -> String;
+    /// Length of s.
+    fn n_means(&self) -> usize;
+    /// Total weight of the rows that take part.
+    fn weight(&self, rows: &Rows) -> f64;
+    /// Adds Σ w · s over the rows, for each point; `sums` has [`Objective::n_means`] entries.
+    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]);
+    /// h at the means of one point, its derivative written to `slope`.
+    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64;
+    /// Adds to `out`, row by row, the weight times the sum over k of slopes[k] · ∂s[k]/∂φ.
+    fn pull_back(&self, rows: &Rows, scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]);
+    /// λ.
+    fn penalty(&self) -> f64 {
+        0.0
+    }
+    /// Whether h is the identity on one mean: a gradient then needs one pass over rows, not two,
+    /// and a mini-batch gives it without bias.
+    fn is_mean(&self) -> bool {
+        false
+    }
+    /// Whether every statistic is linear in φ: with a linear predictor, values and gradients then
+    /// need no rows at all.
+    fn is_linear_in_scores(&self) -> bool {
+        false
+    }
+    /// w · s″ of each row, for one point: what the Hessian of an objective with
+    /// [`Objective::is_mean`] is made of. `None` where it is not offered.
+    fn curvature(&self, _rows: &Rows, _scores: &[f64], _out: &mut [f64]) -> Option<()> {
+        None
+    }
+    /// The attribute by whose groups mini-batches are stratified, and whether by label too.
+    fn strata(&self) -> Option<(usize, bool)> {
+        None
+    }
+    /// Whether the least value is 0 and reached on a flat set, as for covariances: values far
+    /// below that of the unmitigated model then count as 0.
+    fn has_zero(&self) -> bool {
+        false
+    }
+    /// Where the statistics are affine in x (`at_zero`, and the gradient of each mean): the
+    /// gradients of what has to stay 0 for the objective to stay 0.
+    fn zero_directions(&self, _at_zero: &[f64], _slopes: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+        None
+    }
+}

@@ -1,0 +1,154 @@
+use std::ops::Range;
+
+use crate::lanes::{LANES, Lanes, ZERO, vectorised};
+use crate::{RowBlock, Schema};
+
+/// Some rows of a block: the tile that kernels work on.
+#[derive(Debug, Clone)]
+pub struct Rows<'a> {
+    block: &'a RowBlock,
+    range: Range<usize>,
+}
+
+/// Rows of a tile: with [`LANES`] points its scores stay in a core's first-level cache.
+pub const TILE_ROWS: usize = 64;
+
+impl<'a> Rows<'a> {
+    /// The tiles of a block, in order.
+    pub fn tiles(block: &'a RowBlock) -> impl Iterator<Item = Self> {
+        (0..block.n_rows())
+            .step_by(TILE_ROWS)
+            .map(move |start| Self {
+                block,
+                range: start..(start + TILE_ROWS).min(block.n_rows()),
+            })
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    /// Labels, −1 or +1.
+    pub fn labels(&self) -> &'a [f64] {
+        &self.block.labels()[self.range.clone()]
+    }
+
+    /// Group codes of an attribute.
+    pub fn groups(&self, attribute: usize) -> &'a [u32] {
+        &self.block.groups(attribute)[self.range.clone()]
+    }
+
+    /// Weights.
+    pub fn weights(&self) -> &'a [f64] {
+        &self.block.weights()[self.range.clone()]
+    }
+
+    /// Numeric features of a row of the tile.
+    pub fn numeric(&self, row: usize) -> &'a [f64] {
+        self.block.numeric(self.range.start + row)
+    }
+
+    /// Feature indices of a row of the tile.
+    pub fn codes(&self, row: usize) -> &'a [u32] {
+        self.block.codes(self.range.start + row)
+    }
+}
+
+/// φ(z; x): scores of rows for many parameter vectors at once, and the way back.
+///
+/// Parameters lie parameter by parameter, [`LANES`] points side by side, followed by one row of
+/// zeros that stands for features without a parameter.
+pub trait Predictor: Send + Sync {
+    /// Number of parameters for rows of this schema.
+    fn n_params(&self, schema: &Schema) -> usize;
+    /// The parameters that a penalty touches.
+    fn penalised(&self, schema: &Schema) -> Range<usize>;
+    /// Whether scores are linear in the parameters, so that means of scores need no rows.
+    fn is_linear(&self) -> bool {
+        false
+    }
+    /// Writes the scores of each row.
+    fn scores(&self, rows: &Rows, params: &[Lanes], scores: &mut [Lanes]);
+    /// Adds to `gradients` Σ over rows of slope · ∂φ/∂x. `params` are those of `scores`.
+    fn pull_back(&self, rows: &Rows, params: &[Lanes], slopes: &[Lanes], gradients: &mut [Lanes]);
+}
+
+/// φ = cᵀz + b, x = (c, b).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Linear;
+
+impl Predictor for Linear {
+    fn n_params(&self, schema: &Schema) -> usize {
+        schema.n_features() + 1
+    }
+
+    fn penalised(&self, schema: &Schema) -> Range<usize> {
+        0..schema.n_features()
+    }
+
+    fn is_linear(&self) -> bool {
+        true
+    }
+
+    fn scores(&self, rows: &Rows, params: &[Lanes], scores: &mut [Lanes]) {
+        linear_scores(rows, params, scores);
+    }
+
+    fn pull_back(&self, rows: &Rows, _params: &[Lanes], slopes: &[Lanes], gradients: &mut [Lanes]) {
+        linear_pull_back(rows, slopes, gradients);
+    }
+}
+
+vectorised! {
+    fn linear_scores(rows: &Rows, params: &[Lanes], scores: &mut [Lanes]) {
+        // Features, intercept, zeros.
+        let intercept = &params[params.len() - 2];
+        for (r, score) in scores[..rows.len()].iter_mut().enumerate() {
+            let mut sum = *intercept;
+            for (z, coefficient) in rows.numeric(r).iter().zip(params) {
+                for p in 0..LANES {
+                    sum[p] += z * coefficient[p];
+                }
+            }
+            for code in rows.codes(r) {
+                let coefficient = &params[*code as usize];
+                for p in 0..LANES {
+                    sum[p] += coefficient[p];
+                }
+            }
+            *score = sum;
+        }
+    }
+}
+
+vectorised! {
+    fn linear_pull_back(rows: &Rows, slopes: &[Lanes], gradients: &mut [Lanes]) {
+        let intercept = gradients.len() - 2;
+        let mut total = ZERO;
+        for (r, slope) in slopes[..rows.len()].iter().enumerate() {
+            for (z, gradient) in rows.numeric(r).iter().zip(gradients.iter_mut()) {
+                for p in 0..LANES {
+                    gradient[p] += z * slope[p];
+                }
+            }
+            for code in rows.codes(r) {
+                let gradient = &mut gradients[*code as usize];
+                for p in 0..LANES {
+                    gradient[p] += slope[p];
+                }
+            }
+            for p in 0..LANES {
+                total[p] += slope[p];
+            }
+        }
+        for p in 0..LANES {
+            gradients[intercept][p] += total[p];
+        }
+    }
+}

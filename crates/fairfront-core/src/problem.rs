@@ -1,0 +1,197 @@
+use crate::{Cholesky, Error};
+
+/// Parameter vectors, one after the other.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Points {
+    n_params: usize,
+    data: Vec<f64>,
+}
+
+impl Points {
+    /// No points yet, of `n_params` parameters each.
+    pub fn new(n_params: usize) -> Self {
+        Self {
+            n_params,
+            data: Vec::new(),
+        }
+    }
+
+    /// Points from their parameters, one after the other.
+    ///
+    /// # Panics
+    /// If the length of `data` is no multiple of `n_params`.
+    pub fn from_vec(n_params: usize, data: Vec<f64>) -> Self {
+        assert!(
+            n_params > 0 && data.len().is_multiple_of(n_params),
+            "n · n_params values"
+        );
+        Self { n_params, data }
+    }
+
+    /// Parameters of a point.
+    pub fn n_params(&self) -> usize {
+        self.n_params
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.data.len() / self.n_params.max(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// A point's parameters.
+    pub fn get(&self, index: usize) -> &[f64] {
+        &self.data[index * self.n_params..(index + 1) * self.n_params]
+    }
+
+    /// A point's parameters, to be changed.
+    pub fn get_mut(&mut self, index: usize) -> &mut [f64] {
+        &mut self.data[index * self.n_params..(index + 1) * self.n_params]
+    }
+
+    /// Adds a point.
+    ///
+    /// # Panics
+    /// If it does not have `n_params` parameters.
+    pub fn push(&mut self, point: &[f64]) {
+        assert_eq!(
+            point.len(),
+            self.n_params,
+            "a point has n_params parameters"
+        );
+        self.data.extend_from_slice(point);
+    }
+
+    /// The points in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.data.chunks_exact(self.n_params.max(1))
+    }
+
+    /// The points at these positions.
+    #[must_use]
+    pub fn select(&self, positions: &[usize]) -> Self {
+        let mut selected = Self::new(self.n_params);
+        for &position in positions {
+            selected.push(self.get(position));
+        }
+        selected
+    }
+
+    /// All parameters, point by point.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.data
+    }
+}
+
+/// Gradients of all objectives at some points: `get(objective, point)` has `n_params` values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradients {
+    n_points: usize,
+    n_params: usize,
+    data: Vec<f64>,
+}
+
+impl Gradients {
+    /// All zero.
+    pub fn zeros(n_objectives: usize, n_points: usize, n_params: usize) -> Self {
+        Self {
+            n_points,
+            n_params,
+            data: vec![0.0; n_objectives * n_points * n_params],
+        }
+    }
+
+    /// A gradient.
+    pub fn get(&self, objective: usize, point: usize) -> &[f64] {
+        let start = (objective * self.n_points + point) * self.n_params;
+        &self.data[start..start + self.n_params]
+    }
+
+    /// A gradient, to be changed.
+    pub fn get_mut(&mut self, objective: usize, point: usize) -> &mut [f64] {
+        let start = (objective * self.n_points + point) * self.n_params;
+        &mut self.data[start..start + self.n_params]
+    }
+}
+
+/// Which rows stochastic gradients are made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batches<'a> {
+    /// All rows.
+    All,
+    /// For each objective this many rows, drawn without replacement by a key.
+    Sample {
+        /// Rows for each objective; as many as there are, or more, means all.
+        sizes: &'a [usize],
+        /// Seed, and two numbers that tell this draw from all others.
+        key: (u64, [u64; 2]),
+        /// Whether one batch serves both factors of ∇h(E[s]), as in the paper; otherwise they are
+        /// independent, which removes the bias, and covariances use all rows where that is free.
+        paper: bool,
+    },
+}
+
+/// A quadratic form in which steps are measured: ‖v‖² = vᵀM⁻¹v, and a step is M⁻¹v.
+#[derive(Debug, Clone)]
+pub enum Metric {
+    /// M = I.
+    Identity,
+    /// M is diagonal; the numbers are those of M⁻¹.
+    Diagonal(Vec<f64>),
+    /// M by its factor.
+    Dense(Cholesky),
+}
+
+impl Metric {
+    /// Replaces a gradient by M⁻¹ times it.
+    pub fn step(&self, gradient: &mut [f64]) {
+        match self {
+            Self::Identity => {}
+            Self::Diagonal(inverse) => {
+                for (g, d) in gradient.iter_mut().zip(inverse) {
+                    *g *= d;
+                }
+            }
+            Self::Dense(factor) => factor.solve(gradient),
+        }
+    }
+}
+
+/// All a solver ever sees. Analytic test problems and users' own problems implement it too.
+pub trait Problem: Sync {
+    /// Number of parameters.
+    fn n_params(&self) -> usize;
+    /// Number of objectives.
+    fn n_objectives(&self) -> usize;
+    /// Rows behind the objectives: what batch sizes are shares of. 1 where there are none.
+    fn n_rows(&self) -> usize {
+        1
+    }
+    /// Values of all objectives at all points, `n_objectives` to a point.
+    fn values(&self, points: &Points) -> Result<Vec<f64>, Error>;
+    /// Gradients of all objectives at some points. The points of one call share their batches.
+    fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error>;
+    /// A metric that suits the first objective near these parameters; steps of length 1 in it
+    /// should not overshoot.
+    fn metric(&self, _at: &[f64]) -> Result<Metric, Error> {
+        Ok(Metric::Identity)
+    }
+    /// The minimiser of the first objective alone, where the problem can find it better than a
+    /// solver could.
+    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
+        Ok(None)
+    }
+    /// For an objective whose zero set is flat: directions whose products with a step say how
+    /// much the step changes what is to stay zero. Steps orthogonal to all of them keep it.
+    fn conserved(&self, _objective: usize, _point: &[f64]) -> Result<Option<Vec<Vec<f64>>>, Error> {
+        Ok(None)
+    }
+    /// Whether the objective's least value is 0, reached on a flat set.
+    fn has_zero(&self, _objective: usize) -> bool {
+        false
+    }
+}

@@ -1,0 +1,105 @@
+use crate::Stream;
+
+/// Draws rows without replacement.
+#[derive(Debug, Clone)]
+pub(crate) struct Sampler {
+    /// Rows by stratum, increasing.
+    strata: Vec<Vec<u32>>,
+    n_rows: usize,
+}
+
+/// Rows of a batch with what their weights are multiplied by: the stratum's size over the number
+/// of rows drawn from it, so that sums over the batch estimate sums over all rows.
+#[derive(Debug, Default)]
+pub(crate) struct Drawn {
+    pub(crate) rows: Vec<usize>,
+    pub(crate) factors: Vec<f64>,
+}
+
+impl Sampler {
+    /// A sampler of strata (empty ones are left out).
+    pub(crate) fn new(strata: Vec<Vec<u32>>) -> Self {
+        let strata: Vec<Vec<u32>> = strata.into_iter().filter(|s| !s.is_empty()).collect();
+        Self {
+            n_rows: strata.iter().map(Vec::len).sum(),
+            strata,
+        }
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// About `size` rows, each stratum with its share and at least two (all, if it has fewer).
+    pub(crate) fn draw(&self, size: usize, random: &mut Stream) -> Drawn {
+        let mut drawn = Drawn::default();
+        for stratum in &self.strata {
+            let n = stratum.len();
+            let share = (size as f64 * n as f64 / self.n_rows as f64).round() as usize;
+            let wanted = share.max(2).min(n);
+            let first = drawn.rows.len();
+            distinct(n, wanted, random, |i| drawn.rows.push(stratum[i] as usize));
+            drawn.rows[first..].sort_unstable();
+            drawn
+                .factors
+                .resize(drawn.rows.len(), n as f64 / wanted as f64);
+        }
+        drawn
+    }
+}
+
+/// `k` different numbers below `n`, each set of them equally likely (Floyd).
+fn distinct(n: usize, k: usize, random: &mut Stream, mut take: impl FnMut(usize)) {
+    let mut seen = vec![0_u64; n.div_ceil(64)];
+    for j in n - k..n {
+        let i = random.below(j + 1);
+        let is_new = seen[i / 64] >> (i % 64) & 1 == 0;
+        let chosen = if is_new { i } else { j };
+        seen[chosen / 64] |= 1 << (chosen % 64);
+        take(chosen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Purpose;
+
+    #[test]
+    fn draws_are_distinct_and_even() {
+        let mut random = Stream::new(1, Purpose::Batch, [0, 0]);
+        let mut counts = [0_u32; 20];
+        for _ in 0..20_000 {
+            let mut drawn = Vec::new();
+            distinct(20, 5, &mut random, |i| drawn.push(i));
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn.len(), 5);
+            for i in drawn {
+                counts[i] += 1;
+            }
+        }
+        // 5,000 expected each, standard deviation 61.
+        assert!(counts.iter().all(|c| c.abs_diff(5_000) < 310), "{counts:?}");
+    }
+
+    #[test]
+    fn every_stratum_is_drawn_from_and_sums_are_unbiased() {
+        let sampler = Sampler::new(vec![(0..90).collect(), vec![], vec![90, 91, 92]]);
+        let mut random = Stream::new(2, Purpose::Batch, [0, 0]);
+        let (mut sum, draws) = (0.0, 4_000);
+        for _ in 0..draws {
+            let drawn = sampler.draw(10, &mut random);
+            assert!(drawn.rows.iter().filter(|r| **r >= 90).count() >= 2);
+            let weighted = drawn
+                .rows
+                .iter()
+                .zip(&drawn.factors)
+                .map(|(r, f)| *r as f64 * f);
+            sum += weighted.sum::<f64>();
+        }
+        let truth: f64 = (0..93).map(f64::from).sum();
+        // The standard error of the mean is about 0.2 % of the sum.
+        assert!((sum / f64::from(draws) / truth - 1.0).abs() < 0.01);
+    }
+}

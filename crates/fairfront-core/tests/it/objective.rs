@@ -1,0 +1,208 @@
+use fairfront_core::{Batches, Points, Problem, RowSource};
+use proptest::prelude::*;
+
+use crate::plain::{N_FEATURES, dataset, objective, problem, rows, value};
+
+const N_PARAMS: usize = N_FEATURES + 1;
+
+fn points(seed: u64, n: usize, scale: f64) -> Points {
+    let mut random = fairfront_core::Stream::new(seed, fairfront_core::Purpose::Solver, [1, 1]);
+    let data = (0..n * N_PARAMS).map(|_| scale * random.normal()).collect();
+    Points::from_vec(N_PARAMS, data)
+}
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance * (1.0 + a.abs().max(b.abs()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Values for many points at once are those of the definition, for every kind of objective,
+    /// two and more groups, weights, unknown groups, levels without a feature.
+    #[test]
+    fn values_are_those_of_the_definition(seed: u64, n in 12_usize..2200, n_groups in 2_usize..5, weighted: bool, n_points in 1_usize..40) {
+        let rows = rows(seed, n, n_groups, weighted);
+        let all = problem(dataset(&rows, n_groups), (0..6).map(|k| objective(k, n_groups)).collect());
+        let points = points(seed, n_points, 0.7);
+        let values = all.values(&points).unwrap();
+        for (i, x) in points.iter().enumerate().step_by(7) {
+            for k in 0..6 {
+                let expected = value(k, n_groups, &rows, x);
+                // Sums of up to 2,200 terms in another order.
+                prop_assert!(close(values[i * 6 + k], expected, 1e-11), "objective {k}: {} is not {expected}", values[i * 6 + k]);
+            }
+        }
+        // The same rows given as other rows take no short cut, and agree.
+        let other = dataset(&rows, n_groups);
+        let again = all.values_on(&other, &points).unwrap();
+        for (a, b) in values.iter().zip(&again) {
+            prop_assert!(close(*a, *b, 1e-11));
+        }
+    }
+
+    /// Gradients agree with central differences of the definition.
+    #[test]
+    fn gradients_agree_with_finite_differences(seed: u64, n_groups in 2_usize..5, weighted: bool) {
+        let rows = rows(seed, 150, n_groups, weighted);
+        let all = problem(dataset(&rows, n_groups), (0..6).map(|k| objective(k, n_groups)).collect());
+        let points = points(seed, 3, 0.7);
+        let gradients = all.gradients(&points, Batches::All).unwrap();
+        let h = 1e-5;
+        for k in 0..6 {
+            for i in 0..3 {
+                for j in 0..N_PARAMS {
+                    let moved = |d: f64| {
+                        let mut x = points.get(i).to_vec();
+                        x[j] += d;
+                        value(k, n_groups, &rows, &x)
+                    };
+                    let expected = (moved(h) - moved(-h)) / (2.0 * h);
+                    let found = gradients.get(k, i)[j];
+                    // h² of truncation; smooth-min has a jump in its second derivative at ±μ.
+                    prop_assert!(close(found, expected, 3e-6), "objective {k}, parameter {j}: {found} is not {expected}");
+                }
+            }
+        }
+    }
+
+    /// Scores of ±1e4 overflow nothing.
+    #[test]
+    fn extreme_scores_are_finite(seed: u64, n_groups in 2_usize..5) {
+        let rows = rows(seed, 100, n_groups, true);
+        let all = problem(dataset(&rows, n_groups), (0..6).map(|k| objective(k, n_groups)).collect());
+        let points = points(seed, 4, 1e4);
+        let values = all.values(&points).unwrap();
+        prop_assert!(values.iter().all(|v| v.is_finite()));
+        for (i, x) in points.iter().enumerate() {
+            let loss = value(0, n_groups, &rows, x);
+            prop_assert!(close(values[i * 6], loss, 1e-11));
+        }
+        let gradients = all.gradients(&points, Batches::All).unwrap();
+        for k in 0..6 {
+            for i in 0..4 {
+                prop_assert!(gradients.get(k, i).iter().all(|g| g.is_finite()));
+            }
+        }
+    }
+}
+
+/// The mean of many stochastic gradients is the gradient: for the loss by sampling, for the
+/// covariance of a linear score exactly, for equal opportunity through two independent batches.
+#[test]
+fn stochastic_gradients_are_unbiased() {
+    let rows = rows(5, 600, 3, true);
+    let all = problem(
+        dataset(&rows, 3),
+        vec![objective(0, 3), objective(1, 3), objective(3, 3)],
+    );
+    let points = points(5, 2, 0.7);
+    let exact = all.gradients(&points, Batches::All).unwrap();
+    let draws = 6_000;
+    let mut sums = vec![vec![0.0; N_PARAMS]; 3];
+    let mut squares = sums.clone();
+    for draw in 0..draws {
+        let batches = Batches::Sample {
+            sizes: &[40, 40, 60],
+            key: (1, [draw, 0]),
+            paper: false,
+        };
+        let found = all.gradients(&points, batches).unwrap();
+        for k in 0..3 {
+            for j in 0..N_PARAMS {
+                sums[k][j] += found.get(k, 1)[j];
+                squares[k][j] += found.get(k, 1)[j].powi(2);
+            }
+        }
+    }
+    let n = draws as f64;
+    for k in 0..3 {
+        for j in 0..N_PARAMS {
+            let mean = sums[k][j] / n;
+            let error = ((squares[k][j] / n - mean * mean).max(0.0) / n).sqrt();
+            let off = (mean - exact.get(k, 1)[j]).abs();
+            assert!(
+                off < 5.0 * error + 1e-12,
+                "objective {k}, parameter {j}: {off} > 5 · {error}"
+            );
+            // The covariance of a linear score needs no sampling.
+            assert!(k != 1 || off < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn the_hessian_agrees_with_differences_of_gradients() {
+    let rows = rows(8, 300, 2, true);
+    let loss = problem(dataset(&rows, 2), vec![objective(0, 2)]);
+    let x: Vec<f64> = points(8, 1, 0.5).get(0).to_vec();
+    let second = loss.second_order(&x).unwrap().unwrap();
+    let gradient = |x: &[f64]| {
+        let points = Points::from_vec(N_PARAMS, x.to_vec());
+        loss.gradients(&points, Batches::All)
+            .unwrap()
+            .get(0, 0)
+            .to_vec()
+    };
+    let h = 1e-5;
+    for j in 0..N_PARAMS {
+        let mut up = x.clone();
+        let mut down = x.clone();
+        up[j] += h;
+        down[j] -= h;
+        for (i, (a, b)) in gradient(&up)
+            .iter()
+            .zip(gradient(&down))
+            .enumerate()
+            .skip(j)
+        {
+            let expected = (a - b) / (2.0 * h);
+            assert!(close(second.lower[i * N_PARAMS + j], expected, 1e-8));
+        }
+    }
+    assert_eq!(second.gradient, gradient(&x));
+}
+
+#[test]
+fn the_unmitigated_model_has_no_gradient_left() {
+    let rows = rows(3, 2_000, 2, false);
+    let data = dataset(&rows, 2);
+    assert_eq!(data.n_rows(), 2_000);
+    let loss = problem(data, vec![objective(0, 2), objective(1, 2)]);
+    let x = loss.minimiser().unwrap().unwrap();
+    let points = Points::from_vec(N_PARAMS, x);
+    let gradient = loss.gradients(&points, Batches::All).unwrap();
+    assert!(
+        gradient.get(0, 0).iter().all(|g| g.abs() < 1e-10),
+        "{gradient:?}"
+    );
+}
+
+#[test]
+fn steps_orthogonal_to_the_conserved_directions_keep_a_zero() {
+    let rows = rows(4, 500, 4, true);
+    let all = problem(dataset(&rows, 4), vec![objective(0, 4), objective(1, 4)]);
+    let directions = all.conserved(1, &[0.0; N_PARAMS]).unwrap().unwrap();
+    assert_eq!(directions.len(), 4);
+    // Gram–Schmidt of a random step against the directions.
+    let mut step = points(4, 1, 1.0).get(0).to_vec();
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    for d in &directions {
+        let mut d = d.clone();
+        for b in &basis {
+            let s = dot(&d, b);
+            d.iter_mut().zip(b).for_each(|(d, b)| *d -= s * b);
+        }
+        let norm = dot(&d, &d).sqrt();
+        if norm > 1e-10 {
+            basis.push(d.iter().map(|v| v / norm).collect());
+        }
+    }
+    for b in &basis {
+        let s = dot(&step, b);
+        step.iter_mut().zip(b).for_each(|(x, b)| *x -= s * b);
+    }
+    let value = all.values(&Points::from_vec(N_PARAMS, step)).unwrap()[1];
+    assert!(value < 1e-24, "{value}");
+}

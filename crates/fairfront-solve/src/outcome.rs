@@ -1,0 +1,118 @@
+use std::ops::ControlFlow;
+
+use fairfront_core::Points;
+use serde::Serialize;
+
+/// Points none of which dominates another, with their values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Front {
+    /// Parameters.
+    pub points: Points,
+    /// Values of all objectives, `n_objectives` to a point.
+    pub values: Vec<f64>,
+    /// Number of objectives.
+    pub n_objectives: usize,
+}
+
+impl Front {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// The values of a point.
+    pub fn value(&self, index: usize) -> &[f64] {
+        &self.values[index * self.n_objectives..(index + 1) * self.n_objectives]
+    }
+
+    /// The front ordered by its first objective (then the others): the order in which it is kept.
+    #[must_use]
+    pub fn sorted(self) -> Self {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by(|a, b| {
+            let pairs = self.value(*a).iter().zip(self.value(*b));
+            pairs
+                .map(|(x, y)| x.total_cmp(y))
+                .find(|o| o.is_ne())
+                .unwrap_or(a.cmp(b))
+        });
+        Self {
+            points: self.points.select(&order),
+            values: order.iter().flat_map(|i| self.value(*i).to_vec()).collect(),
+            n_objectives: self.n_objectives,
+        }
+    }
+}
+
+/// Why a solver stopped: an outcome, not an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// The list holds as many points as were asked for.
+    Points,
+    /// A trajectory has had as many steps as were allowed.
+    Steps,
+    /// Further rounds no longer improve the front.
+    Converged,
+    /// The observer asked for it: the user, or a time limit.
+    Stopped,
+}
+
+/// What was spent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Counters {
+    /// Stochastic gradients of each objective, one a point and step, as the paper counts.
+    pub gradient_evaluations: Vec<u64>,
+    /// Points evaluated on all rows.
+    pub evaluations: u64,
+    /// Size of the list after each round.
+    pub points_by_round: Vec<usize>,
+    /// Points dropped because a value or a parameter was not finite.
+    pub non_finite: u64,
+}
+
+/// How far a solver is.
+#[derive(Debug, Clone)]
+pub struct Progress<'a> {
+    /// Rounds done.
+    pub round: usize,
+    /// Share of the budget spent, from 0 to 1.
+    pub share: f64,
+    /// Values of the list so far, `n_objectives` to a point.
+    pub values: &'a [f64],
+    /// Number of objectives.
+    pub n_objectives: usize,
+    /// The reference point in use.
+    pub reference: &'a [f64],
+}
+
+/// Is told about progress and may ask a solver to stop; what is done is kept.
+pub trait Observer {
+    /// Called after every round.
+    fn round(&mut self, progress: &Progress) -> ControlFlow<()>;
+}
+
+/// Watches nothing.
+impl Observer for () {
+    fn round(&mut self, _progress: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// A solver's result.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The front, ordered by its first objective.
+    pub front: Front,
+    /// The minimiser of the first objective alone, with its values.
+    pub unmitigated: Front,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// What was spent.
+    pub counters: Counters,
+}

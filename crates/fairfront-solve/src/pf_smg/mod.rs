@@ -1,0 +1,332 @@
+//! PF-SMG: the Pareto front of stochastic multi-gradient runs.
+
+mod settings;
+mod smg;
+mod start;
+
+pub use settings::{BatchSchedule, Exploration, HoleFilling, Settings};
+
+use std::ops::ControlFlow;
+
+use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
+use fairfront_pareto::{holes, hypervolume, nondominated, ranges, select_spread, thin};
+
+use self::smg::{Frame, Run, Way};
+use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason};
+use crate::{Error, MOST_OBJECTIVES};
+
+/// A covariance below this share of its value at the unmitigated model counts as 0.
+const ZERO: f64 = 1e-8;
+/// An improvement of the hypervolume below this share of it is none.
+const IMPROVEMENT: f64 = 1e-5;
+
+/// Computes a front.
+///
+/// Repeats: every listed point starts `runs` runs of `steps` stochastic multi-gradient steps; the
+/// end points join the list; dominated points leave it; dense regions are thinned.
+pub fn pf_smg(
+    problem: &dyn Problem,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    let m = problem.n_objectives();
+    settings.check(problem.n_params())?;
+    if !(1..=MOST_OBJECTIVES).contains(&m) {
+        return Err(Error::Problem(format!(
+            "a front of {m} objectives cannot be computed; 1 to {MOST_OBJECTIVES} can"
+        )));
+    }
+    let mut solver = Solver::new(problem, settings)?;
+    if m == 1 {
+        let front = solver.unmitigated.clone();
+        return Ok(solver.outcome(front, StopReason::Converged));
+    }
+    let mut list = solver.start()?;
+    let mut best = 0.0;
+    let mut idle = 0;
+    let mut k = 0;
+    let mut round = 0;
+    let stop = loop {
+        if list.len() >= settings.most_points {
+            break StopReason::Points;
+        }
+        if k >= settings.most_steps {
+            break StopReason::Steps;
+        }
+        list = solver.round(list, round, k)?;
+        solver.counters.points_by_round.push(list.len());
+        k += settings.steps;
+        round += 1;
+
+        let progress = Progress {
+            round,
+            share: (k as f64 / settings.most_steps as f64)
+                .max(list.len() as f64 / settings.most_points as f64)
+                .min(1.0),
+            values: &list.values,
+            n_objectives: m,
+            reference: &solver.reference,
+        };
+        if observer.round(&progress) == ControlFlow::Break(()) {
+            break StopReason::Stopped;
+        }
+        if settings.patience > 0
+            && let Ok(volume) = hypervolume(&list.values, &solver.reference)
+        {
+            idle = if volume > best * (1.0 + IMPROVEMENT) {
+                0
+            } else {
+                idle + 1
+            };
+            best = volume.max(best);
+            if idle >= settings.patience {
+                break StopReason::Converged;
+            }
+        }
+    };
+    Ok(solver.outcome(list, stop))
+}
+
+pub(crate) struct Solver<'a> {
+    problem: &'a dyn Problem,
+    settings: &'a Settings,
+    m: usize,
+    frame: Frame,
+    unmitigated: Front,
+    /// Values at x = 0 for the loss, and 1.1 times those of the unmitigated model for the others:
+    /// ranges, thinning and holes use points inside it only.
+    reference: Vec<f64>,
+    /// Below these, objectives count as 0.
+    zeros: Vec<f64>,
+    counters: Counters,
+}
+
+impl<'a> Solver<'a> {
+    fn new(problem: &'a dyn Problem, settings: &'a Settings) -> Result<Self, Error> {
+        let m = problem.n_objectives();
+        let n = problem.n_params();
+        let origin = vec![0.0; n];
+        let mut counters = Counters {
+            gradient_evaluations: vec![0; m],
+            ..Counters::default()
+        };
+        let metric = match settings.metric {
+            true => problem.metric(&origin)?,
+            false => Metric::Identity,
+        };
+        let minimiser = match problem.minimiser()? {
+            Some(x) => x,
+            None => start::descend(problem, 0, &origin, &metric, &mut counters)?,
+        };
+        let points = Points::from_vec(n, [minimiser, origin].concat());
+        let values = problem.values(&points)?;
+        counters.evaluations += 2;
+        let unmitigated = Front {
+            points: points.select(&[0]),
+            values: values[..m].to_vec(),
+            n_objectives: m,
+        };
+        if !unmitigated.values.iter().all(|v| v.is_finite()) {
+            return Err(Error::Problem(
+                "the objectives are not finite at the minimum of the first one".into(),
+            ));
+        }
+        let mut reference = vec![0.0; m];
+        let mut zeros = vec![0.0; m];
+        for i in 0..m {
+            let (own, at_origin) = (unmitigated.values[i], values[m + i]);
+            reference[i] = if i == 0 {
+                at_origin
+            } else {
+                1.1 * own.max(at_origin)
+            };
+            if problem.has_zero(i) {
+                zeros[i] = ZERO * own;
+            }
+        }
+        let frame = Frame::new(problem, settings, metric, &unmitigated, &mut counters)?;
+        Ok(Self {
+            problem,
+            settings,
+            m,
+            frame,
+            unmitigated,
+            reference,
+            zeros,
+            counters,
+        })
+    }
+
+    fn outcome(self, list: Front, stop: StopReason) -> Outcome {
+        Outcome {
+            front: list.sorted(),
+            unmitigated: self.unmitigated,
+            stop,
+            counters: self.counters,
+        }
+    }
+
+    /// The starting list, evaluated and filtered.
+    fn start(&mut self) -> Result<Front, Error> {
+        let points = match &self.settings.starts {
+            Some(points) => points.clone(),
+            None => self.draw_starts()?,
+        };
+        let empty = Front {
+            points: Points::new(points.n_params()),
+            values: Vec::new(),
+            n_objectives: self.m,
+        };
+        let list = self.join(empty, &points)?;
+        if list.is_empty() {
+            return Err(Error::Problem(
+                "no starting point has finite values of all objectives".into(),
+            ));
+        }
+        Ok(list)
+    }
+
+    /// One round: runs from the listed points, evaluation, filter, thinning.
+    fn round(&mut self, list: Front, round: usize, k: usize) -> Result<Front, Error> {
+        let runs = self.runs(&list, round, k);
+        let ends = self
+            .frame
+            .execute(self.problem, self.settings, &runs, (round, k))?;
+        for run in &runs {
+            let steps = (run.steps * run.starts.len()) as u64;
+            for (i, count) in self.counters.gradient_evaluations.iter_mut().enumerate() {
+                if run.way.uses(i) {
+                    *count += steps;
+                }
+            }
+        }
+        self.join(list, &ends)
+    }
+
+    /// Which runs this round has: the same number of blocks whatever the number of threads.
+    fn runs(&self, list: &Front, round: usize, k: usize) -> Vec<Run> {
+        let settings = self.settings;
+        let ranges = ranges(&list.values, self.m, Some(&self.reference));
+        let active = select_spread(&list.values, self.m, settings.most_active, &ranges);
+        let mut runs = Vec::new();
+        let mut starts = list.points.select(&active);
+        let mut held: Vec<u32> = active.iter().map(|i| self.held(list.value(*i))).collect();
+        if settings.perturbations > 0 {
+            let mut random = Stream::new(settings.seed, Purpose::Solver, [1, round as u64]);
+            for _ in 0..settings.perturbations {
+                for i in &active {
+                    let radius = settings.perturbation_radius;
+                    let moved = list.points.get(*i).iter();
+                    let moved: Vec<f64> = moved
+                        .map(|x| x + radius * (2.0 * random.uniform() - 1.0))
+                        .collect();
+                    starts.push(&moved);
+                    held.push(0);
+                }
+            }
+        }
+        for _ in 0..settings.runs {
+            Run::add(&mut runs, &starts, &held, settings.steps, Way::Common);
+        }
+        if let Some(explore) = &settings.exploration
+            && (k as f64) < explore.share * settings.most_steps as f64
+            && k % explore.every < settings.steps
+        {
+            for objective in 0..self.m {
+                for _ in 0..explore.runs {
+                    let none = vec![0; starts.len()];
+                    Run::add(
+                        &mut runs,
+                        &starts,
+                        &none,
+                        explore.steps,
+                        Way::Single(objective),
+                    );
+                }
+            }
+        }
+        if let Some(filling) = &settings.holes {
+            let mut starts = Points::new(list.points.n_params());
+            let mut random = Stream::new(settings.seed, Purpose::Solver, [2, round as u64]);
+            for hole in holes(&list.values, self.m, &ranges, filling.holes) {
+                let (a, b) = (list.points.get(hole.below), list.points.get(hole.above));
+                for run in 0..filling.runs {
+                    if filling.between {
+                        let t = 0.25 + 0.5 * random.uniform();
+                        let mixed: Vec<f64> =
+                            a.iter().zip(b).map(|(a, b)| a + t * (b - a)).collect();
+                        starts.push(&mixed);
+                    } else {
+                        starts.push(if run % 2 == 0 { a } else { b });
+                    }
+                }
+            }
+            let none = vec![0; starts.len()];
+            Run::add(&mut runs, &starts, &none, settings.steps, Way::Common);
+        }
+        runs
+    }
+
+    /// Which objectives count as 0 at these values, as bits: steps keep them so.
+    fn held(&self, values: &[f64]) -> u32 {
+        if !self.settings.metric {
+            return 0;
+        }
+        let zero = |i: &usize| self.problem.has_zero(*i) && values[*i] <= self.zeros[*i];
+        (0..self.m).filter(zero).fold(0, |bits, i| bits | 1 << i)
+    }
+
+    /// Evaluates new points and joins them to the list.
+    fn join(&mut self, list: Front, new: &Points) -> Result<Front, Error> {
+        let m = self.m;
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        let sound: Vec<usize> = (0..new.len()).filter(|i| finite(new.get(*i))).collect();
+        let before = new.len();
+        let new = new.select(&sound);
+        let values = self.problem.values(&new)?;
+        self.counters.evaluations += new.len() as u64;
+        let mut points = list.points;
+        let mut all = list.values;
+        let mut n_bad = (before - new.len()) as u64;
+        for (point, values) in new.iter().zip(values.chunks_exact(m)) {
+            if finite(values) {
+                points.push(point);
+                all.extend_from_slice(values);
+            } else {
+                n_bad += 1;
+            }
+        }
+        self.counters.non_finite += n_bad;
+        // Zero to rounding is zero, or points of any loss with a covariance of 1e-30 would stay.
+        let judged: Vec<f64> = all
+            .chunks_exact(m)
+            .flat_map(|p| {
+                p.iter()
+                    .zip(&self.zeros)
+                    .map(|(v, z)| if v <= z { v.min(0.0) } else { *v })
+            })
+            .collect();
+        let mut kept = nondominated(&judged, m);
+        if let Some(share) = self.settings.thinning {
+            let select = |kept: &[usize]| -> Vec<f64> {
+                kept.iter()
+                    .flat_map(|i| all[i * m..(i + 1) * m].to_vec())
+                    .collect()
+            };
+            let values = select(&kept);
+            let ranges = ranges(&values, m, Some(&self.reference));
+            kept = thin(&values, m, share, &ranges)
+                .into_iter()
+                .map(|i| kept[i])
+                .collect();
+        }
+        Ok(Front {
+            points: points.select(&kept),
+            values: kept
+                .iter()
+                .flat_map(|i| all[i * m..(i + 1) * m].to_vec())
+                .collect(),
+            n_objectives: m,
+        })
+    }
+}

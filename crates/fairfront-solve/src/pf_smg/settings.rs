@@ -1,0 +1,255 @@
+use fairfront_core::Points;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Rows drawn for an objective at step k: initial · growth^k, capped at a share of all rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BatchSchedule {
+    /// Rows at the first step.
+    pub initial: f64,
+    /// Factor a step.
+    pub growth: f64,
+}
+
+/// Steps along one objective alone, which widen the front.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Exploration {
+    /// Share of the budget in which it takes place; 0.4 by default.
+    pub share: f64,
+    /// Steps k between two of them.
+    pub every: usize,
+    /// Runs from each point.
+    pub runs: usize,
+    /// Steps of a run.
+    pub steps: usize,
+}
+
+/// Extra runs where the front has holes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HoleFilling {
+    /// How many of the widest holes.
+    pub holes: usize,
+    /// Runs for each.
+    pub runs: usize,
+    /// Whether runs start between the two points beside the hole (where objectives are convex,
+    /// such a point is nearly on the front) rather than at them.
+    pub between: bool,
+}
+
+/// The settings of PF-SMG. [`Settings::default`] are ours, robust without tuning;
+/// [`Settings::paper`] are those of the paper.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Starting list; where `None`, `n_starts` points are drawn.
+    #[serde(skip)]
+    pub starts: Option<Points>,
+    /// Points drawn to start from, each coordinate uniform in ±`start_radius`.
+    pub n_starts: usize,
+    /// Half width of the starting box.
+    pub start_radius: f64,
+    /// Whether the list also starts from the unmitigated model, the minima of the other
+    /// objectives near it, and points between them.
+    pub anchors: bool,
+    /// r: perturbed copies of every listed point in each round.
+    pub perturbations: usize,
+    /// Their distance: uniform in ± this, each coordinate.
+    pub perturbation_radius: f64,
+    /// p1: runs from each point and round.
+    pub runs: usize,
+    /// p2: steps of a run.
+    pub steps: usize,
+    /// α0.
+    pub step: f64,
+    /// α is multiplied by this …
+    pub step_factor: f64,
+    /// … each time k passes a multiple of this.
+    pub step_every: usize,
+    /// Batch sizes, one schedule for each objective; the last serves all further ones.
+    pub batches: Vec<BatchSchedule>,
+    /// Share of the rows that a batch has at most.
+    pub batch_share: f64,
+    /// Steps along one objective alone; `None` turns them off.
+    pub exploration: Option<Exploration>,
+    /// Extra runs at holes; `None` turns them off.
+    pub holes: Option<HoleFilling>,
+    /// Points nearer than this share of the range along every objective are thinned; `None` turns
+    /// it off.
+    pub thinning: Option<f64>,
+    /// At most this many well-spread points of the list get runs in a round.
+    pub most_active: usize,
+    /// The run ends when the list holds this many points …
+    pub most_points: usize,
+    /// … or any trajectory has had this many steps …
+    pub most_steps: usize,
+    /// … or this many rounds in a row improved the hypervolume by less than 1e-5 of itself
+    /// (0 turns this off; needs two or three objectives).
+    pub patience: usize,
+    /// Whether steps use a metric made from second derivatives of the first objective, objectives
+    /// are scaled to comparable curvature, and steps at a zero of a covariance keep it.
+    pub metric: bool,
+    /// Whether one batch serves both factors of a gradient, as in the paper.
+    pub paper_batches: bool,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            starts: None,
+            n_starts: 5,
+            start_radius: 0.1,
+            anchors: true,
+            perturbations: 0,
+            perturbation_radius: 0.05,
+            runs: 1,
+            steps: 4,
+            step: 1.0,
+            step_factor: 1.0 / 3.0,
+            step_every: 400,
+            batches: vec![BatchSchedule {
+                initial: 200.0,
+                growth: 1.02,
+            }],
+            batch_share: 1.0 / 3.0,
+            exploration: None,
+            holes: Some(HoleFilling {
+                holes: 48,
+                runs: 1,
+                between: true,
+            }),
+            thinning: Some(1e-3),
+            most_active: 96,
+            most_points: 1_500,
+            most_steps: 1_000,
+            patience: 12,
+            metric: true,
+            paper_batches: false,
+            seed: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// The paper's way, with the settings of one of its experiments: p1, p2, α0, the interval of
+    /// the step schedule, and the batch schedules.
+    pub fn paper(
+        runs: usize,
+        steps: usize,
+        step: f64,
+        step_every: usize,
+        batches: Vec<BatchSchedule>,
+    ) -> Self {
+        Self {
+            n_starts: 5,
+            start_radius: 5.0,
+            anchors: false,
+            runs,
+            steps,
+            step,
+            step_every,
+            batches,
+            exploration: Some(Exploration {
+                share: 0.4,
+                every: 15,
+                runs: 2,
+                steps: 9,
+            }),
+            holes: Some(HoleFilling {
+                holes: 5,
+                runs: 4,
+                between: false,
+            }),
+            thinning: Some(1.0 / 800.0),
+            most_active: usize::MAX,
+            patience: 0,
+            metric: false,
+            paper_batches: true,
+            ..Self::default()
+        }
+    }
+
+    /// Says what cannot be right.
+    pub fn check(&self, n_params: usize) -> Result<(), Error> {
+        let wrong = |setting, value: String, rule| {
+            Err(Error::Setting {
+                setting,
+                value,
+                rule,
+            })
+        };
+        let counts = [
+            ("runs (p1)", self.runs),
+            ("steps (p2)", self.steps),
+            ("most points", self.most_points),
+            ("most steps", self.most_steps),
+            ("most active points", self.most_active),
+            ("step interval", self.step_every),
+        ];
+        for (setting, value) in counts {
+            if value == 0 {
+                return wrong(setting, value.to_string(), "at least 1");
+            }
+        }
+        let positive = [
+            ("step (α0)", self.step),
+            ("step factor", self.step_factor),
+            ("batch share", self.batch_share),
+        ];
+        for (setting, value) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                return wrong(setting, value.to_string(), "a positive number");
+            }
+        }
+        if self.batch_share > 1.0 {
+            return wrong("batch share", self.batch_share.to_string(), "at most 1");
+        }
+        let radii = [
+            ("start radius", self.start_radius),
+            ("perturbation radius", self.perturbation_radius),
+        ];
+        for (setting, value) in radii {
+            if !(value.is_finite() && value >= 0.0) {
+                return wrong(setting, value.to_string(), "a number that is not negative");
+            }
+        }
+        if self.batches.is_empty() {
+            return wrong("batches", "empty".into(), "one schedule at least");
+        }
+        for batch in &self.batches {
+            if !(batch.initial.is_finite() && batch.initial >= 1.0) {
+                return wrong("batch size", batch.initial.to_string(), "at least 1");
+            }
+            if !(batch.growth.is_finite() && batch.growth > 0.0) {
+                return wrong(
+                    "batch growth",
+                    batch.growth.to_string(),
+                    "a positive number",
+                );
+            }
+        }
+        if let Some(share) = self.thinning
+            && !(share.is_finite() && share > 0.0 && share < 1.0)
+        {
+            return wrong("thinning", share.to_string(), "between 0 and 1");
+        }
+        match &self.starts {
+            Some(starts) if starts.n_params() != n_params => wrong(
+                "starting list",
+                format!("of points with {} parameters", starts.n_params()),
+                "of points with as many parameters as the problem",
+            ),
+            Some(starts) if starts.is_empty() => {
+                wrong("starting list", "empty".into(), "not empty")
+            }
+            Some(starts) if starts.as_slice().iter().any(|v| !v.is_finite()) => {
+                wrong("starting list", "not finite".into(), "finite")
+            }
+            None if self.n_starts == 0 && !self.anchors => {
+                wrong("starts", "0".into(), "at least 1")
+            }
+            _ => Ok(()),
+        }
+    }
+}

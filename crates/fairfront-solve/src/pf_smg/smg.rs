@@ -1,0 +1,229 @@
+use fairfront_core::{Batches, LANES, Metric, Points, Problem};
+use rayon::prelude::*;
+
+use super::Settings;
+use crate::outcome::{Counters, Front};
+use crate::{Error, MinNorm};
+
+/// Which way the steps of a run go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Down in all objectives at once: the min-norm direction.
+    Common,
+    /// Down in one objective alone.
+    Single(usize),
+}
+
+impl Way {
+    pub(crate) fn uses(self, objective: usize) -> bool {
+        self == Self::Common || self == Self::Single(objective)
+    }
+}
+
+/// A block of at most [`LANES`] points that share their batches.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    pub(crate) starts: Points,
+    /// For each point the objectives that are 0 and stay so, as bits.
+    held: Vec<u32>,
+    pub(crate) steps: usize,
+    pub(crate) way: Way,
+}
+
+impl Run {
+    /// Adds runs from all these points, in blocks.
+    pub(crate) fn add(runs: &mut Vec<Self>, starts: &Points, held: &[u32], steps: usize, way: Way) {
+        let positions: Vec<usize> = (0..starts.len()).collect();
+        for block in positions.chunks(LANES) {
+            runs.push(Self {
+                starts: starts.select(block),
+                held: block.iter().map(|i| held[*i]).collect(),
+                steps,
+                way,
+            });
+        }
+    }
+}
+
+/// How steps are measured: the metric, the scale of each objective, and what must not change at
+/// its zero.
+pub(crate) struct Frame {
+    metric: Metric,
+    scales: Vec<f64>,
+    /// For each objective an orthonormal basis bⱼ (in M⁻¹) of the directions to keep, with M⁻¹bⱼ.
+    kept: Vec<Vec<(Vec<f64>, Vec<f64>)>>,
+}
+
+impl Frame {
+    pub(crate) fn new(
+        problem: &dyn Problem,
+        settings: &Settings,
+        metric: Metric,
+        unmitigated: &Front,
+        counters: &mut Counters,
+    ) -> Result<Self, Error> {
+        let m = problem.n_objectives();
+        let mut frame = Self {
+            metric,
+            scales: vec![1.0; m],
+            kept: vec![Vec::new(); m],
+        };
+        if !settings.metric {
+            return Ok(frame);
+        }
+        let gradients = problem.gradients(&unmitigated.points, Batches::All)?;
+        for i in 1..m {
+            counters.gradient_evaluations[i] += 1;
+            // For a square, ‖∇f‖²/(2f) is its curvature; 1 in the metric is that of the loss.
+            let gradient = gradients.get(i, 0);
+            let square = dot(gradient, &frame.stepped(gradient));
+            let curvature = square / (2.0 * unmitigated.values[i]);
+            if curvature.is_finite() && curvature > 0.0 {
+                frame.scales[i] = 1.0 / curvature;
+            }
+            if let Some(directions) = problem.conserved(i, unmitigated.points.get(0))? {
+                frame.kept[i] = frame.basis(directions);
+            }
+        }
+        Ok(frame)
+    }
+
+    pub(super) fn metric(&self) -> &Metric {
+        &self.metric
+    }
+
+    fn stepped(&self, gradient: &[f64]) -> Vec<f64> {
+        let mut step = gradient.to_vec();
+        self.metric.step(&mut step);
+        step
+    }
+
+    /// Gram and Schmidt in M⁻¹; what depends on the others is left out.
+    fn basis(&self, directions: Vec<Vec<f64>>) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let mut basis: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
+        for mut direction in directions {
+            let before = dot(&direction, &self.stepped(&direction));
+            // Twice, because once loses digits.
+            for _ in 0..2 {
+                for (b, b_step) in &basis {
+                    let along = dot(&direction, b_step);
+                    direction
+                        .iter_mut()
+                        .zip(b)
+                        .for_each(|(d, b)| *d -= along * b);
+                }
+            }
+            let step = self.stepped(&direction);
+            let square = dot(&direction, &step);
+            if square > 1e-12 * before {
+                let length = square.sqrt();
+                let scaled = |v: Vec<f64>| v.into_iter().map(|x| x / length).collect();
+                basis.push((scaled(direction), scaled(step)));
+            }
+        }
+        basis
+    }
+
+    /// Takes from a step what would change the objectives held at 0.
+    fn project(&self, held: u32, step: &mut [f64]) {
+        for (i, basis) in self.kept.iter().enumerate() {
+            if held >> i & 1 == 1 {
+                for (b, b_step) in basis {
+                    let along = dot(step, b);
+                    step.iter_mut()
+                        .zip(b_step)
+                        .for_each(|(s, b)| *s -= along * b);
+                }
+            }
+        }
+    }
+
+    /// Executes runs on all threads; the end points come in the order of the runs.
+    pub(crate) fn execute(
+        &self,
+        problem: &dyn Problem,
+        settings: &Settings,
+        runs: &[Run],
+        (round, k): (usize, usize),
+    ) -> Result<Points, Error> {
+        let ends: Vec<Points> = runs
+            .par_iter()
+            .enumerate()
+            .map(|(number, run)| self.run(problem, settings, run, (round, k, number)))
+            .collect::<Result<_, _>>()?;
+        let mut all = Points::new(problem.n_params());
+        ends.iter()
+            .flat_map(Points::iter)
+            .for_each(|end| all.push(end));
+        Ok(all)
+    }
+
+    fn run(
+        &self,
+        problem: &dyn Problem,
+        settings: &Settings,
+        run: &Run,
+        (round, k, number): (usize, usize, usize),
+    ) -> Result<Points, Error> {
+        let m = problem.n_objectives();
+        let mut points = run.starts.clone();
+        let mut solver = MinNorm::new(m, problem.n_params());
+        let mut step = vec![0.0; problem.n_params()];
+        for s in 0..run.steps {
+            let sizes = batch_sizes(settings, problem.n_rows(), m, k + s);
+            let batches = Batches::Sample {
+                sizes: &sizes,
+                key: (
+                    settings.seed,
+                    [round as u64, ((number as u64) << 20) + s as u64],
+                ),
+                paper: settings.paper_batches,
+            };
+            let gradients = problem.gradients(&points, batches)?;
+            let alpha = step_length(settings, k + s);
+            for (i, held) in run.held.iter().enumerate() {
+                solver.clear();
+                match run.way {
+                    Way::Single(objective) => {
+                        let scale = self.scales[objective];
+                        solver.push(gradients.get(objective, i), scale, &self.metric);
+                        solver.gradient_step(0, &mut step);
+                    }
+                    Way::Common => {
+                        for objective in (0..m).filter(|o| held >> o & 1 == 0) {
+                            let scale = self.scales[objective];
+                            solver.push(gradients.get(objective, i), scale, &self.metric);
+                        }
+                        solver.solve();
+                        solver.direction(&mut step);
+                        self.project(*held, &mut step);
+                    }
+                }
+                let x = points.get_mut(i);
+                x.iter_mut().zip(&step).for_each(|(x, s)| *x -= alpha * s);
+            }
+        }
+        Ok(points)
+    }
+}
+
+/// α at step k.
+fn step_length(settings: &Settings, k: usize) -> f64 {
+    settings.step * settings.step_factor.powi((k / settings.step_every) as i32)
+}
+
+/// Rows of each objective's batch at step k.
+fn batch_sizes(settings: &Settings, n_rows: usize, m: usize, k: usize) -> Vec<usize> {
+    let most = (settings.batch_share * n_rows as f64).max(1.0);
+    let size = |i: usize| {
+        let schedule = &settings.batches[i.min(settings.batches.len() - 1)];
+        let wanted = schedule.initial * schedule.growth.powi(k.min(1 << 20) as i32);
+        // Also where the growth has overflowed.
+        wanted.clamp(1.0, most) as usize
+    };
+    (0..m).map(size).collect()
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}

@@ -1,0 +1,124 @@
+"""The command under test and the published data, for tests against independent implementations.
+
+FAIRFRONT_BIN names the command (by default the debug build), FAIRFRONT_DATA the folder of the
+published files.
+"""
+
+import csv
+import io
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+# What the command takes for a missing value unless told otherwise.
+MISSING = ["", "?", "NA", "N/A", "NaN", "null"]
+
+
+def is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class Fairfront:
+    """Runs the command; arguments may be paths."""
+
+    def __init__(self, binary):
+        self.binary = binary
+
+    def run(self, *args, stdin=None, **environment):
+        """The finished process, whatever its exit status."""
+        return subprocess.run(
+            [self.binary, *map(str, args)],
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            env=os.environ | environment,
+            timeout=60,
+        )
+
+    def __call__(self, *args, **options):
+        """What a successful run prints, as bytes."""
+        done = self.run(*args, **options)
+        assert done.returncode == 0, f"{args}: {done.stderr.decode()}"
+        return done.stdout
+
+    def error(self, *args, **options):
+        """The one line that a failed run (not one of wrong usage) leaves."""
+        done = self.run(*args, **options)
+        stderr = done.stderr.decode()
+        assert done.returncode == 1, f"{args}: exit {done.returncode}: {stderr}"
+        assert stderr.startswith("error: ") and stderr.count("\n") == 1, stderr
+        return stderr
+
+    def inspect(self, *args, **options):
+        return json.loads(self("inspect", "--json", *args, **options))
+
+    def export(self, *args, **options):
+        """The prepared rows as texts, exactly as written."""
+        written = self("data", "export", *args, "--output", "-", **options).decode()
+        header, *rows = csv.reader(io.StringIO(written, newline=""))
+        return pd.DataFrame(rows, columns=header, dtype=object)
+
+    def rows(self, *args, **options):
+        """All rows of a table, without the column `split`."""
+        keep = ["--missing", "keep", "--split", "none"]
+        return self.export(*args, *keep, **options).drop(columns="split")
+
+    def encoded(self, *args, **options):
+        """The encoded rows: features, label and weight as numbers, the rest as texts."""
+        rows = self.export(*args, "--encoded", **options)
+        label = rows.columns.get_loc("label")
+        features = [c for c in rows.columns[:label] if is_number(rows[c].iloc[0])]
+        # float() reads back exactly what was written; the parsers of pandas may not.
+        return rows.astype(dict.fromkeys([*features, "label", "weight"], float))
+
+
+@pytest.fixture(scope="session")
+def fairfront():
+    binary = Path(os.environ.get("FAIRFRONT_BIN", REPOSITORY / "target/debug/fairfront"))
+    if not binary.is_file():
+        pytest.fail(f"no command at {binary}; build it with cargo build, or set FAIRFRONT_BIN")
+    return Fairfront(binary.resolve())
+
+
+@pytest.fixture(scope="session")
+def data():
+    """The folder of the published files."""
+    folder = Path(os.environ.get("FAIRFRONT_DATA") or "absent")
+    if not folder.is_dir():
+        reason = "FAIRFRONT_DATA does not name the folder of the published data files"
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def adult(data):
+    """Adult as published, both parts, the dots behind the test part's labels removed."""
+    names = (
+        "age workclass fnlwgt education education-num marital-status occupation relationship "
+        "race sex capital-gain capital-loss hours-per-week native-country income"
+    ).split()
+    options = {"names": names, "skipinitialspace": True, "na_values": "?"}
+    parts = [
+        pd.read_csv(data / "adult.data", **options),
+        pd.read_csv(data / "adult.test", skiprows=1, **options),
+    ]
+    whole = pd.concat(parts, ignore_index=True)
+    whole["income"] = whole["income"].str.rstrip(".")
+    return whole
+
+
+@pytest.fixture(scope="session")
+def compas(data):
+    """COMPAS as published."""
+    path = data / "compas-scores-two-years.csv"
+    return pd.read_csv(path, keep_default_na=False, na_values=MISSING)
