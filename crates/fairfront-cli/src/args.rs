@@ -1,8 +1,9 @@
 //! What can be typed.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::table_args::TableArgs;
 
@@ -21,8 +22,12 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make the built-in demo table and look at it
-    Demo,
+    /// The whole way on built-in data: make a table, look at it, compute its front
+    Demo {
+        /// Folder of the run; one that an earlier demo wrote is replaced
+        #[arg(long, value_name = "DIR", default_value = "fairfront-demo")]
+        out: PathBuf,
+    },
     /// Show what is in a table: types, missing values, groups, base rates, proxies
     ///
     /// Name a file (CSV, CSV.gz or Parquet; several with the same columns; - for standard input)
@@ -36,11 +41,104 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Compute the front of a table and write it to a run folder
+    #[command(long_about = FIT, after_help = fit_help())]
+    Fit {
+        #[command(flatten)]
+        table: Box<TableArgs>,
+        #[command(flatten)]
+        fit: Box<FitArgs>,
+    },
+    /// Show a run: its front as a table and a small plot
+    Show {
+        /// Run folder
+        run: PathBuf,
+        /// Print all points with all columns as CSV
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
+        /// Print all points as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// The known data sets, and prepared rows for other tools
     Data {
         #[command(subcommand)]
         command: DataCommand,
     },
+}
+
+/// Flags of `fit` beyond those of the table.
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// Folder to write the run to
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    pub(crate) out: PathBuf,
+    /// Replace a run that is there already
+    #[arg(long, help_heading = "Run")]
+    pub(crate) force: bool,
+    /// What is minimised; repeat for each, the loss first
+    #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
+    pub(crate) objective: Vec<String>,
+    /// Solver: auto or pf-smg
+    #[arg(
+        long,
+        value_name = "METHOD",
+        default_value = "auto",
+        help_heading = "Solver"
+    )]
+    pub(crate) method: Method,
+    /// The settings of the paper's experiments instead of ours
+    #[arg(long, value_name = "NAME", help_heading = "Solver")]
+    pub(crate) preset: Option<Preset>,
+    /// End when the front has this many points [default: 1500]
+    #[arg(long, value_name = "N", help_heading = "Solver")]
+    pub(crate) points: Option<usize>,
+    /// A setting of the solver; repeat for several (listed below)
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Solver")]
+    pub(crate) set: Vec<String>,
+    /// End after this many seconds and keep what is done
+    #[arg(long, value_name = "S", help_heading = "Run")]
+    pub(crate) max_seconds: Option<f64>,
+    /// Threads [default: one a core]; the result does not depend on it
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub(crate) threads: Option<usize>,
+    /// No progress and no summary
+    #[arg(long, help_heading = "Run")]
+    pub(crate) quiet: bool,
+    /// Print run.json instead of a summary
+    #[arg(long, help_heading = "Run")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Method {
+    Auto,
+    PfSmg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Preset {
+    Paper,
+}
+
+const FIT: &str = "\
+Compute the front of a table and write it to a run folder
+
+Objectives are smooth: log_loss(lambda=1e-4), disparate_impact(A), equal_opportunity(A) and
+predictive_equality(A), the last three with the settings beta=8, smooth_max=boltzmann|lse, mu=1e-5 and
+center=conditioned|all. Without --objective: log_loss, and disparate_impact of each attribute.";
+
+fn fit_help() -> String {
+    let mut text = String::from("Settings of the solver (--set NAME=VALUE):\n");
+    for (name, meaning) in fairfront_solve::Settings::NAMES {
+        let _ = writeln!(text, "  {name:20} {meaning}");
+    }
+    text.push_str(
+        "\nExamples:\n  fairfront fit loans.csv --target approved --positive yes --sensitive sex \
+         --out runs/sex\n  fairfront fit adult:gender --preset paper --out runs/gender\n  fairfront fit \
+         compas:race --objective log_loss --objective 'equal_opportunity(race)' --out runs/fnr",
+    );
+    text
 }
 
 const INSPECT_EXAMPLES: &str = "\

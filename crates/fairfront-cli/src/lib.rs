@@ -1,10 +1,12 @@
 //! The `fairfront` command as a library, so that another front end can call the same code.
 //!
-//! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage.
+//! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage, 130
+//! stopped by Ctrl-C (what is done is kept).
 
 mod args;
 mod command;
 mod output;
+mod progress;
 mod render;
 mod table_args;
 
@@ -30,13 +32,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     match command::run(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::error(&error);
-            let usage = error
-                .downcast_ref::<fairfront_data::Error>()
-                .is_some_and(fairfront_data::Error::is_usage);
+            let of_data = error.downcast_ref::<fairfront_data::Error>();
+            let of_run = error.downcast_ref::<fairfront_run::Error>();
+            let usage = of_data.is_some_and(fairfront_data::Error::is_usage)
+                || of_run.is_some_and(fairfront_run::Error::is_usage);
             ExitCode::from(if usage { 2 } else { 1 })
         }
     }

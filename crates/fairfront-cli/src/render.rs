@@ -1,5 +1,9 @@
 //! Tables a person likes to read.
 
+mod front;
+
+pub(crate) use front::{fit, front};
+
 use std::fmt::Write;
 
 use fairfront_core::grouped;

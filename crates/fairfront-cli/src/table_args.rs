@@ -124,6 +124,11 @@ impl TableArgs {
 
     /// Reads the table and settles its columns and rows.
     pub(crate) fn prepare(&self) -> anyhow::Result<Prepared> {
+        self.prepare_for(false)
+    }
+
+    /// The same; for the paper's experiments on COMPAS the sensitive column is a feature.
+    pub(crate) fn prepare_for(&self, paper: bool) -> anyhow::Result<Prepared> {
         let args = self.with_config()?;
         let usage = |message: &str| Err(Error::Usage(message.into()).into());
         let [first, more @ ..] = args.files.as_slice() else {
@@ -139,7 +144,9 @@ impl TableArgs {
                      --columns, --missing-value and --no-default-missing are for files",
                 );
             }
-            let spec = args.spec(known.spec())?;
+            let mut base = known.spec();
+            base.use_sensitive |= paper && known.name().starts_with("compas");
+            let spec = args.spec(base)?;
             let folder = data_folder();
             return Ok(Prepared::from_known(&known, &spec, folder.as_deref())?);
         }

@@ -237,13 +237,7 @@ impl FairProblem {
     }
 
     fn side_by_side(&self, block: &[&[f64]]) -> Vec<Lanes> {
-        let mut params = vec![ZERO; self.n_params + 1];
-        for (lane, point) in block.iter().enumerate() {
-            for (row, value) in params.iter_mut().zip(*point) {
-                row[lane] = *value;
-            }
-        }
-        params
+        side_by_side(block, self.n_params)
     }
 
     fn task_sums(
@@ -503,6 +497,17 @@ impl FairProblem {
         }
         Ok(Some(hessian))
     }
+}
+
+/// The parameters of up to [`LANES`] points side by side, and a row of zeros.
+pub(crate) fn side_by_side(block: &[&[f64]], n_params: usize) -> Vec<Lanes> {
+    let mut params = vec![ZERO; n_params + 1];
+    for (lane, point) in block.iter().enumerate() {
+        for (row, value) in params.iter_mut().zip(*point) {
+            row[lane] = *value;
+        }
+    }
+    params
 }
 
 impl LinearMeans {

@@ -1,10 +1,13 @@
-//! The numerical ground of fairfront: the data set as a sequence of row blocks, and random streams.
+//! The numerical ground of fairfront: row blocks, predictors, objectives, problems and measures.
 //!
 //! Most users want the `fairfront` crate. This one reads no files and prints nothing; it holds what
 //! every solver and every reader of data share.
 //!
 //! - [`Dataset`] and [`RowBlock`]: encoded rows, labels, groups and weights, in blocks of fixed size.
 //! - [`RowSource`]: the only way to rows, wherever they are kept.
+//! - [`Predictor`] and [`Objective`]: scores of rows, and smooth functions of their sample means.
+//! - [`Problem`]: all a solver sees; [`FairProblem`] makes one of rows, predictor and objectives.
+//! - [`measure`]: what a person reads about models, accuracy and rates by group.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 
@@ -13,6 +16,7 @@ mod dataset;
 mod error;
 mod fair_problem;
 mod lanes;
+mod measure;
 mod objective;
 mod predictor;
 mod problem;
@@ -27,8 +31,9 @@ pub use dataset::{
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE, SecondOrder};
 pub use lanes::{LANES, Lanes};
+pub use measure::{Confusion, Measures, measure};
 pub use objective::{Center, Covariance, Kind, LogLoss, Objective, SmoothMax};
 pub use predictor::{Linear, Predictor, Rows, TILE_ROWS};
 pub use problem::{Batches, Gradients, Metric, Points, Problem};
 pub use random::{Purpose, Stream};
-pub use text::grouped;
+pub use text::{grouped, hex};

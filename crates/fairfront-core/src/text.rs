@@ -15,3 +15,14 @@ pub fn grouped(n: usize) -> String {
     }
     out
 }
+
+/// Bytes in hexadecimal.
+///
+/// ```
+/// assert_eq!(fairfront_core::hex(&[0, 255, 16]), "00ff10");
+/// ```
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    let both = |byte: &u8| [digit(byte >> 4), digit(byte & 15)];
+    bytes.iter().flat_map(both).collect()
+}

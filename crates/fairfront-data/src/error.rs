@@ -297,6 +297,11 @@ pub(crate) fn hint<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -
     format!("there are {}", quoted_list(&names, 12))
 }
 
+/// "did you mean …" over the names that there are, or a list of them.
+pub fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    hint(wanted, names)
+}
+
 /// The names nearest to `wanted`, best first; those too far away are left out.
 pub(crate) fn near<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
     let folded = |s: &str| {

@@ -42,7 +42,7 @@ mod table;
 pub use encoding::{
     CategoricalRule, Encoded, Encoding, MISSING_LEVEL, NumericRule, OTHER, RowFacts, Unseen,
 };
-pub use error::{Error, Place};
+pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, Ordered, TargetSummary};

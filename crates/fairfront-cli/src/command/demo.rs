@@ -1,3 +1,9 @@
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
 use crate::table_args::TableArgs;
 use crate::{command, output};
 
@@ -7,13 +13,26 @@ columns give both away. This is what fairfront sees in the table, before any tra
 
 ";
 
-const NEXT: &str = "
-Try your own table:  fairfront inspect FILE --target COLUMN --positive VALUE --sensitive COLUMN
-These rows as CSV:   fairfront data export demo -o demo.csv
+const FRONT: &str = "
+Now every worthwhile compromise between the loss and the covariance of the score with sex and race:
+
 ";
 
-pub(super) fn run() -> anyhow::Result<()> {
+pub(super) fn run(out: &Path) -> anyhow::Result<ExitCode> {
     output::print(INTRODUCTION)?;
     command::inspect::run(&TableArgs::known("demo"), false)?;
-    output::print(NEXT)
+    output::print(FRONT)?;
+    let args = ["fairfront", "fit", "demo", "--force", "--out"].map(Into::into);
+    let args = args.into_iter().chain([out.as_os_str().to_owned()]);
+    let Command::Fit { table, fit } = Cli::try_parse_from(args)?.command else {
+        unreachable!("these arguments are those of fit");
+    };
+    let code = command::fit::run(&table, &fit)?;
+    let folder = out.display();
+    output::print(&format!(
+        "\nThe run is in {folder}. All its points:  fairfront show {folder} --csv\n\
+         Your own table:  fairfront fit FILE --target COLUMN --positive VALUE --sensitive COLUMN \
+         --out DIR\n"
+    ))?;
+    Ok(code)
 }

@@ -2,14 +2,21 @@
 
 mod data;
 mod demo;
+mod fit;
 mod inspect;
+mod show;
+
+use std::process::ExitCode;
 
 use crate::args::Command;
 
-pub(crate) fn run(command: Command) -> anyhow::Result<()> {
+pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Demo => demo::run(),
-        Command::Inspect { table, json } => inspect::run(&table, json),
-        Command::Data { command } => data::run(command),
+        Command::Demo { out } => return demo::run(&out),
+        Command::Fit { table, fit } => return fit::run(&table, &fit),
+        Command::Inspect { table, json } => inspect::run(&table, json)?,
+        Command::Show { run, csv, json } => show::run(&run, csv, json)?,
+        Command::Data { command } => data::run(command)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

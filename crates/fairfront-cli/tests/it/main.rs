@@ -201,99 +201,101 @@ fn a_toml_file_says_the_same_as_flags() {
     }
 }
 
+/// Arguments on the little table, the exit code, and words of the error.
+const WRONG: &[(&[&str], i32, &str)] = &[
+    (
+        &["inspect", "none.csv"],
+        1,
+        "none.csv: there is no such file",
+    ),
+    (&["inspect", "."], 1, "this is a folder"),
+    (
+        &["inspect", "-", "--target", "aproved"],
+        1,
+        "did you mean \"approved\"?",
+    ),
+    (
+        &["inspect", "-", "--target", "approved", "--positive", "y"],
+        1,
+        "there are \"no\"",
+    ),
+    (&["inspect", "-", "--target", "job"], 1, "--positive"),
+    (
+        &["inspect", "-", "--sensitive", "sex", "--drop", "sex"],
+        2,
+        "both --sensitive and --drop",
+    ),
+    (&["inspect", "-", "--bins", "age=5,3"], 2, "must increase"),
+    (&["inspect", "-", "--split", "60/60"], 2, "sum to 100"),
+    (
+        &["inspect", "-", "--scale", "big"],
+        2,
+        "standard, min-max, none",
+    ),
+    (
+        &["inspect", "-", "--type", "age=text"],
+        2,
+        "numeric, boolean and categorical",
+    ),
+    (
+        &["inspect", "-", "--merge", "job=a:x", "--merge", "job=b:x"],
+        2,
+        "merged twice",
+    ),
+    (&["inspect", "-", "--separator", "ab"], 2, "one character"),
+    (
+        &["inspect", "-", "--bins", "age="],
+        2,
+        "--bins \"age=\", character 5",
+    ),
+    (
+        &["inspect", "-", "--bins", "age=3", "--bins", "age=4"],
+        2,
+        "given twice",
+    ),
+    (
+        &["inspect", "-", "--missing", "drop", "--missing", "keep"],
+        2,
+        "given twice",
+    ),
+    (
+        &["inspect", "-", "--weight", "\"job\""],
+        1,
+        "\"nurse\" is not a number",
+    ),
+    (&["inspect"], 2, "name a file"),
+    (&["inspect", "demo", "-"], 2, "stands alone"),
+    (
+        &["inspect", "demo", "--no-header"],
+        2,
+        "as it was published",
+    ),
+    (&["inspect", "demo(rows=x)"], 2, "rows=x"),
+    (&["inspect", "adult:age"], 2, "adult:race"),
+    (&["inspect", "adult:race"], 1, "FAIRFRONT_DATA"),
+    (&["data", "path", "demo"], 1, "made by code"),
+    (&["data", "path", "x.csv"], 2, "no known data set"),
+    (
+        &["data", "export", "demo", "-o", "no/such/rows.csv"],
+        1,
+        "the folder does not exist",
+    ),
+    (
+        &["data", "export", "demo", "-o", "."],
+        1,
+        "this is a folder",
+    ),
+    (
+        &["data", "export", "-", "-o", "rows.csv", "--encoded"],
+        2,
+        "--target",
+    ),
+];
+
 /// Failures exit with 1, wrong usage with 2; both say one line and print nothing else.
 #[test]
 fn errors_are_one_line_with_an_exit_code() {
-    let cases: &[(&[&str], i32, &str)] = &[
-        (
-            &["inspect", "none.csv"],
-            1,
-            "none.csv: there is no such file",
-        ),
-        (&["inspect", "."], 1, "this is a folder"),
-        (
-            &["inspect", "-", "--target", "aproved"],
-            1,
-            "did you mean \"approved\"?",
-        ),
-        (
-            &["inspect", "-", "--target", "approved", "--positive", "y"],
-            1,
-            "there are \"no\"",
-        ),
-        (&["inspect", "-", "--target", "job"], 1, "--positive"),
-        (
-            &["inspect", "-", "--sensitive", "sex", "--drop", "sex"],
-            2,
-            "both --sensitive and --drop",
-        ),
-        (&["inspect", "-", "--bins", "age=5,3"], 2, "must increase"),
-        (&["inspect", "-", "--split", "60/60"], 2, "sum to 100"),
-        (
-            &["inspect", "-", "--scale", "big"],
-            2,
-            "standard, min-max, none",
-        ),
-        (
-            &["inspect", "-", "--type", "age=text"],
-            2,
-            "numeric, boolean and categorical",
-        ),
-        (
-            &["inspect", "-", "--merge", "job=a:x", "--merge", "job=b:x"],
-            2,
-            "merged twice",
-        ),
-        (&["inspect", "-", "--separator", "ab"], 2, "one character"),
-        (
-            &["inspect", "-", "--bins", "age="],
-            2,
-            "--bins \"age=\", character 5",
-        ),
-        (
-            &["inspect", "-", "--bins", "age=3", "--bins", "age=4"],
-            2,
-            "given twice",
-        ),
-        (
-            &["inspect", "-", "--missing", "drop", "--missing", "keep"],
-            2,
-            "given twice",
-        ),
-        (
-            &["inspect", "-", "--weight", "\"job\""],
-            1,
-            "\"nurse\" is not a number",
-        ),
-        (&["inspect"], 2, "name a file"),
-        (&["inspect", "demo", "-"], 2, "stands alone"),
-        (
-            &["inspect", "demo", "--no-header"],
-            2,
-            "as it was published",
-        ),
-        (&["inspect", "demo(rows=x)"], 2, "rows=x"),
-        (&["inspect", "adult:age"], 2, "adult:race"),
-        (&["inspect", "adult:race"], 1, "FAIRFRONT_DATA"),
-        (&["data", "path", "demo"], 1, "made by code"),
-        (&["data", "path", "x.csv"], 2, "no known data set"),
-        (
-            &["data", "export", "demo", "-o", "no/such/rows.csv"],
-            1,
-            "the folder does not exist",
-        ),
-        (
-            &["data", "export", "demo", "-o", "."],
-            1,
-            "this is a folder",
-        ),
-        (
-            &["data", "export", "-", "-o", "rows.csv", "--encoded"],
-            2,
-            "--target",
-        ),
-    ];
-    for (args, code, words) in cases {
+    for (args, code, words) in WRONG {
         let outcome = on_loans(args);
         assert_eq!(outcome.code, *code, "{args:?}: {}", outcome.err);
         assert!(outcome.err.contains(words), "{args:?}: {}", outcome.err);

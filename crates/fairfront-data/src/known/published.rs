@@ -1,9 +1,8 @@
 //! Files as first published: where they are, and whether they are the right ones.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use fairfront_core::grouped;
+use fairfront_core::{grouped, hex};
 use sha2::{Digest, Sha256};
 
 use super::DATA_FOLDER;
@@ -68,12 +67,7 @@ fn check(file: &PublishedFile, folder: &Path) -> Result<PathBuf, Error> {
         let size = |n: u64| format!("{} bytes", grouped(n as usize));
         return wrong(path, size(bytes.len() as u64), size(file.size));
     }
-    let digest = Sha256::digest(&bytes);
-    let found = digest.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let found = hex(&Sha256::digest(&bytes));
     if found != file.sha256 {
         let hash = |h: &str| format!("sha256 {h}");
         return wrong(path, hash(&found), hash(file.sha256));

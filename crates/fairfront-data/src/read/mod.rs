@@ -282,9 +282,9 @@ impl<'a> TableBuilder<'a> {
     }
 
     fn unique(&mut self, file: &str, names: Vec<String>) -> Vec<String> {
+        const SAID: usize = 5;
         let mut repeated = Vec::new();
         let names = make_unique(names, &mut repeated);
-        const SAID: usize = 5;
         let n_more = repeated.len().saturating_sub(SAID);
         for (name, new) in repeated.into_iter().take(SAID) {
             self.notices.push(Notice::info(format!(

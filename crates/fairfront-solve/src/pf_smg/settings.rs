@@ -170,6 +170,130 @@ impl Settings {
         }
     }
 
+    /// Names that [`Settings::set`] takes, with what they mean.
+    pub const NAMES: [(&'static str, &'static str); 24] = [
+        ("starts", "points drawn to start from"),
+        ("start-radius", "half width of the box they are drawn from"),
+        (
+            "anchors",
+            "start from the minima of the objectives too (true, false)",
+        ),
+        (
+            "perturbations",
+            "perturbed copies of every point in each round (r)",
+        ),
+        (
+            "perturbation-radius",
+            "their largest distance along a coordinate",
+        ),
+        ("runs", "runs from each point and round (p1)"),
+        ("steps", "steps of a run (p2)"),
+        ("step", "step length (α0)"),
+        ("step-factor", "what it is multiplied by …"),
+        ("step-every", "… each time this many steps are passed"),
+        (
+            "batches",
+            "rows at step k for each objective, as 80*1.018,50*1.018",
+        ),
+        ("batch-share", "largest batch as a share of the rows"),
+        (
+            "explore-share",
+            "share of the budget with steps along one objective (0: none)",
+        ),
+        ("explore-every", "steps between two of them"),
+        ("explore-runs", "runs from each point"),
+        ("explore-steps", "steps of such a run"),
+        ("holes", "widest holes that get extra runs (0: none)"),
+        ("hole-runs", "runs for each"),
+        (
+            "hole-between",
+            "start them between the two points beside the hole (true, false)",
+        ),
+        (
+            "thinning",
+            "points nearer than this share of the range go (0: none)",
+        ),
+        ("active", "points that get runs in a round, at most"),
+        ("max-steps", "steps of a trajectory, at most"),
+        (
+            "patience",
+            "rounds without improvement until the end (0: never)",
+        ),
+        ("metric", "use second derivatives of the loss (true, false)"),
+    ];
+
+    /// Sets one setting by its name.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
+        fn parse<T: std::str::FromStr>(value: &str, rule: &'static str) -> Result<T, Error> {
+            value.parse().map_err(|_| Error::Setting {
+                setting: "the setting",
+                value: value.to_owned(),
+                rule,
+            })
+        }
+        let count = || parse::<usize>(value, "a whole number");
+        let number = || parse::<f64>(value, "a number");
+        let flag = || parse::<bool>(value, "true or false");
+        let explore = Exploration {
+            share: 0.0,
+            every: 15,
+            runs: 2,
+            steps: 9,
+        };
+        let holes = HoleFilling {
+            holes: 0,
+            runs: 1,
+            between: true,
+        };
+        match name {
+            "starts" => self.n_starts = count()?,
+            "start-radius" => self.start_radius = number()?,
+            "anchors" => self.anchors = flag()?,
+            "perturbations" => self.perturbations = count()?,
+            "perturbation-radius" => self.perturbation_radius = number()?,
+            "runs" => self.runs = count()?,
+            "steps" => self.steps = count()?,
+            "step" => self.step = number()?,
+            "step-factor" => self.step_factor = number()?,
+            "step-every" => self.step_every = count()?,
+            "batches" => {
+                let schedule = |text: &str| {
+                    let (initial, growth) = text.split_once('*').unwrap_or((text, "1"));
+                    let rule = "rows*growth, such as 80*1.018";
+                    Ok(BatchSchedule {
+                        initial: parse(initial.trim(), rule)?,
+                        growth: parse(growth.trim(), rule)?,
+                    })
+                };
+                self.batches = value
+                    .split(',')
+                    .map(schedule)
+                    .collect::<Result<_, Error>>()?;
+            }
+            "batch-share" => self.batch_share = number()?,
+            "explore-share" => self.exploration.get_or_insert(explore).share = number()?,
+            "explore-every" => self.exploration.get_or_insert(explore).every = count()?,
+            "explore-runs" => self.exploration.get_or_insert(explore).runs = count()?,
+            "explore-steps" => self.exploration.get_or_insert(explore).steps = count()?,
+            "holes" => self.holes.get_or_insert(holes).holes = count()?,
+            "hole-runs" => self.holes.get_or_insert(holes).runs = count()?,
+            "hole-between" => self.holes.get_or_insert(holes).between = flag()?,
+            "thinning" => self.thinning = Some(number()?).filter(|share| *share != 0.0),
+            "active" => self.most_active = count()?,
+            "max-steps" => self.most_steps = count()?,
+            "patience" => self.patience = count()?,
+            "metric" => self.metric = flag()?,
+            _ => {
+                return Err(Error::Setting {
+                    setting: "the name of the setting",
+                    value: name.to_owned(),
+                    rule: "one that `fairfront fit --help` lists",
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Says what cannot be right.
     pub fn check(&self, n_params: usize) -> Result<(), Error> {
         let wrong = |setting, value: String, rule| {
@@ -227,6 +351,15 @@ impl Settings {
                     batch.growth.to_string(),
                     "a positive number",
                 );
+            }
+        }
+        if let Some(explore) = &self.exploration {
+            let share = explore.share;
+            if !(share.is_finite() && (0.0..=1.0).contains(&share)) {
+                return wrong("exploration share", share.to_string(), "between 0 and 1");
+            }
+            if explore.every == 0 {
+                return wrong("exploration interval", "0".into(), "at least 1");
             }
         }
         if let Some(share) = self.thinning

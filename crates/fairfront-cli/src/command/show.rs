@@ -1,0 +1,59 @@
+use std::path::Path;
+
+use fairfront_run::{FrontTable, RunSummary, read_run};
+
+use crate::{output, render};
+
+pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
+    let (run, front) = read_run(folder)?;
+    if csv {
+        return output::print(&as_csv(&run, &front)?);
+    }
+    if json {
+        return output::print(&format!("{}\n", as_json(&front)?));
+    }
+    output::print(&render::front(&run, &front))
+}
+
+fn as_csv(run: &RunSummary, front: &FrontTable) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let params = run
+        .features
+        .iter()
+        .map(String::as_str)
+        .chain(["(intercept)"]);
+    let params: Vec<String> = params.map(|name| format!("params.{name}")).collect();
+    let header = ["id"]
+        .into_iter()
+        .chain(front.names.iter().chain(&params).map(String::as_str));
+    writer.write_record(header)?;
+    for point in 0..front.len() {
+        writer.write_field(point.to_string())?;
+        for column in &front.columns {
+            writer.write_field(column[point].map_or_else(String::new, |v| v.to_string()))?;
+        }
+        for value in &front.params[point] {
+            writer.write_field(value.to_string())?;
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|e| anyhow::anyhow!("{}", e.error()))?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+fn as_json(front: &FrontTable) -> anyhow::Result<String> {
+    let points: Vec<serde_json::Value> = (0..front.len())
+        .map(|point| {
+            let mut row = serde_json::Map::new();
+            row.insert("id".into(), point.into());
+            for (name, column) in front.names.iter().zip(&front.columns) {
+                row.insert(name.clone(), column[point].into());
+            }
+            row.insert("params".into(), front.params[point].clone().into());
+            row.into()
+        })
+        .collect();
+    Ok(serde_json::to_string_pretty(&points)?)
+}

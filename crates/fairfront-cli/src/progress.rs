@@ -1,0 +1,94 @@
+//! Tells a person how far a solver is, and stops it when asked.
+
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use fairfront_core::grouped;
+use fairfront_pareto::hypervolume;
+use fairfront_solve::{Observer, Progress};
+
+/// Set by Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether Ctrl-C was pressed.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+pub(crate) struct Bar {
+    quiet: bool,
+    terminal: bool,
+    start: Instant,
+    deadline: Option<Instant>,
+    said: Instant,
+}
+
+/// Between two lines of progress.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The same where nobody sees lines being overwritten.
+const PLAIN_PAUSE: Duration = Duration::from_secs(5);
+
+impl Bar {
+    /// Begins; from here on Ctrl-C ends the work and keeps what is done.
+    pub(crate) fn new(quiet: bool, max_seconds: Option<f64>) -> Self {
+        // A handler that is there already (another front end's) stays.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::Relaxed) {
+                // The second time nobody wants to wait any longer.
+                std::process::exit(130);
+            }
+        });
+        let start = Instant::now();
+        Self {
+            quiet,
+            terminal: std::io::stderr().is_terminal(),
+            start,
+            deadline: max_seconds.map(|s| start + Duration::from_secs_f64(s)),
+            said: start,
+        }
+    }
+
+    /// Clears the line of progress.
+    pub(crate) fn finish(&self) {
+        if self.terminal && !self.quiet {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        }
+    }
+}
+
+impl Observer for Bar {
+    fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
+        let now = Instant::now();
+        let pause = if self.terminal { PAUSE } else { PLAIN_PAUSE };
+        if !self.quiet && now - self.said >= pause {
+            self.said = now;
+            let spent = (now - self.start).as_secs_f64();
+            let left = spent * (1.0 - progress.share) / progress.share.max(1e-9);
+            let points = progress.values.len() / progress.n_objectives;
+            let volume = match hypervolume(progress.values, progress.reference) {
+                Ok(volume) => {
+                    let box_volume: f64 = progress.reference.iter().product();
+                    format!(", hypervolume {:.4}", volume / box_volume)
+                }
+                Err(_) => String::new(),
+            };
+            let line = format!(
+                "round {}: {} points{volume}, {spent:.0} s, at most {left:.0} s left",
+                progress.round,
+                grouped(points)
+            );
+            let mut err = std::io::stderr();
+            let _ = match self.terminal {
+                true => write!(err, "\r\x1b[2K{line}"),
+                false => writeln!(err, "{line}"),
+            };
+        }
+        let late = self.deadline.is_some_and(|deadline| now >= deadline);
+        if late || interrupted() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}

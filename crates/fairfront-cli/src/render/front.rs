@@ -1,0 +1,168 @@
+//! A front as a person sees it in a terminal.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use fairfront_core::grouped;
+use fairfront_pareto::{ranges, select_spread};
+use fairfront_run::{FrontTable, RunInfo, RunSummary};
+use fairfront_solve::StopReason;
+
+use super::TextTable;
+
+/// What a fit did, in a few lines.
+pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
+    let why = match info.stop {
+        StopReason::Points => "the list is full",
+        StopReason::Steps => "the budget of steps is spent",
+        StopReason::Converged => "no further improvement",
+        StopReason::Stopped => "stopped before its time; what was done is kept",
+    };
+    let seconds: f64 = info.seconds.0.iter().map(|(_, s)| s).sum();
+    let gradients: Vec<String> = info
+        .counters
+        .gradient_evaluations
+        .iter()
+        .map(|n| grouped(*n as usize))
+        .collect();
+    format!(
+        "{}: {} points in {seconds:.1} s ({why})\n  {} rounds, {} gradient evaluations, {} points \
+         evaluated on all {} training rows\n\n",
+        folder.display(),
+        grouped(info.points),
+        grouped(info.counters.points_by_round.len()),
+        gradients.join(" + "),
+        grouped(info.counters.evaluations as usize),
+        grouped(info.rows.get("train").copied().unwrap_or(0)),
+    )
+}
+
+/// A front as a table of well-spread points and a small plot.
+pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
+    const ROWS: usize = 12;
+    let objectives: Vec<String> = run
+        .objectives
+        .iter()
+        .map(|o| format!("objective.{o}"))
+        .collect();
+    let m = objectives.len();
+    let split = ["test", "validation", "train"]
+        .into_iter()
+        .find(|split| front.column(&format!("{split}.accuracy")).is_some())
+        .unwrap_or("train");
+    let attributes: Vec<&str> = front
+        .names
+        .iter()
+        .filter_map(|name| name.strip_prefix(&format!("{split}.demographic_parity_difference(")))
+        .filter_map(|rest| rest.strip_suffix(')'))
+        .collect();
+    let mut shown = objectives.clone();
+    shown.push(format!("{split}.accuracy"));
+    for attribute in &attributes {
+        shown.push(format!(
+            "{split}.demographic_parity_difference({attribute})"
+        ));
+        shown.push(format!("{split}.equal_opportunity_difference({attribute})"));
+    }
+    let title = |name: &String| {
+        let short = name
+            .replace("objective.", "")
+            .replace("demographic_parity_difference", "parity gap")
+            .replace("equal_opportunity_difference", "FNR gap")
+            .replace("disparate_impact", "impact");
+        format!(">{short}")
+    };
+    let header: Vec<String> = std::iter::once(">id".to_owned())
+        .chain(shown.iter().map(title))
+        .collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut table = TextTable::new(&header);
+    let cell = |value: Option<f64>| value.map_or_else(|| "-".into(), significant);
+    let unmitigated = |name: &String| run.unmitigated.values.get(name).copied().flatten();
+    let first = std::iter::once("none".to_owned());
+    table.row(
+        first
+            .chain(shown.iter().map(|name| cell(unmitigated(name))))
+            .collect(),
+    );
+    let values: Vec<f64> = (0..front.len())
+        .flat_map(|i| {
+            let value = |name: &String| front.column(name).and_then(|c| c[i]);
+            objectives
+                .iter()
+                .map(move |name| value(name).unwrap_or(f64::NAN))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let ranges = ranges(&values, m.max(1), None);
+    for i in select_spread(&values, m.max(1), ROWS, &ranges) {
+        let value = |name: &String| cell(front.column(name).and_then(|c| c[i]));
+        let id = std::iter::once(i.to_string());
+        table.row(id.chain(shown.iter().map(value)).collect());
+    }
+    let mut out = format!(
+        "{}: {} points by {}; {} of them, and the unmitigated model (none):\n\n",
+        run.source,
+        grouped(front.len()),
+        run.method,
+        front.len().min(ROWS)
+    );
+    table.render(&mut out);
+    if m >= 2 && front.len() > 1 {
+        out.push('\n');
+        plot(&values, m, &run.objectives, &mut out);
+    }
+    out
+}
+
+/// Four significant digits.
+fn significant(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        v if v < 1e-3 => format!("{value:.2e}"),
+        v if v < 10.0 => format!("{value:.4}"),
+        _ => format!("{value:.1}"),
+    }
+}
+
+/// The first two objectives, two dots wide and four high to a character.
+fn plot(values: &[f64], m: usize, names: &[String], out: &mut String) {
+    const WIDTH: usize = 60;
+    const HEIGHT: usize = 14;
+    const DOTS: [[u32; 4]; 2] = [[0, 1, 2, 6], [3, 4, 5, 7]];
+    let ranges = ranges(values, m, None);
+    let mut cells = vec![[0_u32; WIDTH]; HEIGHT];
+    let place = |value: f64, (low, high): (f64, f64), n: usize| {
+        let share = if high > low {
+            (value - low) / (high - low)
+        } else {
+            0.0
+        };
+        ((share * (n - 1) as f64).round() as usize).min(n - 1)
+    };
+    for point in values
+        .chunks_exact(m)
+        .filter(|p| p.iter().all(|v| v.is_finite()))
+    {
+        let x = place(point[0], ranges[0], 2 * WIDTH);
+        let y = 4 * HEIGHT - 1 - place(point[1], ranges[1], 4 * HEIGHT);
+        cells[y / 4][x / 2] |= 1 << DOTS[x % 2][y % 4];
+    }
+    let _ = writeln!(out, "  {} (down is better)", names[1]);
+    for (row, cells) in cells.iter().enumerate() {
+        let label = match row {
+            0 => significant(ranges[1].1),
+            r if r == HEIGHT - 1 => significant(ranges[1].0),
+            _ => String::new(),
+        };
+        let dots = cells
+            .iter()
+            .map(|c| char::from_u32(0x2800 + c).unwrap_or(' '));
+        let _ = writeln!(out, "  {label:>9} │{}", dots.collect::<String>());
+    }
+    let _ = writeln!(out, "  {:9} └{}", "", "─".repeat(WIDTH));
+    let (low, high) = (significant(ranges[0].0), significant(ranges[0].1));
+    let gap = WIDTH.saturating_sub(low.len() + high.len());
+    let _ = writeln!(out, "  {:9}  {low}{}{high}", "", " ".repeat(gap));
+    let _ = writeln!(out, "  {:9}  {} (left is better)", "", names[0]);
+}

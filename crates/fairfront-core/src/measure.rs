@@ -1,0 +1,260 @@
+use rayon::prelude::*;
+
+use crate::lanes::{LANES, Lanes, ZERO};
+use crate::objective::{LogLoss, Objective};
+use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::{Error, Points, RowSource, Schema};
+
+/// Weighted counts of decisions; Ŷ = +1 where φ ≥ 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Confusion {
+    /// Ŷ = +1, Y = +1.
+    pub true_positives: f64,
+    /// Ŷ = +1, Y = −1.
+    pub false_positives: f64,
+    /// Ŷ = −1, Y = −1.
+    pub true_negatives: f64,
+    /// Ŷ = −1, Y = +1.
+    pub false_negatives: f64,
+}
+
+/// a / b; `None` where there is nothing to divide by.
+fn share(a: f64, b: f64) -> Option<f64> {
+    (b > 0.0).then(|| a / b)
+}
+
+impl Confusion {
+    /// All rows.
+    pub fn count(&self) -> f64 {
+        self.true_positives + self.false_positives + self.true_negatives + self.false_negatives
+    }
+
+    /// Share of right decisions; `None` without rows.
+    pub fn accuracy(&self) -> Option<f64> {
+        share(self.true_positives + self.true_negatives, self.count())
+    }
+
+    /// Share of Ŷ = +1; `None` without rows.
+    pub fn selection_rate(&self) -> Option<f64> {
+        share(self.true_positives + self.false_positives, self.count())
+    }
+
+    /// Share of Ŷ = −1 among Y = +1; `None` without positives.
+    pub fn false_negative_rate(&self) -> Option<f64> {
+        let positives = self.true_positives + self.false_negatives;
+        share(self.false_negatives, positives)
+    }
+
+    /// Share of Ŷ = +1 among Y = −1; `None` without negatives.
+    pub fn false_positive_rate(&self) -> Option<f64> {
+        let negatives = self.true_negatives + self.false_positives;
+        share(self.false_positives, negatives)
+    }
+}
+
+/// What a person reads about a model on some rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measures {
+    /// Over all rows.
+    pub overall: Confusion,
+    /// Plain log loss, without penalty; `None` without rows.
+    pub log_loss: Option<f64>,
+    /// For each attribute each group; rows of unknown group are in `overall` only.
+    pub groups: Vec<Vec<Confusion>>,
+}
+
+/// Largest and smallest of the groups' rates; `None` where a group has no rate.
+fn extremes(groups: &[Confusion], rate: fn(&Confusion) -> Option<f64>) -> Option<(f64, f64)> {
+    let mut bounds = (f64::NEG_INFINITY, f64::INFINITY);
+    for group in groups {
+        let rate = rate(group)?;
+        bounds = (bounds.0.max(rate), bounds.1.min(rate));
+    }
+    (!groups.is_empty()).then_some(bounds)
+}
+
+impl Measures {
+    fn difference(&self, attribute: usize, rate: fn(&Confusion) -> Option<f64>) -> Option<f64> {
+        extremes(&self.groups[attribute], rate).map(|(high, low)| high - low)
+    }
+
+    /// Largest minus smallest selection rate over the groups.
+    pub fn demographic_parity_difference(&self, attribute: usize) -> Option<f64> {
+        self.difference(attribute, Confusion::selection_rate)
+    }
+
+    /// Smallest over largest selection rate; `None` where nobody is selected.
+    pub fn demographic_parity_ratio(&self, attribute: usize) -> Option<f64> {
+        let (high, low) = extremes(&self.groups[attribute], Confusion::selection_rate)?;
+        share(low, high)
+    }
+
+    /// Largest minus smallest false negative rate (or, the same, true positive rate).
+    pub fn equal_opportunity_difference(&self, attribute: usize) -> Option<f64> {
+        self.difference(attribute, Confusion::false_negative_rate)
+    }
+
+    /// Largest minus smallest false positive rate.
+    pub fn false_positive_rate_difference(&self, attribute: usize) -> Option<f64> {
+        self.difference(attribute, Confusion::false_positive_rate)
+    }
+
+    /// The larger of the two differences above.
+    pub fn equalized_odds_difference(&self, attribute: usize) -> Option<f64> {
+        let opportunity = self.equal_opportunity_difference(attribute)?;
+        Some(opportunity.max(self.false_positive_rate_difference(attribute)?))
+    }
+
+    /// The canonical names of all measures, in the order of [`Measures::values`].
+    pub fn names(schema: &Schema) -> Vec<String> {
+        let mut names = vec!["accuracy".to_owned(), "log_loss".to_owned()];
+        for attribute in &schema.attributes {
+            let a = &attribute.name;
+            let differences = [
+                "demographic_parity_difference",
+                "demographic_parity_ratio",
+                "equal_opportunity_difference",
+                "false_positive_rate_difference",
+                "equalized_odds_difference",
+            ];
+            names.extend(differences.map(|name| format!("{name}({a})")));
+            for group in &attribute.groups {
+                let of_group = [
+                    "count",
+                    "selection_rate",
+                    "false_negative_rate",
+                    "false_positive_rate",
+                    "accuracy",
+                    "true_positives",
+                    "false_positives",
+                    "true_negatives",
+                    "false_negatives",
+                ];
+                names.extend(of_group.map(|name| format!("{name}({a}={group})")));
+            }
+        }
+        names
+    }
+
+    /// All measures; `None` for those that these rows cannot give.
+    pub fn values(&self) -> Vec<Option<f64>> {
+        let mut values = vec![self.overall.accuracy(), self.log_loss];
+        for (a, groups) in self.groups.iter().enumerate() {
+            values.extend([
+                self.demographic_parity_difference(a),
+                self.demographic_parity_ratio(a),
+                self.equal_opportunity_difference(a),
+                self.false_positive_rate_difference(a),
+                self.equalized_odds_difference(a),
+            ]);
+            for g in groups {
+                values.extend([
+                    Some(g.count()),
+                    g.selection_rate(),
+                    g.false_negative_rate(),
+                    g.false_positive_rate(),
+                    g.accuracy(),
+                    Some(g.true_positives),
+                    Some(g.false_positives),
+                    Some(g.true_negatives),
+                    Some(g.false_negatives),
+                ]);
+            }
+        }
+        values
+    }
+}
+
+/// Measures of many models on the same rows, in one pass over them for every [`LANES`] models.
+pub fn measure(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    points: &Points,
+) -> Result<Vec<Measures>, Error> {
+    let all: Vec<&[f64]> = points.iter().collect();
+    let blocks: Vec<Vec<Measures>> = all
+        .par_chunks(LANES)
+        .map(|block| measure_block(predictor, rows, block))
+        .collect::<Result<_, _>>()?;
+    Ok(blocks.concat())
+}
+
+/// Selected weight by label for each point, and total weight by label.
+#[derive(Clone)]
+struct Tally {
+    selected: [Lanes; 2],
+    total: [f64; 2],
+}
+
+impl Tally {
+    const EMPTY: Self = Self {
+        selected: [ZERO; 2],
+        total: [0.0; 2],
+    };
+
+    fn confusion(&self, lane: usize) -> Confusion {
+        let selected = |label: usize| self.selected[label][lane];
+        Confusion {
+            true_positives: selected(1),
+            false_positives: selected(0),
+            true_negatives: self.total[0] - selected(0),
+            false_negatives: self.total[1] - selected(1),
+        }
+    }
+}
+
+fn measure_block(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    block: &[&[f64]],
+) -> Result<Vec<Measures>, Error> {
+    let schema = rows.schema();
+    let params = crate::fair_problem::side_by_side(block, predictor.n_params(schema));
+    let mut overall = Tally::EMPTY;
+    let mut groups: Vec<Vec<Tally>> = schema
+        .attributes
+        .iter()
+        .map(|a| vec![Tally::EMPTY; a.groups.len()])
+        .collect();
+    let loss = LogLoss { lambda: 0.0 };
+    let mut losses = [ZERO];
+    let mut scores = [ZERO; TILE_ROWS];
+    for index in 0..rows.n_blocks() {
+        let rows = rows.block(index)?;
+        for tile in Rows::tiles(&rows) {
+            predictor.scores(&tile, &params, &mut scores);
+            loss.add_sums(&tile, &scores[..tile.len()], &mut losses);
+            for r in 0..tile.len() {
+                let weight = tile.weights()[r];
+                let label = usize::from(tile.labels()[r] > 0.0);
+                let mut chosen = ZERO;
+                for p in 0..LANES {
+                    chosen[p] = if scores[r][p] >= 0.0 { weight } else { 0.0 };
+                }
+                let add = |tally: &mut Tally| {
+                    tally.total[label] += weight;
+                    for p in 0..LANES {
+                        tally.selected[label][p] += chosen[p];
+                    }
+                };
+                add(&mut overall);
+                for (attribute, tallies) in groups.iter_mut().enumerate() {
+                    let group = tile.groups(attribute)[r] as usize;
+                    if let Some(tally) = tallies.get_mut(group) {
+                        add(tally);
+                    }
+                }
+            }
+        }
+    }
+    let weight = overall.total[0] + overall.total[1];
+    let of_lane = |lane: usize| Measures {
+        overall: overall.confusion(lane),
+        log_loss: share(losses[0][lane], weight),
+        groups: groups
+            .iter()
+            .map(|tallies| tallies.iter().map(|t| t.confusion(lane)).collect())
+            .collect(),
+    };
+    Ok((0..block.len()).map(of_lane).collect())
+}

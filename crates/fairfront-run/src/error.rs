@@ -1,0 +1,46 @@
+/// What can go wrong between a data set and a run folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Wrong usage, whatever the data.
+    #[error("{0}")]
+    Usage(String),
+    /// The data does not allow it.
+    #[error("{0}")]
+    Data(String),
+    /// A file of a run folder cannot be read or written.
+    #[error("{path}: {problem}")]
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// Reading and preparing the table.
+    #[error(transparent)]
+    Table(#[from] fairfront_data::Error),
+    /// Solving.
+    #[error(transparent)]
+    Solve(#[from] fairfront_solve::Error),
+    /// Evaluating.
+    #[error(transparent)]
+    Evaluate(#[from] fairfront_core::Error),
+}
+
+impl Error {
+    /// Whether this is wrong usage (exit code 2) rather than a failure (exit code 1).
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Usage(_) | Self::Solve(fairfront_solve::Error::Setting { .. }) => true,
+            Self::Table(error) => error.is_usage(),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn file(path: &std::path::Path, problem: impl std::fmt::Display) -> Self {
+        Self::File {
+            path: path.display().to_string(),
+            problem: problem.to_string().replace('\n', " "),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! From a prepared table to a run: problem, solver, measures.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use fairfront_core::{
+    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, hex, measure,
+};
+use fairfront_data::{Encoded, Notice, Part, Prepared};
+use fairfront_solve::{Observer, Outcome, Settings, pf_smg};
+use sha2::{Digest, Sha256};
+
+use crate::{Error, parse_objective};
+
+/// What is to be fitted.
+#[derive(Debug, Clone)]
+pub struct FitRequest {
+    /// Objectives as written; where there are none, `log_loss` with `disparate_impact` of each
+    /// attribute.
+    pub objectives: Vec<String>,
+    /// The solver's settings.
+    pub settings: Settings,
+}
+
+/// A finished run, in memory.
+#[derive(Debug)]
+pub struct Fitted {
+    /// The data, encoded.
+    pub encoded: Encoded,
+    /// Canonical names of the objectives.
+    pub objectives: Vec<String>,
+    /// The objectives as they were asked for.
+    pub requested: Vec<String>,
+    /// The front and what it took.
+    pub outcome: Outcome,
+    /// Front and unmitigated model on each split that has rows.
+    pub splits: Vec<SplitValues>,
+    /// Identifies the encoded data.
+    pub fingerprint: String,
+    /// Wall seconds of encoding, solving and measuring.
+    pub seconds: [f64; 3],
+    /// What to be wary of.
+    pub notices: Vec<Notice>,
+}
+
+/// Values of all points on one split.
+#[derive(Debug)]
+pub struct SplitValues {
+    /// Which.
+    pub part: Part,
+    /// Objectives, `n_objectives` to a point.
+    pub objectives: Vec<f64>,
+    /// Measures of each point.
+    pub measures: Vec<Measures>,
+    /// The same of the unmitigated model.
+    pub unmitigated_objectives: Vec<f64>,
+    /// And its measures.
+    pub unmitigated: Measures,
+}
+
+/// Fits a front on the training rows and measures it on all splits.
+pub fn fit(
+    prepared: &Prepared,
+    request: &FitRequest,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    let start = Instant::now();
+    let encoded = Encoded::new(prepared)?;
+    let train = encoded.part(Part::Train);
+    let schema = train.schema();
+    let requested = match request.objectives.is_empty() {
+        false => request.objectives.clone(),
+        true => {
+            let of = |name: &String| {
+                let columns = fairfront_data::grammar::attribute(name);
+                let quoted = match columns {
+                    Ok(columns) if columns.len() > 1 => name.clone(),
+                    _ => fairfront_data::grammar::quote(name),
+                };
+                format!("disparate_impact({quoted})")
+            };
+            let fair = schema.attributes.iter().map(|a| of(&a.name));
+            std::iter::once("log_loss".to_owned()).chain(fair).collect()
+        }
+    };
+    let objectives: Vec<Box<dyn Objective>> = requested
+        .iter()
+        .map(|text| parse_objective(text, &schema.attributes))
+        .collect::<Result<_, _>>()?;
+    check(&objectives, prepared)?;
+    let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
+    let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    let encoding_s = start.elapsed().as_secs_f64();
+
+    let solving = Instant::now();
+    let outcome = pf_smg(&problem, &request.settings, observer)?;
+    let solving_s = solving.elapsed().as_secs_f64();
+
+    let measuring = Instant::now();
+    let m = problem.n_objectives();
+    let mut points = outcome.front.points.clone();
+    points.push(outcome.unmitigated.points.get(0));
+    let mut splits = Vec::new();
+    for part in Part::ALL {
+        let rows = encoded.part(part);
+        if rows.n_rows() > 0 {
+            splits.push(split_values(&problem, part, rows, &points, m)?);
+        }
+    }
+    let mut notices = prepared.notices.clone();
+    notices.extend(encoded.notices.iter().cloned());
+    if outcome.counters.non_finite > 0 {
+        notices.push(Notice::warning(format!(
+            "{} points were dropped because their values were not finite; smaller steps may help",
+            outcome.counters.non_finite
+        )));
+    }
+    Ok(Fitted {
+        fingerprint: fingerprint(&encoded),
+        objectives: names,
+        requested,
+        outcome,
+        splits,
+        seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
+        notices,
+        encoded,
+    })
+}
+
+fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), Error> {
+    if objectives.len() < 2 {
+        return Err(Error::Usage(
+            "a front needs at least two objectives; name a sensitive column with --sensitive, or \
+             a second --objective"
+                .into(),
+        ));
+    }
+    if !objectives[0].is_mean() {
+        return Err(Error::Usage(format!(
+            "the first objective must be a loss, such as log_loss, not {}",
+            objectives[0].name()
+        )));
+    }
+    for (i, objective) in objectives.iter().enumerate() {
+        if objectives[..i]
+            .iter()
+            .any(|other| other.name() == objective.name())
+        {
+            let name = objective.name();
+            return Err(Error::Usage(format!("the objective {name} is named twice")));
+        }
+    }
+    let train = prepared.split.part(Part::Train);
+    let positives = train
+        .iter()
+        .filter(|p| prepared.labels[**p as usize])
+        .count();
+    if positives == 0 || positives == train.len() {
+        return Err(Error::Data(format!(
+            "all {} training rows are {}; nothing can be learned from them: choose another \
+             --split, --seed or --target",
+            train.len(),
+            if positives == 0 {
+                "negative"
+            } else {
+                "positive"
+            }
+        )));
+    }
+    for (rule, groups) in prepared.attributes.iter().zip(&prepared.groups) {
+        let mut present: Vec<u32> = train.iter().map(|p| groups[*p as usize]).collect();
+        present.sort_unstable();
+        present.dedup();
+        let known = present
+            .iter()
+            .filter(|g| **g != fairfront_core::UNKNOWN_GROUP)
+            .count();
+        if known < 2 {
+            return Err(Error::Data(format!(
+                "the training rows have {known} group of {:?}; fairness needs at least two: choose \
+                 another --split or --seed",
+                rule.attribute.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn split_values(
+    problem: &FairProblem,
+    part: Part,
+    rows: &Dataset,
+    points: &Points,
+    m: usize,
+) -> Result<SplitValues, Error> {
+    let mut objectives = match part {
+        Part::Train => problem.values(points)?,
+        _ => problem.values_on(rows, points)?,
+    };
+    let mut measures = measure(&Linear, rows, points)?;
+    let unmitigated_objectives = objectives.split_off((points.len() - 1) * m);
+    // One for each point, the unmitigated model last.
+    let unmitigated = measures.remove(points.len() - 1);
+    Ok(SplitValues {
+        part,
+        objectives,
+        measures,
+        unmitigated_objectives,
+        unmitigated,
+    })
+}
+
+/// SHA-256 over the encoding and all encoded rows, in order.
+fn fingerprint(encoded: &Encoded) -> String {
+    let mut hash = Sha256::new();
+    hash.update(encoded.encoding.to_json());
+    for part in Part::ALL {
+        let data = encoded.part(part);
+        hash.update((data.n_rows() as u64).to_le_bytes());
+        for block in data.blocks() {
+            for row in 0..block.n_rows() {
+                block
+                    .numeric(row)
+                    .iter()
+                    .for_each(|v| hash.update(v.to_le_bytes()));
+                block
+                    .codes(row)
+                    .iter()
+                    .for_each(|v| hash.update(v.to_le_bytes()));
+            }
+            block
+                .labels()
+                .iter()
+                .for_each(|v| hash.update(v.to_le_bytes()));
+            block
+                .weights()
+                .iter()
+                .for_each(|v| hash.update(v.to_le_bytes()));
+            for attribute in 0..data.schema().attributes.len() {
+                block
+                    .groups(attribute)
+                    .iter()
+                    .for_each(|v| hash.update(v.to_le_bytes()));
+            }
+        }
+    }
+    hex(&hash.finalize())
+}

@@ -1,0 +1,22 @@
+//! From a prepared table to a run folder.
+//!
+//! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
+//! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
+//! [`read_run`] reads what is needed to show it. A run folder holds no row of the data.
+
+mod error;
+mod fit;
+mod folder;
+mod objective;
+mod preset;
+mod table;
+
+pub use error::Error;
+pub use fit::{FitRequest, Fitted, SplitValues, fit};
+pub use folder::{
+    RunInfo, RunSummary, Unmitigated, UnmitigatedSummary, check_folder, front_table, read_run,
+    run_info, write_run,
+};
+pub use objective::parse_objective;
+pub use preset::paper_settings;
+pub use table::FrontTable;

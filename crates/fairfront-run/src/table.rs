@@ -1,0 +1,172 @@
+//! The table of a front: `front.parquet`, one row a point.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::reader::ColumnReader;
+use parquet::column::writer::ColumnWriter;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::Error;
+
+/// The numbers of a front, column by column; `None` where a measure cannot be given.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FrontTable {
+    /// Column names: `objective.NAME`, `SPLIT.objective.NAME`, `SPLIT.MEASURE`.
+    pub names: Vec<String>,
+    /// One vector a column, one number a point.
+    pub columns: Vec<Vec<Option<f64>>>,
+    /// Parameters of each point, the intercept last.
+    pub params: Vec<Vec<f64>>,
+}
+
+impl FrontTable {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.params.len()
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// A column by name.
+    pub fn column(&self, name: &str) -> Option<&[Option<f64>]> {
+        let at = self.names.iter().position(|n| n == name)?;
+        Some(&self.columns[at])
+    }
+
+    pub(crate) fn write(&self, out: impl Write + Send) -> parquet::errors::Result<()> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by("fairfront".into())
+            .build();
+        let mut writer = SerializedFileWriter::new(out, self.schema()?, Arc::new(properties))?;
+        let mut rows = writer.next_row_group()?;
+        let mut next = 0;
+        while let Some(mut column) = rows.next_column()? {
+            match column.untyped() {
+                ColumnWriter::Int64ColumnWriter(ids) => {
+                    let values: Vec<i64> = (0..self.len() as i64).collect();
+                    ids.write_batch(&values, None, None)?;
+                }
+                ColumnWriter::DoubleColumnWriter(doubles) => {
+                    match self.columns.get(next) {
+                        Some(values) => {
+                            let present: Vec<f64> = values.iter().flatten().copied().collect();
+                            let levels: Vec<i16> =
+                                values.iter().map(|v| i16::from(v.is_some())).collect();
+                            doubles.write_batch(&present, Some(&levels), None)?;
+                        }
+                        None => {
+                            let values = self.params.concat();
+                            let repeats: Vec<i16> = self
+                                .params
+                                .iter()
+                                .flat_map(|p| (0..p.len()).map(|i| i16::from(i > 0)))
+                                .collect();
+                            let levels = vec![1; values.len()];
+                            doubles.write_batch(&values, Some(&levels), Some(&repeats))?;
+                        }
+                    }
+                    next += 1;
+                }
+                _ => {}
+            }
+            column.close()?;
+        }
+        rows.close()?;
+        writer.close()?;
+        Ok(())
+    }
+
+    /// `id`, one optional double a column, and the parameters as a list.
+    fn schema(&self) -> parquet::errors::Result<TypePtr> {
+        use parquet::basic::{LogicalType, Repetition, Type as Physical};
+        let field = |name: &str, physical, repetition| -> parquet::errors::Result<TypePtr> {
+            let built = Type::primitive_type_builder(name, physical);
+            Ok(Arc::new(built.with_repetition(repetition).build()?))
+        };
+        let mut fields = vec![field("id", Physical::INT64, Repetition::REQUIRED)?];
+        for name in &self.names {
+            fields.push(field(name, Physical::DOUBLE, Repetition::OPTIONAL)?);
+        }
+        let element = field("element", Physical::DOUBLE, Repetition::REQUIRED)?;
+        let list = Type::group_type_builder("list")
+            .with_repetition(Repetition::REPEATED)
+            .with_fields(vec![element])
+            .build()?;
+        let params = Type::group_type_builder("params")
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(LogicalType::List))
+            .with_fields(vec![Arc::new(list)])
+            .build()?;
+        fields.push(Arc::new(params));
+        let schema = Type::group_type_builder("front")
+            .with_fields(fields)
+            .build()?;
+        Ok(Arc::new(schema))
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let file = std::fs::File::open(path).map_err(|e| {
+            Error::file(
+                path,
+                format!("{e}; the run folder is not complete, fit again"),
+            )
+        })?;
+        Self::read_from(file)
+            .map_err(|e| Error::file(path, format!("the file is damaged ({e}); fit again")))
+    }
+
+    fn read_from(file: std::fs::File) -> parquet::errors::Result<Self> {
+        let reader = SerializedFileReader::new(file)?;
+        let schema = reader.metadata().file_metadata().schema_descr_ptr();
+        let mut table = Self::default();
+        for index in 0..schema.num_columns() {
+            let column = schema.column(index);
+            if column.max_rep_level() == 0 && column.name() != "id" {
+                table.names.push(column.name().to_owned());
+                table.columns.push(Vec::new());
+            }
+        }
+        for group in 0..reader.num_row_groups() {
+            let rows = reader.get_row_group(group)?;
+            let mut next = 0;
+            for index in 0..schema.num_columns() {
+                let ColumnReader::DoubleColumnReader(mut doubles) =
+                    rows.get_column_reader(index)?
+                else {
+                    continue;
+                };
+                let (mut values, mut levels, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
+                let n = rows.metadata().num_rows().max(0) as usize;
+                doubles.read_records(n, Some(&mut levels), Some(&mut repeats), &mut values)?;
+                if schema.column(index).max_rep_level() > 0 {
+                    for (value, repeat) in values.into_iter().zip(repeats) {
+                        match table.params.last_mut() {
+                            Some(last) if repeat > 0 => last.push(value),
+                            _ => table.params.push(vec![value]),
+                        }
+                    }
+                } else {
+                    let mut values = values.into_iter();
+                    let column = &mut table.columns[next];
+                    column.extend(
+                        levels
+                            .iter()
+                            .map(|l| if *l > 0 { values.next() } else { None }),
+                    );
+                    next += 1;
+                }
+            }
+        }
+        Ok(table)
+    }
+}
