@@ -178,6 +178,13 @@ impl<'a> Solver<'a> {
             n_objectives: self.m,
         };
         let list = self.join(empty, &points)?;
+        // Where the origin is the minimum of an objective, its value there bounds nothing.
+        for i in 0..self.m {
+            if self.reference[i] <= self.unmitigated.values[i] {
+                let values = list.values.iter().skip(i).step_by(self.m);
+                self.reference[i] = values.copied().fold(self.reference[i], f64::max);
+            }
+        }
         if list.is_empty() {
             return Err(Error::Problem(
                 "no starting point has finite values of all objectives".into(),

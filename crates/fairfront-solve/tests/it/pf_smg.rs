@@ -1,0 +1,305 @@
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use fairfront_core::{
+    Attribute, CategoricalFeature, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Points,
+    Purpose, RowBlock, Schema, Stream,
+};
+use fairfront_pareto::{dominates, hypervolume};
+use fairfront_solve::{BatchSchedule, Observer, Outcome, Progress, Settings, StopReason, pf_smg};
+
+use crate::analytic::{Cliff, Fonseca, Quadratics};
+
+fn solve(problem: &dyn fairfront_core::Problem, settings: &Settings) -> Outcome {
+    let outcome = pf_smg(problem, settings, &mut ()).unwrap();
+    let front = &outcome.front;
+    for i in 0..front.len() {
+        assert!(front.value(i).iter().all(|v| v.is_finite()));
+        assert!((0..front.len()).all(|j| !dominates(front.value(j), front.value(i))));
+    }
+    outcome
+}
+
+#[test]
+fn a_convex_pair() {
+    let problem = Quadratics {
+        centres: vec![vec![0.0, 0.0, 0.0], vec![1.0, 1.0, 0.0]],
+        noise: 1.0,
+    };
+    let outcome = solve(&problem, &Settings::default());
+    assert!(outcome.front.len() > 100, "{} points", outcome.front.len());
+    for i in 0..outcome.front.len() {
+        // On the front √f₁ + √f₂ = 1; stochastic gradients leave a little.
+        let sum: f64 = outcome.front.value(i).iter().map(|f| f.sqrt()).sum();
+        assert!(sum < 1.03, "{sum}");
+    }
+    // f = (t², (1 − t)²): the area under √f₁ + √f₂ = 1 within the unit square is 1/6.
+    let volume = hypervolume(&outcome.front.values, &[1.0, 1.0]).unwrap();
+    assert!(volume > 0.995 * (5.0 / 6.0), "{volume}");
+}
+
+#[test]
+fn a_pair_whose_front_is_not_convex() {
+    let problem = Fonseca { n: 3 };
+    let settings = Settings {
+        step: 0.5,
+        n_starts: 20,
+        start_radius: 1.0,
+        ..Settings::default()
+    };
+    let outcome = solve(&problem, &settings);
+    let root = 1.0 / 3.0_f64.sqrt();
+    for x in outcome.front.points.iter() {
+        let mean = x.iter().sum::<f64>() / 3.0;
+        assert!(x.iter().all(|v| (v - mean).abs() < 0.05), "{x:?}");
+        assert!(mean.abs() < root + 0.05);
+    }
+    let lowest = |k: usize| {
+        let values = outcome.front.values.iter().skip(k).step_by(2);
+        values.copied().fold(f64::INFINITY, f64::min)
+    };
+    assert!(lowest(0) < 0.01 && lowest(1) < 0.01);
+}
+
+#[test]
+fn three_and_five_objectives() {
+    for m in [3, 5] {
+        let unit = |i: usize| (0..m).map(|j| f64::from(u8::from(i == j))).collect();
+        let problem = Quadratics {
+            centres: (0..m).map(unit).collect(),
+            noise: 0.3,
+        };
+        let settings = Settings {
+            most_points: 400,
+            most_steps: 200,
+            ..Settings::default()
+        };
+        let outcome = solve(&problem, &settings);
+        assert!(outcome.front.len() >= 100, "{} points", outcome.front.len());
+        for x in outcome.front.points.iter() {
+            // In the hull of the unit vectors: not negative, sum 1. The noise moves a point by up
+            // to 0.15, and its values by the square of that.
+            assert!((x.iter().sum::<f64>() - 1.0).abs() < 0.15, "{x:?}");
+            assert!(x.iter().all(|v| *v > -0.1), "{x:?}");
+        }
+    }
+}
+
+#[test]
+fn the_paper_s_way_finds_the_pair_too() {
+    let problem = Quadratics {
+        centres: vec![vec![0.0; 4], vec![1.0; 4]],
+        noise: 1.0,
+    };
+    let schedule = BatchSchedule {
+        initial: 50.0,
+        growth: 1.01,
+    };
+    let settings = Settings {
+        most_steps: 300,
+        most_points: 600,
+        ..Settings::paper(2, 3, 0.3, 100, vec![schedule])
+    };
+    let outcome = solve(&problem, &settings);
+    // f = (2t², 2(1 − t)²).
+    let volume = hypervolume(&outcome.front.values, &[2.0, 2.0]).unwrap();
+    assert!(volume > 0.97 * (4.0 * 5.0 / 6.0), "{volume}");
+}
+
+#[test]
+fn one_objective_gives_a_front_of_one_point() {
+    let problem = Quadratics {
+        centres: vec![vec![2.0, -1.0]],
+        noise: 0.0,
+    };
+    let outcome = solve(&problem, &Settings::default());
+    assert_eq!(outcome.front.len(), 1);
+    assert!((outcome.front.points.get(0)[0] - 2.0).abs() < 1e-6);
+    assert_eq!(outcome.front, outcome.unmitigated);
+}
+
+#[test]
+fn what_is_not_finite_is_counted_and_kept_out() {
+    let settings = Settings {
+        n_starts: 30,
+        start_radius: 2.0,
+        most_steps: 40,
+        metric: false,
+        anchors: false,
+        step: 0.2,
+        ..Settings::default()
+    };
+    let outcome = solve(&Cliff, &settings);
+    assert!(outcome.counters.non_finite > 0);
+    assert!(outcome.front.points.iter().all(|x| x[0] <= 0.6));
+}
+
+#[test]
+fn a_starting_list_is_taken() {
+    let problem = Quadratics {
+        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
+        noise: 0.0,
+    };
+    let starts = Points::from_vec(2, vec![0.5, 0.0]);
+    let settings = Settings {
+        starts: Some(starts),
+        holes: None,
+        most_steps: 4,
+        ..Settings::default()
+    };
+    let outcome = solve(&problem, &settings);
+    assert_eq!(
+        outcome.front.points.as_slice(),
+        [0.5, 0.0],
+        "a Pareto point stays where it is"
+    );
+}
+
+#[test]
+fn an_observer_can_stop_it() {
+    struct After(usize);
+    impl Observer for After {
+        fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
+            assert!((0.0..=1.0).contains(&progress.share));
+            match progress.round >= self.0 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+    let problem = Quadratics {
+        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
+        noise: 1.0,
+    };
+    let outcome = pf_smg(&problem, &Settings::default(), &mut After(3)).unwrap();
+    assert_eq!(outcome.stop, StopReason::Stopped);
+    assert_eq!(outcome.counters.points_by_round.len(), 3);
+    assert!(!outcome.front.is_empty());
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    let refused = |change: fn(&mut Settings)| {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        settings.check(2).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(|s| s.runs = 0),
+        "runs (p1) is 0; it must be at least 1"
+    );
+    assert!(refused(|s| s.most_points = 0).contains("most points"));
+    assert!(refused(|s| s.most_steps = 0).contains("most steps"));
+    assert!(refused(|s| s.step = f64::NAN).contains("step (α0)"));
+    assert!(refused(|s| s.step = f64::INFINITY).contains("step (α0)"));
+    assert!(refused(|s| s.batches.clear()).contains("batches"));
+    assert!(refused(|s| s.batches[0].initial = 0.0).contains("batch size"));
+    assert!(refused(|s| s.batches[0].growth = -1.0).contains("batch growth"));
+    assert!(refused(|s| s.batch_share = 2.0).contains("at most 1"));
+    assert!(refused(|s| s.thinning = Some(2.0)).contains("thinning"));
+    assert!(
+        refused(|s| s.starts = Some(Points::from_vec(3, vec![0.0; 3]))).contains("3 parameters")
+    );
+    assert!(refused(|s| s.starts = Some(Points::new(2))).contains("empty"));
+    for (name, value) in [
+        ("runs", "x"),
+        ("batches", "a*b"),
+        ("metric", "maybe"),
+        ("nothing", "1"),
+    ] {
+        assert!(
+            Settings::default().set(name, value).is_err(),
+            "{name}={value}"
+        );
+    }
+    for (name, _) in Settings::NAMES {
+        let value = if ["anchors", "hole-between", "metric"].contains(&name) {
+            "true"
+        } else {
+            "1"
+        };
+        let mut settings = Settings::default();
+        settings
+            .set(name, value)
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+/// Two thousand rows with two features, a category and an attribute of three groups.
+fn fair_problem() -> FairProblem {
+    let mut random = Stream::new(3, Purpose::Synthetic, [0, 0]);
+    let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
+    let schema = Schema {
+        numeric: names("n", 2),
+        categorical: vec![CategoricalFeature {
+            column: "c".into(),
+            levels: names("c", 3),
+        }],
+        attributes: vec![Attribute {
+            name: "a".into(),
+            groups: names("g", 3),
+        }],
+        n_outputs: 1,
+    };
+    let block = |n: usize, random: &mut Stream| {
+        let (mut numeric, mut codes, mut labels, mut groups) = (vec![], vec![], vec![], vec![]);
+        for _ in 0..n {
+            let group = random.below(3);
+            let z = [random.normal() + group as f64 * 0.5, random.normal()];
+            let label = if random.chance(1.0 / (1.0 + (-z[0] - z[1]).exp())) {
+                1.0
+            } else {
+                -1.0
+            };
+            numeric.extend(z);
+            codes.push(2 + random.below(3) as u32);
+            labels.push(label);
+            groups.push(group as u32);
+        }
+        let weights = vec![1.0; n];
+        RowBlock::new(&schema, numeric, codes, labels, vec![groups], weights).unwrap()
+    };
+    let blocks = vec![block(1024, &mut random), block(976, &mut random)];
+    let data = Dataset::new(schema.clone(), blocks).unwrap();
+    let attribute = &schema.attributes[0];
+    FairProblem::new(
+        Arc::new(data),
+        Box::new(Linear),
+        vec![
+            Box::new(LogLoss::default()),
+            Box::new(Covariance::new(Kind::DisparateImpact, 0, attribute)),
+            Box::new(Covariance::new(Kind::EqualOpportunity, 0, attribute)),
+        ],
+    )
+    .unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
+    let problem = fair_problem();
+    let run = |threads: usize, seed: u64| {
+        let settings = Settings {
+            seed,
+            most_steps: 40,
+            ..Settings::default()
+        };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let outcome = pool
+            .install(|| pf_smg(&problem, &settings, &mut ()))
+            .unwrap();
+        let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        (
+            bits(outcome.front.points.as_slice()),
+            bits(&outcome.front.values),
+            outcome.counters,
+        )
+    };
+    let one = run(1, 7);
+    assert!(!one.0.is_empty());
+    assert_eq!(one, run(2, 7));
+    assert_eq!(one, run(8, 7));
+    assert_ne!(one, run(2, 8));
+}
