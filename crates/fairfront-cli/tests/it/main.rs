@@ -1,5 +1,7 @@
 //! The command as a person runs it.
 
+mod fit;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -56,10 +58,19 @@ fn on_loans(args: &[&str]) -> Outcome {
 }
 
 #[test]
-fn demo_shows_the_table() {
-    let outcome = run(&["demo"]);
-    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
-    insta::assert_snapshot!("demo", outcome.out);
+fn demo_goes_the_whole_way() {
+    let folder = TempDir::new().expect("a folder");
+    let outcome = run_in(folder.path(), &["demo"], b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let (table, front) = outcome.out.split_once("\nNow every").expect("two parts");
+    insta::assert_snapshot!("demo", table);
+    assert!(
+        front.contains("fairfront-demo: ") && front.contains("impact(race)"),
+        "{front}"
+    );
+    assert!(folder.path().join("fairfront-demo/front.parquet").is_file());
+    // It replaces its own folder.
+    assert_eq!(run_in(folder.path(), &["demo"], b"").code, 0);
 }
 
 #[test]
@@ -67,6 +78,8 @@ fn help_of_every_command() {
     for (name, args) in [
         ("help", &["--help"][..]),
         ("help-inspect", &["inspect", "--help"]),
+        ("help-fit", &["fit", "--help"]),
+        ("help-show", &["show", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
     ] {

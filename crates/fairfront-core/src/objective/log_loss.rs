@@ -1,6 +1,6 @@
 use super::Objective;
-use crate::lanes::{LANES, Lanes, sigmoid_minus, softplus_minus, vectorised};
-use crate::predictor::Rows;
+use crate::lanes::{LANES, Lanes, ZERO, exp_minus, sigmoid_minus, softplus_minus, vectorised};
+use crate::predictor::{Rows, TILE_ROWS};
 
 /// E[log(1 + exp(−yφ))] + (λ/2)‖c‖².
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,21 @@ impl Objective for LogLoss {
     }
 
     fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) {
-        add_losses(rows.labels(), rows.weights(), scores, &mut sums[0]);
+        let weights = rows.weights();
+        let Some(&weight) = weights.first() else {
+            return;
+        };
+        if weights.iter().any(|w| *w != weight) {
+            add_losses(rows.labels(), weights, scores, &mut sums[0]);
+            return;
+        }
+        // Equal weights: one logarithm for all rows of the tile, of the product of 1 + e^{−|m|}.
+        // Its 64 factors are at most 2, so that it does not overflow.
+        let (mut product, mut linear) = ([1.0; LANES], ZERO);
+        multiply_losses(rows.labels(), scores, &mut product, &mut linear);
+        for p in 0..LANES {
+            sums[0][p] += weight * (linear[p] + libm::log(product[p]));
+        }
     }
 
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
@@ -56,6 +70,26 @@ impl Objective for LogLoss {
             *out = weight * s * (1.0 - s);
         }
         Some(())
+    }
+}
+
+const _: () = assert!(
+    TILE_ROWS <= 1000,
+    "a product of more factors could overflow"
+);
+
+vectorised! {
+    fn multiply_losses(labels: &[f64], scores: &[Lanes], product: &mut Lanes, linear: &mut Lanes) {
+        let (mut products, mut sums) = (*product, *linear);
+        for (y, score) in labels.iter().zip(scores) {
+            for p in 0..LANES {
+                let m = y * score[p];
+                products[p] *= 1.0 + exp_minus(m.abs());
+                sums[p] += (-m).max(0.0);
+            }
+        }
+        *product = products;
+        *linear = sums;
     }
 }
 

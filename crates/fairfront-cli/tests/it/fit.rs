@@ -1,0 +1,304 @@
+//! `fit` and `show` as a person runs them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::{on_loans, run_in};
+
+const SMALL: [&str; 6] = [
+    "demo(rows=900)",
+    "--set",
+    "max-steps=8",
+    "--set",
+    "holes=10",
+    "--quiet",
+];
+
+fn fit(folder: &Path, more: &[&str]) -> crate::Outcome {
+    run_in(folder, &[&["fit"], &SMALL[..], more].concat(), b"")
+}
+
+fn read(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(name)).expect("a file of the run")
+}
+
+#[test]
+fn a_run_folder_holds_what_is_promised() {
+    let folder = TempDir::new().expect("a folder");
+    let outcome = fit(folder.path(), &["--out", "runs/one"]);
+    assert_eq!(
+        (outcome.code, outcome.out.as_str(), outcome.err.as_str()),
+        (0, "", "")
+    );
+    let run = folder.path().join("runs/one");
+    let json: serde_json::Value = serde_json::from_slice(&read(&run, "run.json")).expect("JSON");
+    assert_eq!(json["format"], "fairfront-run");
+    assert_eq!(
+        json["objectives"],
+        serde_json::json!([
+            "log_loss",
+            "disparate_impact(sex)",
+            "disparate_impact(race)"
+        ])
+    );
+    assert!(json["counters"]["gradient_evaluations"][0].as_u64() > Some(0));
+    assert!(json["unmitigated"]["values"]["test.accuracy"].as_f64() > Some(0.5));
+    assert_eq!(
+        json["unmitigated"]["params"].as_array().map(Vec::len),
+        Some(47)
+    );
+
+    let shown = run_in(folder.path(), &["show", "runs/one", "--csv"], b"");
+    let mut reader = csv::Reader::from_reader(shown.out.as_bytes());
+    let header = reader.headers().expect("a header").clone();
+    for name in [
+        "id",
+        "objective.log_loss",
+        "objective.disparate_impact(sex)",
+        "validation.objective.log_loss",
+        "test.objective.disparate_impact(race)",
+        "train.accuracy",
+        "test.demographic_parity_difference(sex)",
+        "test.selection_rate(sex=Male)",
+        "test.true_positives(race=Black)",
+        "params.(intercept)",
+    ] {
+        assert!(header.iter().any(|h| h == name), "{name}");
+    }
+    let rows: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("a row")).collect();
+    assert_eq!(rows.len() as u64, json["points"].as_u64().expect("a count"));
+    let losses: Vec<f64> = rows
+        .iter()
+        .map(|r| r[1].parse().expect("a number"))
+        .collect();
+    assert!(losses.is_sorted(), "points are ordered by the loss");
+
+    let text = run_in(folder.path(), &["show", "runs/one"], b"").out;
+    assert!(
+        text.contains("the unmitigated model") && text.contains("left is better"),
+        "{text}"
+    );
+    let points: serde_json::Value =
+        serde_json::from_str(&run_in(folder.path(), &["show", "runs/one", "--json"], b"").out)
+            .expect("JSON");
+    assert_eq!(points[0]["params"].as_array().map(Vec::len), Some(47));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let folder = TempDir::new().expect("a folder");
+    for (out, threads, seed) in [
+        ("a", "1", "3"),
+        ("b", "2", "3"),
+        ("c", "8", "3"),
+        ("d", "2", "4"),
+    ] {
+        let more = ["--out", out, "--threads", threads, "--seed", seed];
+        assert_eq!(fit(folder.path(), &more).code, 0);
+    }
+    let front = |run: &str| read(&folder.path().join(run), "front.parquet");
+    assert_eq!(front("a"), front("b"));
+    assert_eq!(front("a"), front("c"));
+    assert_ne!(front("a"), front("d"));
+    let encoding = |run: &str| read(&folder.path().join(run), "encoding.json");
+    assert_eq!(encoding("a"), encoding("c"));
+}
+
+#[test]
+fn a_run_is_replaced_only_by_force() {
+    let folder = TempDir::new().expect("a folder");
+    assert_eq!(fit(folder.path(), &["--out", "r"]).code, 0);
+    let before = read(&folder.path().join("r"), "front.parquet");
+    let again = fit(folder.path(), &["--out", "r", "--seed", "9"]);
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("--force"), "{}", again.err);
+    assert_eq!(read(&folder.path().join("r"), "front.parquet"), before);
+    assert_eq!(
+        fit(folder.path(), &["--out", "r", "--seed", "9", "--force"]).code,
+        0
+    );
+    assert_ne!(read(&folder.path().join("r"), "front.parquet"), before);
+    // What is no run is never replaced.
+    std::fs::write(folder.path().join("precious"), "x").expect("a file");
+    let refused = fit(folder.path(), &["--out", "precious", "--force"]);
+    assert!(
+        refused.code == 1 && refused.err.contains("no run folder"),
+        "{}",
+        refused.err
+    );
+    let left: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn wrong_fits_say_what_is_wrong_before_any_work() {
+    let spec = [
+        "--target",
+        "approved",
+        "--sensitive",
+        "sex",
+        "--split",
+        "none",
+        "--out",
+        "r",
+    ];
+    let cases: [(&[&str], i32, &str); 12] = [
+        (&["--objective", "log_loss"], 2, "at least two objectives"),
+        (
+            &[
+                "--objective",
+                "disparate_impact(sex)",
+                "--objective",
+                "log_loss",
+            ],
+            2,
+            "must be a loss",
+        ),
+        (
+            &["--objective", "logloss", "--objective", "x"],
+            2,
+            "did you mean \"log_loss\"?",
+        ),
+        (
+            &[
+                "--objective",
+                "log_loss",
+                "--objective",
+                "disparate_impact(job)",
+            ],
+            2,
+            "no sensitive",
+        ),
+        (
+            &[
+                "--objective",
+                "log_loss(lambda=-1)",
+                "--objective",
+                "disparate_impact(sex)",
+            ],
+            2,
+            "lambda",
+        ),
+        (&["--points", "0"], 2, "most points"),
+        (&["--set", "runs=0"], 2, "runs (p1)"),
+        (&["--set", "stp=1"], 2, "did you mean \"step\""),
+        (&["--set", "step=inf"], 2, "step (α0)"),
+        (&["--set", "batches=0*1"], 2, "batch size"),
+        (&["--max-seconds", "0"], 2, "--max-seconds"),
+        (&["--threads", "0"], 2, "--threads"),
+    ];
+    for (more, code, words) in cases {
+        let outcome = on_loans(&[&["fit", "-"], &spec[..], more].concat());
+        assert_eq!(outcome.code, code, "{more:?}: {}", outcome.err);
+        assert!(outcome.err.contains(words), "{more:?}: {}", outcome.err);
+        let errors = outcome
+            .err
+            .lines()
+            .filter(|l| l.starts_with("error: "))
+            .count();
+        assert_eq!(
+            (errors, outcome.out.as_str()),
+            (1, ""),
+            "{more:?}: {}",
+            outcome.err
+        );
+    }
+    let one_group = [
+        "--target",
+        "approved",
+        "--sensitive",
+        "job",
+        "--split",
+        "column:sex",
+    ];
+    let outcome = on_loans(&[&["fit", "-", "--out", "r"], &one_group[..]].concat());
+    assert_eq!(outcome.code, 1, "{}", outcome.err);
+}
+
+#[test]
+fn damaged_runs_are_refused() {
+    let folder = TempDir::new().expect("a folder");
+    assert_eq!(fit(folder.path(), &["--out", "r"]).code, 0);
+    let run = folder.path().join("r");
+    let show = || run_in(folder.path(), &["show", "r"], b"");
+    let whole = read(&run, "front.parquet");
+    std::fs::write(run.join("front.parquet"), &whole[..whole.len() / 2]).expect("a file");
+    assert!(
+        show().code == 1 && show().err.contains("front.parquet"),
+        "{}",
+        show().err
+    );
+    std::fs::remove_file(run.join("front.parquet")).expect("a file");
+    assert!(show().err.contains("not complete"), "{}", show().err);
+    std::fs::write(run.join("run.json"), "{").expect("a file");
+    assert!(show().err.contains("damaged"), "{}", show().err);
+    let missing = run_in(folder.path(), &["show", "nothing"], b"");
+    assert!(
+        missing.code == 1 && missing.err.contains("no run folder"),
+        "{}",
+        missing.err
+    );
+}
+
+/// Ctrl-C keeps the front so far, marked as such.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_what_is_done() {
+    let folder = TempDir::new().expect("a folder");
+    let child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
+        .args([
+            "fit",
+            "demo",
+            "--set",
+            "patience=0",
+            "--set",
+            "max-steps=1000000",
+        ])
+        .args(["--points", "1000000", "--out", "r", "--quiet"])
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let json: serde_json::Value =
+        serde_json::from_slice(&read(&folder.path().join("r"), "run.json")).expect("JSON");
+    assert_eq!(json["stop"], "stopped");
+    assert!(json["points"].as_u64() > Some(1));
+}
+
+#[test]
+fn a_time_limit_keeps_what_is_done() {
+    let folder = TempDir::new().expect("a folder");
+    let args = [
+        "fit",
+        "demo(rows=3000)",
+        "--set",
+        "patience=0",
+        "--max-seconds",
+        "0.5",
+        "--out",
+        "r",
+    ];
+    let outcome = run_in(folder.path(), &args, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(
+        outcome.out.contains("stopped before its time"),
+        "{}",
+        outcome.out
+    );
+}
