@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
 
-use crate::table_args::TableArgs;
+use crate::table_args::{FitConfig, TableArgs};
 
 /// All worthwhile compromises between accuracy and fairness, from a table to a chosen model.
 #[derive(Debug, Parser)]
@@ -68,7 +69,7 @@ pub(crate) enum Command {
 }
 
 /// Flags of `fit` beyond those of the table.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct FitArgs {
     /// Folder to write the run to
     #[arg(long, value_name = "DIR", help_heading = "Run")]
@@ -110,13 +111,32 @@ pub(crate) struct FitArgs {
     pub(crate) json: bool,
 }
 
+impl FitArgs {
+    /// These flags where given, those of the TOML file where not.
+    pub(crate) fn over(&self, config: FitConfig) -> Self {
+        let list = |own: &Vec<String>, other: Vec<String>| match own.is_empty() {
+            true => other,
+            false => own.clone(),
+        };
+        Self {
+            objective: list(&self.objective, config.objective),
+            preset: self.preset.or(config.preset),
+            points: self.points.or(config.points),
+            set: list(&self.set, config.set),
+            max_seconds: self.max_seconds.or(config.max_seconds),
+            ..self.clone()
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
     Auto,
     PfSmg,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Preset {
     Paper,
 }

@@ -6,6 +6,8 @@ use clap::Args;
 use fairfront_data::{Error, Known, Merge, Prepared, ReadOptions, Spec, data_folder, grammar};
 use serde::{Deserialize, Deserializer};
 
+use crate::args::Preset;
+
 /// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
 /// lists there. Flags win over the file, the file over what a known data set brings along.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
@@ -111,6 +113,23 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMNS", help_heading = "Reading CSV")]
     #[serde(deserialize_with = "one_or_many")]
     columns: Vec<String>,
+
+    /// What a TOML file says to `fit`, in its table `[fit]`.
+    #[arg(skip)]
+    pub(crate) fit: FitConfig,
+}
+
+/// The flags of `fit` that a TOML file can hold, by the same names.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct FitConfig {
+    #[serde(deserialize_with = "one_or_many")]
+    pub(crate) objective: Vec<String>,
+    pub(crate) preset: Option<Preset>,
+    pub(crate) points: Option<usize>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub(crate) set: Vec<String>,
+    pub(crate) max_seconds: Option<f64>,
 }
 
 impl TableArgs {
@@ -165,7 +184,8 @@ impl TableArgs {
         Ok(args.files.iter().any(is_it))
     }
 
-    fn with_config(&self) -> anyhow::Result<Self> {
+    /// These arguments completed by those of the TOML file.
+    pub(crate) fn with_config(&self) -> anyhow::Result<Self> {
         Ok(match &self.config {
             None => self.clone(),
             Some(path) => self.clone().over(from_toml(path)?),
@@ -210,6 +230,7 @@ impl TableArgs {
             separator: self.separator.or(other.separator),
             no_header: self.no_header || other.no_header,
             columns: list(self.columns, other.columns),
+            fit: other.fit,
         }
     }
 

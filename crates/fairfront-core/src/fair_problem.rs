@@ -458,6 +458,60 @@ impl FairProblem {
         }))
     }
 
+    /// One over the diagonal of the first objective's Hessian: the metric where there are too many
+    /// parameters for all of it.
+    fn diagonal_metric(&self, at: &[f64]) -> Result<Metric, Error> {
+        let Some(prepared) = self
+            .objectives
+            .first()
+            .filter(|_| self.predictor.is_linear())
+        else {
+            return Ok(Metric::Identity);
+        };
+        let objective = prepared.objective.as_ref();
+        let params = self.side_by_side(&[at]);
+        let mut diagonal = vec![0.0; self.n_params + 1];
+        let mut scores = [ZERO; TILE_ROWS];
+        let mut curvature = [0.0; TILE_ROWS];
+        for index in 0..self.rows.n_blocks() {
+            let block = self.rows.block(index)?;
+            for tile in Rows::tiles(&block) {
+                self.predictor.scores(&tile, &params, &mut scores);
+                let first_lane: Vec<f64> = scores[..tile.len()].iter().map(|s| s[0]).collect();
+                if objective
+                    .curvature(&tile, &first_lane, &mut curvature)
+                    .is_none()
+                {
+                    return Ok(Metric::Identity);
+                }
+                for (row, weight) in curvature[..tile.len()].iter().enumerate() {
+                    for (sum, z) in diagonal.iter_mut().zip(tile.numeric(row)) {
+                        *sum += weight * z * z;
+                    }
+                    tile.codes(row)
+                        .iter()
+                        .for_each(|code| diagonal[*code as usize] += weight);
+                    diagonal[self.n_params - 1] += weight;
+                }
+            }
+        }
+        let divisor = prepared.weight.max(f64::MIN_POSITIVE);
+        let penalised = self.predictor.penalised(self.rows.schema());
+        // A row touches one feature of each column: as many times its own curvature bounds what
+        // all of them together do.
+        let schema = self.rows.schema();
+        let touched = (schema.numeric.len() + schema.categorical.len() + 1) as f64;
+        let inverse = (0..self.n_params).map(|i| {
+            let penalty = if penalised.contains(&i) {
+                objective.penalty()
+            } else {
+                0.0
+            };
+            1.0 / (touched * diagonal[i] / divisor + penalty).max(1e-12)
+        });
+        Ok(Metric::Diagonal(inverse.collect()))
+    }
+
     fn task_hessian(
         &self,
         objective: &dyn Objective,
@@ -561,7 +615,7 @@ impl Problem for FairProblem {
                 return Ok(Metric::Dense(factor));
             }
         }
-        Ok(Metric::Identity)
+        self.diagonal_metric(at)
     }
 
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {

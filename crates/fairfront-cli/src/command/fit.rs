@@ -14,6 +14,7 @@ use crate::{output, render};
 
 pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode> {
     check_folder(&args.out, args.force)?;
+    let args = &args.over(table.with_config()?.fit);
     if let Some(threads) = args.threads {
         if threads == 0 {
             return Err(Error::Usage("--threads 0: give at least 1".into()).into());

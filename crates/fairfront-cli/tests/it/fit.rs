@@ -220,6 +220,71 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
 }
 
 #[test]
+fn a_toml_file_can_say_what_to_fit() {
+    let folder = TempDir::new().expect("a folder");
+    let toml = "files = \"demo(rows=900)\"\n[fit]\nobjective = [\"log_loss\", \"equal_opportunity(sex)\"]\n\
+                set = [\"max-steps=4\"]\n";
+    std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
+    let args = [
+        "fit",
+        "--config",
+        "run.toml",
+        "--out",
+        "r",
+        "--json",
+        "--set",
+        "max-steps=8",
+    ];
+    let outcome = run_in(folder.path(), &args, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    assert_eq!(json["objectives"][1], "equal_opportunity(sex)");
+    assert_eq!(json["settings"]["most_steps"], 8, "flags win");
+    assert_eq!(
+        run_in(folder.path(), &["inspect", "--config", "run.toml"], b"").code,
+        0
+    );
+}
+
+/// Beyond a thousand parameters there is no dense matrix, and the unmitigated model is still the
+/// minimum.
+#[test]
+fn many_features_are_no_obstacle() {
+    let folder = TempDir::new().expect("a folder");
+    let row = |i: usize| {
+        let (town, y) = (i * 7_919 % 1_200, (i * 31 % 97 + i % 1_200 / 40) % 3 / 2);
+        format!("{y},{},t{town},{}", ["a", "b"][i / 3 % 2], i % 17)
+    };
+    let rows: Vec<String> = (0..4_800).map(row).collect();
+    let rows = rows.join("\n");
+    std::fs::write(folder.path().join("t.csv"), format!("y,g,town,x\n{rows}")).expect("a file");
+    let args = [
+        "fit",
+        "t.csv",
+        "--target",
+        "y",
+        "--positive",
+        "1",
+        "--sensitive",
+        "g",
+        "--type",
+        "town=categorical",
+        "--split",
+        "none",
+        "--set",
+        "max-steps=8",
+        "--out",
+        "r",
+        "--json",
+    ];
+    let outcome = run_in(folder.path(), &args, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    assert_eq!(json["features"].as_array().map(Vec::len), Some(1_201));
+    assert!(json["points"].as_u64() > Some(5));
+}
+
+#[test]
 fn damaged_runs_are_refused() {
     let folder = TempDir::new().expect("a folder");
     assert_eq!(fit(folder.path(), &["--out", "r"]).code, 0);

@@ -8,7 +8,7 @@ use crate::outcome::Counters;
 /// Points between two anchors.
 const BETWEEN: usize = 24;
 /// Steps of a descent at most.
-const DESCENT: usize = 200;
+const DESCENT: usize = 1_000;
 
 impl Solver<'_> {
     /// The points a run starts from where none are given.
@@ -42,7 +42,6 @@ impl Solver<'_> {
             for (i, a) in anchors.iter().enumerate() {
                 for b in &anchors[i + 1..] {
                     for step in 0..=BETWEEN {
-                        // Denser towards the second, where losses change least.
                         let t = step as f64 / BETWEEN as f64;
                         let mixed: Vec<f64> =
                             a.iter().zip(b).map(|(a, b)| a + t * (b - a)).collect();
@@ -55,8 +54,9 @@ impl Solver<'_> {
     }
 }
 
-/// Minimises one objective from a point, with all rows: steps M⁻¹∇f whose length is halved until
-/// the objective falls enough and grows again afterwards.
+/// Minimises one objective from a point, with all rows: limited-memory BFGS whose first guess at
+/// the curvature is the metric. An objective with a flat zero is a square, whose minimum along a
+/// step is known.
 pub(super) fn descend(
     problem: &dyn Problem,
     objective: usize,
@@ -64,34 +64,45 @@ pub(super) fn descend(
     metric: &Metric,
     counters: &mut Counters,
 ) -> Result<Vec<f64>, Error> {
-    let m = problem.n_objectives();
     let n = problem.n_params();
+    let is_square = problem.has_zero(objective);
     let value = |x: &[f64], counters: &mut Counters| -> Result<f64, Error> {
         counters.evaluations += 1;
         Ok(problem.values(&Points::from_vec(n, x.to_vec()))?[objective])
     };
+    let gradient = |x: &[f64], counters: &mut Counters| -> Result<Vec<f64>, Error> {
+        counters.gradient_evaluations[objective] += 1;
+        let points = Points::from_vec(n, x.to_vec());
+        Ok(problem
+            .gradients(&points, Batches::All)?
+            .get(objective, 0)
+            .to_vec())
+    };
     let mut x = from.to_vec();
     let first = value(&x, counters)?;
     let mut current = first;
-    let mut length = 1.0;
+    let mut g = gradient(&x, counters)?;
+    let mut memory = Memory::default();
     for _ in 0..DESCENT {
-        if problem.has_zero(objective) && current <= 1e-12 * first {
+        if is_square && current <= 1e-12 * first {
             break;
         }
-        let gradients = problem.gradients(&Points::from_vec(n, x.clone()), Batches::All)?;
-        debug_assert!(objective < m);
-        counters.gradient_evaluations[objective] += 1;
-        let gradient = gradients.get(objective, 0);
-        let mut step = gradient.to_vec();
-        metric.step(&mut step);
-        let decrease = dot(&step, gradient);
-        if !(decrease.is_finite() && decrease > 1e-20 * (1.0 + current.abs())) {
+        let mut step = memory.step(&g, metric);
+        let mut decrease = dot(&step, &g);
+        if decrease.is_nan() || decrease <= 0.0 {
+            // The memory is of no use here; the metric alone always goes down.
+            memory = Memory::default();
+            step = memory.step(&g, metric);
+            decrease = dot(&step, &g);
+        }
+        if !(decrease.is_finite() && decrease > 1e-22 * (1.0 + current.abs())) {
             break;
         }
-        if problem.has_zero(objective) {
-            // The exact minimum along the step where the objective is a square.
-            length = 2.0 * current / decrease;
-        }
+        let mut length = if is_square {
+            2.0 * current / decrease
+        } else {
+            1.0
+        };
         let mut found = None;
         while length > 1e-12 {
             let trial: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - length * s).collect();
@@ -103,13 +114,57 @@ pub(super) fn descend(
             length *= 0.5;
         }
         let Some((trial, there)) = found else { break };
-        let gain = current - there;
-        x = trial;
-        current = there;
-        length *= 1.5;
-        if gain < 1e-12 * (1.0 + current.abs()) && !problem.has_zero(objective) {
-            break;
+        let new_gradient = gradient(&trial, counters)?;
+        if !is_square {
+            memory.learn(&x, &trial, &g, &new_gradient);
         }
+        (x, current, g) = (trial, there, new_gradient);
     }
     Ok(x)
+}
+
+/// The last moves and what they did to the gradient.
+#[derive(Default)]
+struct Memory {
+    /// Move, change of the gradient, and one over their product.
+    pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
+}
+
+impl Memory {
+    /// Pairs kept.
+    const MOST: usize = 20;
+
+    fn learn(&mut self, x: &[f64], new_x: &[f64], g: &[f64], new_g: &[f64]) {
+        let difference = |new: &[f64], old: &[f64]| -> Vec<f64> {
+            new.iter().zip(old).map(|(a, b)| a - b).collect()
+        };
+        let (s, y) = (difference(new_x, x), difference(new_g, g));
+        let product = dot(&s, &y);
+        // Only where the curvature is positive beyond rounding.
+        if product > 1e-12 * (dot(&s, &s) * dot(&y, &y)).sqrt() {
+            if self.pairs.len() == Self::MOST {
+                self.pairs.remove(0);
+            }
+            self.pairs.push((s, y, 1.0 / product));
+        }
+    }
+
+    /// The two loops of L-BFGS: an estimate of H⁻¹g.
+    fn step(&self, gradient: &[f64], metric: &Metric) -> Vec<f64> {
+        let mut q = gradient.to_vec();
+        let mut alphas = Vec::with_capacity(self.pairs.len());
+        for (s, y, rho) in self.pairs.iter().rev() {
+            let alpha = rho * dot(s, &q);
+            q.iter_mut().zip(y).for_each(|(q, y)| *q -= alpha * y);
+            alphas.push(alpha);
+        }
+        metric.step(&mut q);
+        for ((s, y, rho), alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
+            let beta = rho * dot(y, &q);
+            q.iter_mut()
+                .zip(s)
+                .for_each(|(q, s)| *q += (alpha - beta) * s);
+        }
+        q
+    }
 }
