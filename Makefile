@@ -51,8 +51,9 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	touch $@
 
 bench: $(VENV)/.tests-installed
-	cargo build --release --locked -p fairfront-bench
+	cargo build --release --locked -p fairfront-bench -p fairfront-cli
 	$(VENV_PYTHON) bench/read_table.py
+	$(VENV_PYTHON) bench/fronts.py
 
 reproduce:
 	@echo "No experiment can be reproduced yet: there is no solver."; exit 1

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fairfront_core::grouped;
 use fairfront_pareto::hypervolume;
-use fairfront_solve::{Observer, Progress};
+use fairfront_solve::{Observer, Progress, StopSignal};
 
 /// Set by Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -45,7 +45,10 @@ impl Bar {
             quiet,
             terminal: std::io::stderr().is_terminal(),
             start,
-            deadline: max_seconds.map(|s| start + Duration::from_secs_f64(s)),
+            // Beyond what a clock can say there is no limit.
+            deadline: max_seconds
+                .and_then(|s| Duration::try_from_secs_f64(s).ok())
+                .and_then(|limit| start.checked_add(limit)),
             said: start,
         }
     }
@@ -65,7 +68,9 @@ impl Observer for Bar {
         if !self.quiet && now - self.said >= pause {
             self.said = now;
             let spent = (now - self.start).as_secs_f64();
-            let left = spent * (1.0 - progress.share) / progress.share.max(1e-9);
+            let by_work = spent * (1.0 - progress.share) / progress.share.max(1e-9);
+            let until = self.deadline.map(|deadline| (deadline - now).as_secs_f64());
+            let left = until.map_or(by_work, |until| by_work.min(until));
             let points = progress.values.len() / progress.n_objectives;
             let volume = match hypervolume(progress.values, progress.reference) {
                 Ok(volume) => {
@@ -75,7 +80,7 @@ impl Observer for Bar {
                 Err(_) => String::new(),
             };
             let line = format!(
-                "round {}: {} points{volume}, {spent:.0} s, at most {left:.0} s left",
+                "round {}: {} points{volume}, {spent:.0} s, about {left:.0} s left",
                 progress.round,
                 grouped(points)
             );
@@ -85,10 +90,16 @@ impl Observer for Bar {
                 false => writeln!(err, "{line}"),
             };
         }
-        let late = self.deadline.is_some_and(|deadline| now >= deadline);
-        if late || interrupted() {
-            return ControlFlow::Break(());
+        match self.stop_signal().is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
-        ControlFlow::Continue(())
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        let deadline = self.deadline;
+        StopSignal::new(move || {
+            interrupted() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        })
     }
 }

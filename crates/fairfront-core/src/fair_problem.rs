@@ -8,7 +8,7 @@ use crate::objective::Objective;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::problem::{Batches, Gradients, Metric, Points, Problem};
 use crate::sample::Sampler;
-use crate::{Cholesky, Error, Purpose, RowBlock, RowSource, Stream};
+use crate::{Cholesky, Error, Purpose, RowBlock, RowSource, Stream, UNKNOWN_GROUP};
 
 /// Row blocks that one task sums before tasks are merged, in order.
 const BLOCKS_PER_TASK: usize = 4;
@@ -73,6 +73,33 @@ impl FairProblem {
         self.objectives.iter().map(|o| o.objective.as_ref())
     }
 
+    /// For each objective whether these rows give it a meaning: at least two groups with weight
+    /// among the rows that it compares them on.
+    pub fn meaningful_on(&self, rows: &dyn RowSource) -> Result<Vec<bool>, Error> {
+        let mut seen: Vec<Vec<u32>> = vec![Vec::new(); self.objectives.len()];
+        for index in 0..rows.n_blocks() {
+            let block = rows.block(index)?;
+            for (seen, objective) in seen.iter_mut().zip(self.objectives()) {
+                let Some((attribute, label)) = objective.compares() else {
+                    continue;
+                };
+                for row in 0..block.n_rows() {
+                    let group = block.groups(attribute)[row];
+                    let counts = label.is_none_or(|label| block.labels()[row] == label)
+                        && block.weights()[row] > 0.0
+                        && group != UNKNOWN_GROUP;
+                    if counts && !seen.contains(&group) {
+                        seen.push(group);
+                    }
+                }
+            }
+        }
+        let meaningful = self.objectives().zip(seen);
+        Ok(meaningful
+            .map(|(o, seen)| o.compares().is_none() || seen.len() > 1)
+            .collect())
+    }
+
     /// The same predictor and objectives on other rows of the same schema.
     pub fn values_on(&self, rows: &dyn RowSource, points: &Points) -> Result<Vec<f64>, Error> {
         let weights = self.weights_on(rows)?;
@@ -90,11 +117,11 @@ impl FairProblem {
                 .map(|rows| objective.weight(&rows))
                 .sum::<f64>();
             for row in 0..block.n_rows() {
-                let stratum = match objective.strata() {
+                let stratum = match objective.compares() {
                     None => 0,
-                    Some((attribute, by_label)) => {
+                    Some((attribute, label)) => {
                         let group = block.groups(attribute)[row].wrapping_add(1) as usize;
-                        2 * group + usize::from(by_label && block.labels()[row] > 0.0)
+                        2 * group + usize::from(label.is_some() && block.labels()[row] > 0.0)
                     }
                 };
                 if strata.len() <= stratum {

@@ -52,6 +52,8 @@ pub struct SplitValues {
     pub objectives: Vec<f64>,
     /// Measures of each point.
     pub measures: Vec<Measures>,
+    /// Which objectives these rows give a meaning; the values of the others say nothing.
+    pub meaningful: Vec<bool>,
     /// The same of the unmitigated model.
     pub unmitigated_objectives: Vec<f64>,
     /// And its measures.
@@ -90,6 +92,14 @@ pub fn fit(
     check(&objectives, prepared)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
+        if !meaningful {
+            return Err(Error::Data(format!(
+                "{name} compares groups, but the training rows it is about have fewer than two of \
+                 them; choose another --split, or leave the objective out"
+            )));
+        }
+    }
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
@@ -109,6 +119,14 @@ pub fn fit(
     }
     let mut notices = prepared.notices.clone();
     notices.extend(encoded.notices.iter().cloned());
+    for split in &splits {
+        for (name, _) in names.iter().zip(&split.meaningful).filter(|(_, m)| !**m) {
+            notices.push(Notice::warning(format!(
+                "the {} rows that {name} is about have fewer than two groups; it has no value there",
+                split.part.name()
+            )));
+        }
+    }
     if outcome.counters.non_finite > 0 {
         notices.push(Notice::warning(format!(
             "{} points were dropped because their values were not finite; smaller steps may help",
@@ -128,17 +146,24 @@ pub fn fit(
 }
 
 fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), Error> {
-    if objectives.len() < 2 {
-        return Err(Error::Usage(
-            "a front needs at least two objectives; name a sensitive column with --sensitive, or \
-             a second --objective"
-                .into(),
-        ));
-    }
-    if !objectives[0].is_mean() {
+    if let Some(first) = objectives.first()
+        && !first.is_mean()
+    {
         return Err(Error::Usage(format!(
-            "the first objective must be a loss, such as log_loss, not {}",
-            objectives[0].name()
+            "the first objective must be a loss, not {}; put --objective log_loss first",
+            first.name()
+        )));
+    }
+    if objectives.len() < 2 {
+        let advice = match prepared.attributes.first() {
+            Some(rule) => format!(
+                "add --objective 'disparate_impact({})'",
+                rule.attribute.name
+            ),
+            None => "name a sensitive column with --sensitive".into(),
+        };
+        return Err(Error::Usage(format!(
+            "a front needs at least two objectives; {advice}"
         )));
     }
     for (i, objective) in objectives.iter().enumerate() {
@@ -158,7 +183,7 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
     if positives == 0 || positives == train.len() {
         return Err(Error::Data(format!(
             "all {} training rows are {}; nothing can be learned from them: choose another \
-             --split, --seed or --target",
+             --split or --target",
             train.len(),
             if positives == 0 {
                 "negative"
@@ -166,22 +191,6 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
                 "positive"
             }
         )));
-    }
-    for (rule, groups) in prepared.attributes.iter().zip(&prepared.groups) {
-        let mut present: Vec<u32> = train.iter().map(|p| groups[*p as usize]).collect();
-        present.sort_unstable();
-        present.dedup();
-        let known = present
-            .iter()
-            .filter(|g| **g != fairfront_core::UNKNOWN_GROUP)
-            .count();
-        if known < 2 {
-            return Err(Error::Data(format!(
-                "the training rows have {known} group of {:?}; fairness needs at least two: choose \
-                 another --split or --seed",
-                rule.attribute.name
-            )));
-        }
     }
     Ok(())
 }
@@ -202,6 +211,7 @@ fn split_values(
     // One for each point, the unmitigated model last.
     let unmitigated = measures.remove(points.len() - 1);
     Ok(SplitValues {
+        meaningful: problem.meaningful_on(rows)?,
         part,
         objectives,
         measures,

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{Measures, RowSource};
+use fairfront_core::{Measures, RowSource, hex};
 use fairfront_data::{Ordered, Part, Prepared, Spec};
 use fairfront_solve::{Counters, Settings, StopReason};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::fit::{Fitted, SplitValues};
 use crate::{Error, FrontTable};
@@ -40,6 +41,8 @@ pub struct RunInfo {
     pub rows: Ordered<usize>,
     /// SHA-256 of encoding and encoded rows.
     pub fingerprint: String,
+    /// SHA-256 of `front.parquet`.
+    pub front_sha256: String,
     /// Points of the front.
     pub points: usize,
     /// Why the solver ended; `stopped` means before its time.
@@ -78,6 +81,8 @@ pub struct RunSummary {
     pub features: Vec<String>,
     /// Why the solver ended.
     pub stop: String,
+    /// SHA-256 of `front.parquet`.
+    pub front_sha256: String,
     /// The unmitigated model.
     pub unmitigated: UnmitigatedSummary,
 }
@@ -96,12 +101,14 @@ fn columns_of(
 ) -> Vec<(String, Option<f64>)> {
     let measures = Measures::names(fitted.encoded.part(Part::Train).schema());
     let mut columns = Vec::new();
-    let split_columns: Vec<(Part, Vec<f64>, Measures)> = fitted
+    let split_columns: Vec<(Part, Vec<Option<f64>>, Measures)> = fitted
         .splits
         .iter()
         .map(|split| {
             let (objectives, measures) = value(split);
-            (split.part, objectives, measures)
+            let known = objectives.into_iter().zip(&split.meaningful);
+            let known = known.map(|(value, meaningful)| meaningful.then_some(value));
+            (split.part, known.collect(), measures)
         })
         .collect();
     for (part, objectives, _) in &split_columns {
@@ -110,7 +117,7 @@ fn columns_of(
                 Part::Train => String::new(),
                 other => format!("{}.", other.name()),
             };
-            columns.push((format!("{prefix}objective.{name}"), Some(*value)));
+            columns.push((format!("{prefix}objective.{name}"), *value));
         }
     }
     for (part, _, of_part) in &split_columns {
@@ -173,6 +180,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted, settings: &Settings) -> Ru
                 .to_vec(),
         ),
         fingerprint: fitted.fingerprint.clone(),
+        front_sha256: String::new(),
         points: fitted.outcome.front.len(),
         stop: fitted.outcome.stop,
         counters: fitted.outcome.counters.clone(),
@@ -194,47 +202,104 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted, settings: &Settings) -> Ru
     }
 }
 
-/// Where a run is to go, checked before any work: it must not exist, unless it is to be replaced.
-pub fn check_folder(folder: &Path, force: bool) -> Result<(), Error> {
-    let is_run = folder.join("run.json").is_file();
-    let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-    match std::fs::symlink_metadata(folder) {
-        Err(_) => {
-            let parent = match folder.parent() {
-                Some(parent) if parent != Path::new("") => parent,
-                _ => Path::new("."),
-            };
-            std::fs::create_dir_all(parent).map_err(|e| Error::file(parent, e))
-        }
-        Ok(_) if is_empty || (is_run && force) => Ok(()),
-        Ok(_) if is_run => Err(Error::file(
-            folder,
-            "there is a run already; name another folder, or replace it with --force",
-        )),
-        Ok(_) => Err(Error::file(
-            folder,
-            "this is there and is no run folder; name another one",
-        )),
+/// The files of a run.
+const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
+
+/// What is at a place where a run is to go.
+enum Place {
+    /// Nothing, or an empty folder.
+    Free,
+    /// A run, and nothing beside it.
+    Run,
+    /// Something else, which is never touched.
+    Taken(String),
+}
+
+fn look(folder: &Path) -> Place {
+    if std::fs::metadata(folder).is_err() {
+        return Place::Free;
+    }
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Place::Taken("this is there and is no folder; name another place".into());
+    };
+    let names: Vec<String> = entries
+        .flatten()
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    if names.is_empty() {
+        return Place::Free;
+    }
+    if let Some(other) = names.iter().find(|name| !FILES.contains(&name.as_str())) {
+        return Place::Taken(format!(
+            "this folder holds {other:?}, which no run writes; name another folder"
+        ));
+    }
+    match read_summary(folder) {
+        Ok(_) => Place::Run,
+        Err(_) => Place::Taken("this is there and is no run folder; name another one".into()),
     }
 }
 
-/// Writes a run folder: beside its place first, then into place, so that it is there whole or not
-/// at all.
-pub fn write_run(
-    folder: &Path,
-    info: &RunInfo,
-    table: &FrontTable,
-    encoding: &str,
-) -> Result<(), Error> {
-    let parent = match folder.parent() {
+/// The source of the run in a folder, where there is one.
+pub fn source_of_run(folder: &Path) -> Option<String> {
+    read_summary(folder).ok().map(|summary| summary.source)
+}
+
+fn parent_of(folder: &Path) -> &Path {
+    match folder.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
+    }
+}
+
+/// Where a run is to go, checked before any work: it must be free, unless a run there is to be
+/// replaced. Returns the place itself, links followed.
+pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
+    let place = folder
+        .canonicalize()
+        .unwrap_or_else(|_| folder.to_path_buf());
+    match look(&place) {
+        Place::Free => {}
+        Place::Run if force => {}
+        Place::Run => {
+            return Err(Error::file(
+                folder,
+                "there is a run already; name another folder, or replace it with --force",
+            ));
+        }
+        Place::Taken(problem) => return Err(Error::file(folder, problem)),
+    }
+    // Whether a folder can be made there.
+    let parent = parent_of(&place);
+    let unusable = |e: std::io::Error| {
+        let problem = format!(
+            "no folder can be made here ({}); name another place",
+            e.kind()
+        );
+        Error::file(parent, problem)
     };
+    std::fs::create_dir_all(parent).map_err(unusable)?;
+    tempfile::tempdir_in(parent).map_err(unusable)?;
+    Ok(place)
+}
+
+/// Writes a run folder: beside its place first, then into place, so that it is there whole or not
+/// at all. If the place was taken meanwhile, the run goes beside it. Returns where it is.
+pub fn write_run(
+    folder: &Path,
+    force: bool,
+    info: &mut RunInfo,
+    table: &FrontTable,
+    encoding: &str,
+) -> Result<PathBuf, Error> {
+    let parent = parent_of(folder);
     let failed = |e: std::io::Error| Error::file(folder, e);
-    let new = tempfile::Builder::new()
-        .prefix(".fairfront-")
-        .tempdir_in(parent)
-        .map_err(failed)?;
+    let hidden = || {
+        tempfile::Builder::new()
+            .prefix(".fairfront-")
+            .tempdir_in(parent)
+    };
+    let new = hidden().map_err(failed)?;
     let file = |name: &str, bytes: &[u8]| -> Result<(), Error> {
         let path = new.path().join(name);
         let write = || -> std::io::Result<()> {
@@ -248,6 +313,7 @@ pub fn write_run(
     table
         .write(&mut parquet)
         .map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
+    info.front_sha256 = hex(&Sha256::digest(&parquet));
     let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
     file("front.parquet", &parquet)?;
     file("encoding.json", encoding.as_bytes())?;
@@ -258,33 +324,49 @@ pub fn write_run(
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(new.path(), open).map_err(failed)?;
     }
-    // The old run leaves only when the new one is complete.
-    let old: Option<PathBuf> = if folder.exists() {
-        let aside = tempfile::Builder::new()
-            .prefix(".fairfront-")
-            .tempdir_in(parent);
-        let aside = aside.map_err(failed)?.keep();
-        std::fs::rename(folder, &aside).map_err(failed)?;
-        Some(aside)
-    } else {
-        None
-    };
-    std::fs::rename(new.keep(), folder).map_err(failed)?;
-    if let Some(old) = old {
-        std::fs::remove_dir_all(old).map_err(failed)?;
+
+    // The old run leaves only when the new one is complete, and comes back if that fails.
+    if force && matches!(look(folder), Place::Run) {
+        let aside = hidden().map_err(failed)?;
+        let old = aside.path().join("old");
+        std::fs::rename(folder, &old).map_err(failed)?;
+        if let Err(error) = std::fs::rename(new.path(), folder) {
+            std::fs::rename(&old, folder).map_err(failed)?;
+            return Err(failed(error));
+        }
+        let _ = new.keep();
+        return Ok(folder.to_path_buf());
     }
-    Ok(())
+    // A rename replaces an empty folder and nothing else.
+    let mut place = folder.to_path_buf();
+    for number in 2..100 {
+        match std::fs::rename(new.path(), &place) {
+            Ok(()) => {
+                let _ = new.keep();
+                return Ok(place);
+            }
+            Err(error) if matches!(look(&place), Place::Free) => return Err(failed(error)),
+            Err(_) => {
+                let mut name = folder.as_os_str().to_owned();
+                name.push(format!("-{number}"));
+                place = PathBuf::from(name);
+            }
+        }
+    }
+    Err(Error::file(
+        folder,
+        "this place and those beside it are taken; name another",
+    ))
 }
 
-/// Reads what is needed to show a run.
-pub fn read_run(folder: &Path) -> Result<(RunSummary, FrontTable), Error> {
+fn read_summary(folder: &Path) -> Result<RunSummary, Error> {
     let path = folder.join("run.json");
-    let text = std::fs::read_to_string(&path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => Error::file(
+    let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
+        false => Error::file(
             folder,
             "this is no run folder (no run.json in it); name one that fit wrote",
         ),
-        _ => Error::file(&path, e),
+        true => Error::file(&path, e),
     })?;
     let summary: RunSummary = serde_json::from_str(&text)
         .map_err(|e| Error::file(&path, format!("the file is damaged ({e}); fit again")))?;
@@ -298,6 +380,23 @@ pub fn read_run(folder: &Path) -> Result<(RunSummary, FrontTable), Error> {
             ),
         ));
     }
-    let table = FrontTable::read(&folder.join("front.parquet"))?;
-    Ok((summary, table))
+    Ok(summary)
+}
+
+/// Reads what is needed to show a run.
+pub fn read_run(folder: &Path) -> Result<(RunSummary, FrontTable), Error> {
+    let summary = read_summary(folder)?;
+    let path = folder.join("front.parquet");
+    let bytes = std::fs::read(&path).map_err(|e| {
+        let problem = format!("{}; the run folder is not complete, fit again", e.kind());
+        Error::file(&path, problem)
+    })?;
+    if hex(&Sha256::digest(&bytes)) != summary.front_sha256 {
+        return Err(Error::file(
+            &path,
+            "the file is damaged or of another run (its checksum is not the one in run.json); fit \
+             again",
+        ));
+    }
+    Ok((summary, FrontTable::read(&path)?))
 }

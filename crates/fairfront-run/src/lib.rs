@@ -15,7 +15,7 @@ pub use error::Error;
 pub use fit::{FitRequest, Fitted, SplitValues, fit};
 pub use folder::{
     RunInfo, RunSummary, Unmitigated, UnmitigatedSummary, check_folder, front_table, read_run,
-    run_info, write_run,
+    run_info, source_of_run, write_run,
 };
 pub use objective::parse_objective;
 pub use preset::paper_settings;

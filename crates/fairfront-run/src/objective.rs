@@ -16,6 +16,11 @@ const NAMES: [&str; 4] = [
 pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn Objective>, Error> {
     let call = grammar::objective(text).map_err(|e| e.of_flag("--objective"))?;
     let usage = |message: String| Err(Error::Usage(format!("--objective {text:?}: {message}")));
+    for (i, (setting, _)) in call.settings.iter().enumerate() {
+        if call.settings[..i].iter().any(|(other, _)| other == setting) {
+            return usage(format!("the setting {setting} is given twice"));
+        }
+    }
     let kind = match call.name.as_str() {
         "log_loss" => {
             if !call.attribute.is_empty() {

@@ -131,7 +131,8 @@ impl FrontTable {
         let mut table = Self::default();
         for index in 0..schema.num_columns() {
             let column = schema.column(index);
-            if column.max_rep_level() == 0 && column.name() != "id" {
+            let is_double = column.physical_type() == parquet::basic::Type::DOUBLE;
+            if column.max_rep_level() == 0 && is_double {
                 table.names.push(column.name().to_owned());
                 table.columns.push(Vec::new());
             }

@@ -13,5 +13,5 @@ mod pf_smg;
 
 pub use error::Error;
 pub use min_norm::{MOST_OBJECTIVES, MinNorm};
-pub use outcome::{Counters, Front, Observer, Outcome, Progress, StopReason};
+pub use outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
 pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, Settings, pf_smg};

@@ -1,4 +1,5 @@
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use fairfront_core::Points;
 use serde::Serialize;
@@ -95,6 +96,40 @@ pub struct Progress<'a> {
 pub trait Observer {
     /// Called after every round.
     fn round(&mut self, progress: &Progress) -> ControlFlow<()>;
+
+    /// Asked often, from any thread, within a round too: whether to stop now. Steps not yet taken
+    /// are left out, and the round ends.
+    fn stop_signal(&self) -> StopSignal {
+        StopSignal::default()
+    }
+}
+
+/// Says from any thread whether to stop.
+#[derive(Clone)]
+pub struct StopSignal(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl StopSignal {
+    /// A signal that asks this.
+    pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    /// Whether to stop.
+    pub fn is_set(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl Default for StopSignal {
+    fn default() -> Self {
+        Self::new(|| false)
+    }
+}
+
+impl std::fmt::Debug for StopSignal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "StopSignal({})", self.is_set())
+    }
 }
 
 /// Watches nothing.

@@ -2,6 +2,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use fairfront_run::{check_folder, source_of_run};
 
 use crate::args::{Cli, Command};
 use crate::table_args::TableArgs;
@@ -19,6 +20,9 @@ Now every worthwhile compromise between the loss and the covariance of the score
 ";
 
 pub(super) fn run(out: &Path) -> anyhow::Result<ExitCode> {
+    // Only what an earlier demo wrote is replaced.
+    let own = source_of_run(out).is_some_and(|source| source == "demo");
+    check_folder(out, own)?;
     output::print(INTRODUCTION)?;
     command::inspect::run(&TableArgs::known("demo"), false)?;
     output::print(FRONT)?;

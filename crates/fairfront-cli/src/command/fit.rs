@@ -13,11 +13,12 @@ use crate::table_args::TableArgs;
 use crate::{output, render};
 
 pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode> {
-    check_folder(&args.out, args.force)?;
+    let out = check_folder(&args.out, args.force)?;
     let args = &args.over(table.with_config()?.fit);
     if let Some(threads) = args.threads {
-        if threads == 0 {
-            return Err(Error::Usage("--threads 0: give at least 1".into()).into());
+        if !(1..=1_024).contains(&threads) {
+            let message = format!("--threads {threads}: give a number from 1 to 1,024");
+            return Err(Error::Usage(message).into());
         }
         // Only the first call of a process can set them; a second front end keeps its own.
         let _ = rayon::ThreadPoolBuilder::new()
@@ -33,6 +34,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
     // One method so far; `auto` is it.
     let (Method::Auto | Method::PfSmg) = args.method;
     let paper = args.preset == Some(Preset::Paper);
+    let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
     let prepared = table.prepare_for(paper)?;
     let n_objectives = match args.objective.len() {
         0 => 1 + prepared.attributes.len(),
@@ -47,11 +49,10 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
             .collect(),
         settings,
     };
-    let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
     let fitted = fit(&prepared, &request, &mut bar);
     bar.finish();
     let fitted = fitted?;
-    write(&args.out, &prepared, &fitted, &request.settings, args)
+    write(&out, &prepared, &fitted, &request.settings, args)
 }
 
 /// Writes the run and says what there is.
@@ -62,15 +63,28 @@ fn write(
     settings: &Settings,
     args: &FitArgs,
 ) -> anyhow::Result<ExitCode> {
-    let info = run_info(prepared, fitted, settings);
+    let mut info = run_info(prepared, fitted, settings);
     let front = front_table(fitted);
-    write_run(out, &info, &front, &fitted.encoded.encoding.to_json())?;
+    let encoding = fitted.encoded.encoding.to_json();
+    let place = write_run(out, args.force, &mut info, &front, &encoding)?;
+    let shown = if place == *out {
+        args.out.as_path()
+    } else {
+        place.as_path()
+    };
+    if place != *out {
+        let taken = args.out.display();
+        output::note(&format!(
+            "{taken} was taken meanwhile; the run is in {}\n",
+            place.display()
+        ));
+    }
     if args.json {
         output::print(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
     } else if !args.quiet {
         output::note(&render::notices(&fitted.notices));
-        output::print(&render::fit(out, &info))?;
-        super::show::run(out, false, false)?;
+        output::print(&render::fit(shown, &info))?;
+        super::show::run(shown, false, false)?;
     }
     let stopped = fitted.outcome.stop == StopReason::Stopped && progress::interrupted();
     Ok(match stopped {
@@ -93,10 +107,15 @@ fn settings(
     if let Some(points) = args.points {
         settings.most_points = points;
     }
+    let mut seen: Vec<&str> = Vec::new();
     for text in &args.set {
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| Error::Usage(format!("--set {text:?}: expected NAME=VALUE")))?;
+        if seen.contains(&name.trim()) {
+            return Err(Error::Usage(format!("--set {name} is given twice")).into());
+        }
+        seen.push(name.trim());
         settings.set(name.trim(), value.trim()).map_err(|error| {
             let known = Settings::NAMES.iter().map(|(name, _)| *name);
             let hint = match known.clone().any(|k| k == name.trim()) {

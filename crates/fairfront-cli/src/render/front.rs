@@ -100,8 +100,12 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         let id = std::iter::once(i.to_string());
         table.row(id.chain(shown.iter().map(value)).collect());
     }
+    let stopped = match run.stop.as_str() {
+        "stopped" => ", stopped before its time",
+        _ => "",
+    };
     let mut out = format!(
-        "{}: {} points by {}; {} of them, and the unmitigated model (none):\n\n",
+        "{}: {} points by {}{stopped}; {} of them, and the unmitigated model (none):\n\n",
         run.source,
         grouped(front.len()),
         run.method,

@@ -120,11 +120,21 @@ fn a_run_is_replaced_only_by_force() {
         0
     );
     assert_ne!(read(&folder.path().join("r"), "front.parquet"), before);
+    // A run with something beside it is not touched.
+    std::fs::write(folder.path().join("r/notes.txt"), "x").expect("a file");
+    let refused = fit(folder.path(), &["--out", "r", "--force"]);
+    assert!(
+        refused.code == 1 && refused.err.contains("notes.txt"),
+        "{}",
+        refused.err
+    );
+    let demo = run_in(folder.path(), &["demo", "--out", "r"], b"");
+    assert_eq!((demo.code, demo.out.as_str()), (1, ""));
     // What is no run is never replaced.
     std::fs::write(folder.path().join("precious"), "x").expect("a file");
     let refused = fit(folder.path(), &["--out", "precious", "--force"]);
     assert!(
-        refused.code == 1 && refused.err.contains("no run folder"),
+        refused.code == 1 && refused.err.contains("is no folder"),
         "{}",
         refused.err
     );
@@ -183,10 +193,10 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
             2,
             "lambda",
         ),
-        (&["--points", "0"], 2, "most points"),
-        (&["--set", "runs=0"], 2, "runs (p1)"),
+        (&["--points", "0"], 2, "points is 0"),
+        (&["--set", "runs=0"], 2, "runs is 0"),
         (&["--set", "stp=1"], 2, "did you mean \"step\""),
-        (&["--set", "step=inf"], 2, "step (α0)"),
+        (&["--set", "step=inf"], 2, "step is inf"),
         (&["--set", "batches=0*1"], 2, "batch size"),
         (&["--max-seconds", "0"], 2, "--max-seconds"),
         (&["--threads", "0"], 2, "--threads"),
@@ -346,14 +356,86 @@ fn an_interrupt_keeps_what_is_done() {
     assert!(json["points"].as_u64() > Some(1));
 }
 
+/// Runs that aim at one place at the same time both stay.
+#[test]
+fn a_place_that_is_taken_meanwhile_is_not_overwritten() {
+    let folder = TempDir::new().expect("a folder");
+    let start = |seed: &str| {
+        Command::new(env!("CARGO_BIN_EXE_fairfront"))
+            .args([
+                "fit",
+                "demo(rows=3000)",
+                "--set",
+                "max-steps=40",
+                "--quiet",
+                "--out",
+                "r",
+            ])
+            .args(["--seed", seed])
+            .current_dir(folder.path())
+            .spawn()
+            .expect("the command starts")
+    };
+    let children = [start("1"), start("2")];
+    for mut child in children {
+        child.wait().expect("the command ends");
+    }
+    let runs: Vec<_> = ["r", "r-2"]
+        .iter()
+        .filter(|r| folder.path().join(r).is_dir())
+        .collect();
+    // The second starts while the first works, or after it and is then refused.
+    let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert!(
+        !runs.is_empty() && left == runs.len(),
+        "{left} entries, {runs:?}"
+    );
+}
+
+/// Equal opportunity compares groups among the positives; with one group there it has no meaning.
+#[test]
+fn an_objective_without_meaning_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    let rows = "y,g,x\n1,a,1\n1,a,2\n0,b,3\n0,b,4\n0,a,5\n";
+    std::fs::write(folder.path().join("t.csv"), rows).expect("a file");
+    let args = [
+        "fit",
+        "t.csv",
+        "--target",
+        "y",
+        "--positive",
+        "1",
+        "--sensitive",
+        "g",
+        "--split",
+        "none",
+        "--objective",
+        "log_loss",
+        "--objective",
+        "equal_opportunity(g)",
+        "--out",
+        "r",
+    ];
+    let outcome = run_in(folder.path(), &args, b"");
+    assert!(
+        outcome.code == 1 && outcome.err.contains("fewer than two"),
+        "{}",
+        outcome.err
+    );
+}
+
 #[test]
 fn a_time_limit_keeps_what_is_done() {
     let folder = TempDir::new().expect("a folder");
     let args = [
         "fit",
-        "demo(rows=3000)",
+        "demo",
         "--set",
         "patience=0",
+        "--set",
+        "max-steps=1000000",
+        "--points",
+        "1000000",
         "--max-seconds",
         "0.5",
         "--out",

@@ -249,8 +249,8 @@ impl Objective for Covariance {
         self.kind == Kind::DisparateImpact
     }
 
-    fn strata(&self) -> Option<(usize, bool)> {
-        Some((self.attribute, self.kind.label().is_some()))
+    fn compares(&self) -> Option<(usize, Option<f64>)> {
+        Some((self.attribute, self.kind.label()))
     }
 
     fn has_zero(&self) -> bool {

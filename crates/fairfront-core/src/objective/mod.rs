@@ -49,8 +49,10 @@ pub trait Objective: Send + Sync {
     fn curvature(&self, _rows: &Rows, _scores: &[f64], _out: &mut [f64]) -> Option<()> {
         None
     }
-    /// The attribute by whose groups mini-batches are stratified, and whether by label too.
-    fn strata(&self) -> Option<(usize, bool)> {
+    /// The attribute whose groups it compares, and the label of the rows it compares them on where
+    /// only some count. Mini-batches are stratified by both, and without two groups on such rows
+    /// the objective has no meaning.
+    fn compares(&self) -> Option<(usize, Option<f64>)> {
         None
     }
     /// Whether the least value is 0 and reached on a flat set, as for covariances: values far

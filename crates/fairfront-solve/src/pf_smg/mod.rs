@@ -11,14 +11,14 @@ use std::ops::ControlFlow;
 use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
 use fairfront_pareto::{holes, hypervolume, nondominated, ranges, select_spread, thin};
 
-use self::smg::{Frame, Run, Way};
-use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason};
+use self::smg::{Frame, Pace, Run, Way};
+use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
 use crate::{Error, MOST_OBJECTIVES};
 
 /// A covariance below this share of its value at the unmitigated model counts as 0.
 const ZERO: f64 = 1e-8;
 /// An improvement of the hypervolume below this share of it is none.
-const IMPROVEMENT: f64 = 1e-5;
+const IMPROVEMENT: f64 = 5e-5;
 
 /// Computes a front.
 ///
@@ -36,7 +36,7 @@ pub fn pf_smg(
             "a front of {m} objectives cannot be computed; 1 to {MOST_OBJECTIVES} can"
         )));
     }
-    let mut solver = Solver::new(problem, settings)?;
+    let mut solver = Solver::new(problem, settings, observer.stop_signal())?;
     if m == 1 {
         let front = solver.unmitigated.clone();
         return Ok(solver.outcome(front, StopReason::Converged));
@@ -53,9 +53,9 @@ pub fn pf_smg(
         if k >= settings.most_steps {
             break StopReason::Steps;
         }
-        list = solver.round(list, round, k)?;
+        list = solver.round(list, round, k, idle)?;
         solver.counters.points_by_round.push(list.len());
-        k += settings.steps;
+        k = k.saturating_add(settings.steps);
         round += 1;
 
         let progress = Progress {
@@ -71,7 +71,7 @@ pub fn pf_smg(
             break StopReason::Stopped;
         }
         if settings.patience > 0
-            && let Ok(volume) = hypervolume(&list.values, &solver.reference)
+            && let Ok(volume) = hypervolume(&list.values, &solver.corner)
         {
             idle = if volume > best * (1.0 + IMPROVEMENT) {
                 0
@@ -96,13 +96,21 @@ pub(crate) struct Solver<'a> {
     /// Values at x = 0 for the loss, and 1.1 times those of the unmitigated model for the others:
     /// ranges, thinning and holes use points inside it only.
     reference: Vec<f64>,
+    /// A tenth of the starting front's range beyond it: improvements are judged in this corner,
+    /// where the front fills most of the volume.
+    corner: Vec<f64>,
     /// Below these, objectives count as 0.
     zeros: Vec<f64>,
     counters: Counters,
+    stop: StopSignal,
 }
 
 impl<'a> Solver<'a> {
-    fn new(problem: &'a dyn Problem, settings: &'a Settings) -> Result<Self, Error> {
+    fn new(
+        problem: &'a dyn Problem,
+        settings: &'a Settings,
+        stop: StopSignal,
+    ) -> Result<Self, Error> {
         let m = problem.n_objectives();
         let n = problem.n_params();
         let origin = vec![0.0; n];
@@ -116,7 +124,7 @@ impl<'a> Solver<'a> {
         };
         let minimiser = match problem.minimiser()? {
             Some(x) => x,
-            None => start::descend(problem, 0, &origin, &metric, &mut counters)?,
+            None => start::descend(problem, 0, &origin, &metric, &mut counters, &stop)?,
         };
         let points = Points::from_vec(n, [minimiser, origin].concat());
         let values = problem.values(&points)?;
@@ -151,13 +159,24 @@ impl<'a> Solver<'a> {
             m,
             frame,
             unmitigated,
+            corner: reference.clone(),
             reference,
             zeros,
             counters,
+            stop,
         })
     }
 
-    fn outcome(self, list: Front, stop: StopReason) -> Outcome {
+    fn outcome(self, mut list: Front, stop: StopReason) -> Outcome {
+        if list.len() > self.settings.most_points {
+            let ranges = ranges(&list.values, self.m, Some(&self.reference));
+            let kept = select_spread(&list.values, self.m, self.settings.most_points, &ranges);
+            list = Front {
+                values: kept.iter().flat_map(|i| list.value(*i).to_vec()).collect(),
+                points: list.points.select(&kept),
+                n_objectives: self.m,
+            };
+        }
         Outcome {
             front: list.sorted(),
             unmitigated: self.unmitigated,
@@ -185,6 +204,12 @@ impl<'a> Solver<'a> {
                 self.reference[i] = values.copied().fold(self.reference[i], f64::max);
             }
         }
+        let ranges = ranges(&list.values, self.m, Some(&self.reference));
+        for (corner, (low, high)) in self.corner.iter_mut().zip(ranges) {
+            if high > low {
+                *corner = low + 1.1 * (high - low);
+            }
+        }
         if list.is_empty() {
             return Err(Error::Problem(
                 "no starting point has finite values of all objectives".into(),
@@ -194,11 +219,22 @@ impl<'a> Solver<'a> {
     }
 
     /// One round: runs from the listed points, evaluation, filter, thinning.
-    fn round(&mut self, list: Front, round: usize, k: usize) -> Result<Front, Error> {
+    ///
+    /// `idle` rounds in a row brought nothing: steps get shorter and batches larger, because noise
+    /// is what is left.
+    fn round(&mut self, list: Front, round: usize, k: usize, idle: usize) -> Result<Front, Error> {
         let runs = self.runs(&list, round, k);
-        let ends = self
-            .frame
-            .execute(self.problem, self.settings, &runs, (round, k))?;
+        let ends = self.frame.execute(
+            self.problem,
+            self.settings,
+            &runs,
+            &Pace {
+                round,
+                k,
+                idle,
+                stop: &self.stop,
+            },
+        )?;
         for run in &runs {
             let steps = (run.steps * run.starts.len()) as u64;
             for (i, count) in self.counters.gradient_evaluations.iter_mut().enumerate() {

@@ -82,8 +82,9 @@ pub struct Settings {
     pub most_points: usize,
     /// … or any trajectory has had this many steps …
     pub most_steps: usize,
-    /// … or this many rounds in a row improved the hypervolume by less than 1e-5 of itself
-    /// (0 turns this off; needs two or three objectives).
+    /// … or this many rounds in a row improved the hypervolume (beyond the starting front's range
+    /// by a tenth of it) by less than 5e-5 of itself (0 turns this off; needs two or three
+    /// objectives). Each such round has shorter steps and larger batches than the one before.
     pub patience: usize,
     /// Whether steps use a metric made from second derivatives of the first objective, objectives
     /// are scaled to comparable curvature, and steps at a zero of a covariance keep it.
@@ -129,6 +130,14 @@ impl Default for Settings {
             seed: 0,
         }
     }
+}
+
+fn wrong(setting: &'static str, value: String, rule: &'static str) -> Result<(), Error> {
+    Err(Error::Setting {
+        setting,
+        value,
+        rule,
+    })
 }
 
 impl Settings {
@@ -294,44 +303,69 @@ impl Settings {
         Ok(())
     }
 
-    /// Says what cannot be right.
-    pub fn check(&self, n_params: usize) -> Result<(), Error> {
-        let wrong = |setting, value: String, rule| {
-            Err(Error::Setting {
-                setting,
-                value,
-                rule,
-            })
-        };
+    fn check_counts(&self) -> Result<(), Error> {
+        // Bounds far beyond any use, so that a slip of the finger does not fill the memory.
         let counts = [
-            ("runs (p1)", self.runs),
-            ("steps (p2)", self.steps),
-            ("most points", self.most_points),
-            ("most steps", self.most_steps),
-            ("most active points", self.most_active),
-            ("step interval", self.step_every),
+            ("runs", self.runs, 1, 1_000),
+            ("steps", self.steps, 1, 1_000_000),
+            ("points", self.most_points, 1, 100_000_000),
+            ("max-steps", self.most_steps, 1, usize::MAX),
+            ("active", self.most_active, 1, usize::MAX),
+            ("step-every", self.step_every, 1, usize::MAX),
+            ("starts", self.n_starts, 0, 1_000_000),
+            ("perturbations", self.perturbations, 0, 1_000),
+            ("holes", self.holes.map_or(0, |h| h.holes), 0, 1_000_000),
+            ("hole-runs", self.holes.map_or(0, |h| h.runs), 0, 1_000),
+            (
+                "explore-runs",
+                self.exploration.map_or(0, |e| e.runs),
+                0,
+                1_000,
+            ),
+            (
+                "explore-steps",
+                self.exploration.map_or(0, |e| e.steps),
+                0,
+                1_000_000,
+            ),
         ];
-        for (setting, value) in counts {
-            if value == 0 {
+        for (setting, value, least, most) in counts {
+            if value < least {
                 return wrong(setting, value.to_string(), "at least 1");
             }
+            if value > most {
+                return wrong(
+                    setting,
+                    value.to_string(),
+                    "a smaller number: it would take too long",
+                );
+            }
         }
+        Ok(())
+    }
+
+    /// Says what cannot be right.
+    pub fn check(&self, n_params: usize) -> Result<(), Error> {
+        self.check_counts()?;
         let positive = [
-            ("step (α0)", self.step),
-            ("step factor", self.step_factor),
-            ("batch share", self.batch_share),
+            ("step", self.step),
+            ("step-factor", self.step_factor),
+            ("batch-share", self.batch_share),
         ];
         for (setting, value) in positive {
             if !(value.is_finite() && value > 0.0) {
                 return wrong(setting, value.to_string(), "a positive number");
             }
+            if value > 1e6 {
+                return wrong(setting, value.to_string(), "at most 1e6");
+            }
         }
         if self.batch_share > 1.0 {
-            return wrong("batch share", self.batch_share.to_string(), "at most 1");
+            return wrong("batch-share", self.batch_share.to_string(), "at most 1");
         }
         let radii = [
-            ("start radius", self.start_radius),
-            ("perturbation radius", self.perturbation_radius),
+            ("start-radius", self.start_radius),
+            ("perturbation-radius", self.perturbation_radius),
         ];
         for (setting, value) in radii {
             if !(value.is_finite() && value >= 0.0) {
@@ -356,10 +390,10 @@ impl Settings {
         if let Some(explore) = &self.exploration {
             let share = explore.share;
             if !(share.is_finite() && (0.0..=1.0).contains(&share)) {
-                return wrong("exploration share", share.to_string(), "between 0 and 1");
+                return wrong("explore-share", share.to_string(), "between 0 and 1");
             }
             if explore.every == 0 {
-                return wrong("exploration interval", "0".into(), "at least 1");
+                return wrong("explore-every", "0".into(), "at least 1");
             }
         }
         if let Some(share) = self.thinning

@@ -2,7 +2,7 @@ use fairfront_core::{Batches, LANES, Metric, Points, Problem};
 use rayon::prelude::*;
 
 use super::Settings;
-use crate::outcome::{Counters, Front};
+use crate::outcome::{Counters, Front, StopSignal};
 use crate::{Error, MinNorm};
 
 /// Which way the steps of a run go.
@@ -43,6 +43,16 @@ impl Run {
             });
         }
     }
+}
+
+/// Where in a solver's work a round is.
+pub(crate) struct Pace<'a> {
+    pub(crate) round: usize,
+    /// Steps that trajectories have had.
+    pub(crate) k: usize,
+    /// Rounds in a row that brought nothing (0 where nobody counts them).
+    pub(crate) idle: usize,
+    pub(crate) stop: &'a StopSignal,
 }
 
 /// How steps are measured: the metric, the scale of each objective, and what must not change at
@@ -124,8 +134,10 @@ impl Frame {
         basis
     }
 
-    /// Takes from a step what would change the objectives held at 0.
-    fn project(&self, held: u32, step: &mut [f64]) {
+    /// Takes from a step what would change the objectives held at 0; says whether there was
+    /// anything to keep.
+    pub(super) fn project(&self, held: u32, step: &mut [f64]) -> bool {
+        let mut any = false;
         for (i, basis) in self.kept.iter().enumerate() {
             if held >> i & 1 == 1 {
                 for (b, b_step) in basis {
@@ -133,9 +145,11 @@ impl Frame {
                     step.iter_mut()
                         .zip(b_step)
                         .for_each(|(s, b)| *s -= along * b);
+                    any = true;
                 }
             }
         }
+        any
     }
 
     /// Executes runs on all threads; the end points come in the order of the runs.
@@ -144,12 +158,12 @@ impl Frame {
         problem: &dyn Problem,
         settings: &Settings,
         runs: &[Run],
-        (round, k): (usize, usize),
+        pace: &Pace,
     ) -> Result<Points, Error> {
         let ends: Vec<Points> = runs
             .par_iter()
             .enumerate()
-            .map(|(number, run)| self.run(problem, settings, run, (round, k, number)))
+            .map(|(number, run)| self.run(problem, settings, run, pace, number))
             .collect::<Result<_, _>>()?;
         let mut all = Points::new(problem.n_params());
         ends.iter()
@@ -163,24 +177,30 @@ impl Frame {
         problem: &dyn Problem,
         settings: &Settings,
         run: &Run,
-        (round, k, number): (usize, usize, usize),
+        pace: &Pace,
+        number: usize,
     ) -> Result<Points, Error> {
         let m = problem.n_objectives();
         let mut points = run.starts.clone();
         let mut solver = MinNorm::new(m, problem.n_params());
         let mut step = vec![0.0; problem.n_params()];
+        let calm = 1.5_f64.powi(pace.idle.min(40) as i32);
         for s in 0..run.steps {
-            let sizes = batch_sizes(settings, problem.n_rows(), m, k + s);
+            if pace.stop.is_set() {
+                break;
+            }
+            let k = pace.k.saturating_add(s);
+            let sizes = batch_sizes(settings, problem.n_rows(), m, k, calm);
             let batches = Batches::Sample {
                 sizes: &sizes,
                 key: (
                     settings.seed,
-                    [round as u64, ((number as u64) << 20) + s as u64],
+                    [pace.round as u64, ((number as u64) << 20) + s as u64],
                 ),
                 paper: settings.paper_batches,
             };
             let gradients = problem.gradients(&points, batches)?;
-            let alpha = step_length(settings, k + s);
+            let alpha = step_length(settings, k) / calm;
             for (i, held) in run.held.iter().enumerate() {
                 solver.clear();
                 match run.way {
@@ -213,11 +233,11 @@ fn step_length(settings: &Settings, k: usize) -> f64 {
 }
 
 /// Rows of each objective's batch at step k.
-fn batch_sizes(settings: &Settings, n_rows: usize, m: usize, k: usize) -> Vec<usize> {
-    let most = (settings.batch_share * n_rows as f64).max(1.0);
+fn batch_sizes(settings: &Settings, n_rows: usize, m: usize, k: usize, calm: f64) -> Vec<usize> {
+    let most = ((settings.batch_share * calm).min(1.0) * n_rows as f64).max(1.0);
     let size = |i: usize| {
         let schedule = &settings.batches[i.min(settings.batches.len() - 1)];
-        let wanted = schedule.initial * schedule.growth.powi(k.min(1 << 20) as i32);
+        let wanted = calm * schedule.initial * schedule.growth.powi(k.min(1 << 20) as i32);
         // Also where the growth has overflowed.
         wanted.clamp(1.0, most) as usize
     };

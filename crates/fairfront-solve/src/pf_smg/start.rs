@@ -3,16 +3,18 @@ use fairfront_core::{Batches, Metric, Points, Problem, Purpose, Stream};
 use super::Solver;
 use super::smg::dot;
 use crate::Error;
-use crate::outcome::Counters;
+use crate::outcome::{Counters, StopSignal};
 
 /// Points between two anchors.
 const BETWEEN: usize = 24;
 /// Steps of a descent at most.
 const DESCENT: usize = 1_000;
+/// The same for a square, of which only a point near 0 is wanted.
+const SQUARE_DESCENT: usize = 100;
 
 impl Solver<'_> {
     /// The points a run starts from where none are given.
-    pub(super) fn draw_starts(&self) -> Result<Points, Error> {
+    pub(super) fn draw_starts(&mut self) -> Result<Points, Error> {
         let settings = self.settings;
         let n = self.problem.n_params();
         let mut random = Stream::new(settings.seed, Purpose::Solver, [0, 0]);
@@ -23,21 +25,9 @@ impl Solver<'_> {
             points.push(&point);
         }
         if settings.anchors {
-            let unmitigated = self.unmitigated.points.get(0);
-            let mut anchors = vec![unmitigated.to_vec()];
+            let mut anchors = vec![self.unmitigated.points.get(0).to_vec()];
             for objective in 1..self.m {
-                let mut spent = Counters {
-                    gradient_evaluations: vec![0; self.m],
-                    ..Counters::default()
-                };
-                let metric = self.frame.metric();
-                anchors.push(descend(
-                    self.problem,
-                    objective,
-                    unmitigated,
-                    metric,
-                    &mut spent,
-                )?);
+                anchors.push(self.least(objective)?);
             }
             for (i, a) in anchors.iter().enumerate() {
                 for b in &anchors[i + 1..] {
@@ -54,6 +44,33 @@ impl Solver<'_> {
     }
 }
 
+impl Solver<'_> {
+    /// A point near the unmitigated model where an objective is at its least.
+    fn least(&mut self, objective: usize) -> Result<Vec<f64>, Error> {
+        let unmitigated = self.unmitigated.points.get(0);
+        // A covariance of a linear score is 0 where the parameters are orthogonal to what it
+        // conserves; whether that is so here is seen by trying.
+        let mut projected = unmitigated.to_vec();
+        if self.frame.project(1 << objective, &mut projected) {
+            let point = Points::from_vec(projected.len(), projected.clone());
+            self.counters.evaluations += 1;
+            if self.problem.values(&point)?[objective] <= self.zeros[objective] {
+                return Ok(projected);
+            }
+        }
+        let metric = self.frame.metric();
+        let (problem, counters) = (self.problem, &mut self.counters);
+        descend(
+            problem,
+            objective,
+            unmitigated,
+            metric,
+            counters,
+            &self.stop,
+        )
+    }
+}
+
 /// Minimises one objective from a point, with all rows: limited-memory BFGS whose first guess at
 /// the curvature is the metric. An objective with a flat zero is a square, whose minimum along a
 /// step is known.
@@ -63,6 +80,7 @@ pub(super) fn descend(
     from: &[f64],
     metric: &Metric,
     counters: &mut Counters,
+    stop: &StopSignal,
 ) -> Result<Vec<f64>, Error> {
     let n = problem.n_params();
     let is_square = problem.has_zero(objective);
@@ -83,8 +101,9 @@ pub(super) fn descend(
     let mut current = first;
     let mut g = gradient(&x, counters)?;
     let mut memory = Memory::default();
-    for _ in 0..DESCENT {
-        if is_square && current <= 1e-12 * first {
+    let most = if is_square { SQUARE_DESCENT } else { DESCENT };
+    for _ in 0..most {
+        if stop.is_set() || (is_square && current <= 1e-12 * first) {
             break;
         }
         let mut step = memory.step(&g, metric);

@@ -1,0 +1,379 @@
+"""Fitted fronts: every number of a run against numpy, scikit-learn and fairlearn."""
+
+import csv
+import io
+import json
+
+import fairlearn.metrics as fl
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss
+
+LAMBDA, BETA, MU = 1e-4, 8.0, 1e-5
+EXACT = 1e-12
+SPLITS = ["train", "validation", "test"]
+# Few points and steps, but enough for some rounds of the solver.
+BUDGET = ["--points", "150", "--set", "max-steps=12", "--quiet"]
+LOANS = [
+    *("--target", "approved", "--positive", "yes", "--sensitive", "sex", "--sensitive", "race"),
+    *("--missing", "savings=mean", "--missing", "occupation=category", "--drop", "split"),
+    *("--weight", "w"),
+]
+OBJECTIVES = {
+    "impact": ["log_loss", "disparate_impact(sex)", "disparate_impact(race)"],
+    "errors": ["log_loss", "equal_opportunity(race)", "predictive_equality(sex)"],
+}
+CASES = {
+    # name: spec, objectives
+    "weighted": ([*LOANS, "--seed", "3"], OBJECTIVES["impact"]),
+    "unknown": ([*LOANS, "--missing-sensitive", "loss-only"], OBJECTIVES["errors"]),
+    "adult:gender": ([], ["log_loss", "disparate_impact(sex)"]),
+}
+
+
+class Run:
+    """A run folder beside the rows it was fitted on."""
+
+    def __init__(self, fairfront, folder, spec, objectives):
+        self.folder, self.objectives, self.spec = folder, objectives, spec
+        self.fairfront = fairfront
+        self.fit(folder)
+        self.info = json.loads((folder / "run.json").read_text())
+        self.table = pq.read_table(folder / "front.parquet").to_pandas()
+        rows = fairfront.encoded(*spec)
+        label = rows.columns.get_loc("label")
+        self.attributes = [c for c in rows.columns[:label] if rows[c].dtype == object]
+        self.features = [c for c in rows.columns[:label] if c not in self.attributes]
+        self.splits = {name: Split(self, rows[rows["split"] == name]) for name in SPLITS}
+
+    def fit(self, folder, *more, **environment):
+        objectives = [word for o in self.objectives for word in ("--objective", o)]
+        args = [*self.spec, *objectives, *BUDGET, "--out", folder, *more]
+        self.fairfront("fit", *args, **environment)
+
+    def points(self):
+        """Some points of the front from end to end, and the unmitigated model."""
+        picked = np.unique(np.linspace(0, len(self.table) - 1, 8).astype(int))
+        for _, row in self.table.iloc[picked].iterrows():
+            yield np.array(row["params"]), row.drop("params").to_dict()
+        unmitigated = self.info["unmitigated"]
+        yield np.array(unmitigated["params"]), unmitigated["values"]
+
+
+class Split:
+    """The rows of one split as arrays."""
+
+    def __init__(self, run, rows):
+        self.z = np.column_stack([rows[run.features].to_numpy(float), np.ones(len(rows))])
+        self.y = rows["label"].to_numpy()
+        self.w = rows["weight"].to_numpy()
+        self.groups = {a: rows[a].to_numpy(str) for a in run.attributes}
+
+    def known(self, attribute):
+        """Rows whose group is known."""
+        return self.groups[attribute] != ""
+
+
+@pytest.fixture(scope="module")
+def loans(fairfront, tmp_path_factory):
+    """The demo's rows with weights, some of them 0, and in every tenth row no race."""
+    rows = fairfront.export("demo(rows=3000)", "--missing-sensitive", "loss-only")
+    rng = np.random.default_rng(5)
+    weights = np.where(rng.random(len(rows)) < 0.02, 0.0, rng.gamma(2.0, 0.7, len(rows)))
+    rows["w"] = weights.round(3)
+    rows.loc[rng.random(len(rows)) < 0.1, "race"] = ""
+    path = tmp_path_factory.mktemp("loans") / "loans.csv"
+    rows.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module", params=CASES)
+def run(request, fairfront, tmp_path_factory):
+    spec, objectives = CASES[request.param]
+    if request.param.startswith("adult"):
+        request.getfixturevalue("data")
+        source = request.param
+    else:
+        source = request.getfixturevalue("loans")
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return Run(fairfront, folder, [source, *spec], objectives)
+
+
+def near(seen, expected, what, absolute=0.0):
+    assert seen == pytest.approx(expected, rel=EXACT, abs=absolute), what
+
+
+def scores(split, params):
+    """Scores and decisions; no score may be so near to 0 that rounding decides."""
+    phi = split.z @ params
+    assert not ((0 < abs(phi)) & (abs(phi) < 1e-12)).any()
+    return phi, phi >= 0
+
+
+def has_value(run, seen, defined, what):
+    """A measure is missing where, and only where, it cannot be given."""
+    missing = seen is None or np.isnan(seen)
+    assert missing != bool(defined), what
+    return not missing
+
+
+def test_the_solver_did_some_work(run):
+    # Otherwise the other tests say little.
+    assert len(run.table) >= 20
+    assert len(run.info["counters"]["points_by_round"]) >= 1
+
+
+def test_the_table(run):
+    names = list(run.table)
+    assert names[0] == "id" and names[-1] == "params" and len(set(names)) == len(names)
+    assert list(run.table["id"]) == list(range(len(run.table)))
+    assert run.info["points"] == len(run.table)
+    assert run.info["objectives"] == run.objectives
+    assert run.info["features"] == run.features
+    assert run.info["rows"] == {name: len(split.y) for name, split in run.splits.items()}
+    assert {len(p) for p in run.table["params"]} == {len(run.features) + 1}
+    assert list(run.info["unmitigated"]["values"]) == names[1:-1]
+    assert np.isfinite(np.stack(run.table["params"])).all()
+    wanted = [o if s == "train" else f"{s}.{o}" for s in SPLITS for o in objective_columns(run)]
+    wanted += [f"{name}.{measure}" for name in SPLITS for measure in measure_names(run)]
+    assert names[1:-1] == wanted
+
+
+def objective_columns(run):
+    return [f"objective.{name}" for name in run.objectives]
+
+
+def measure_names(run):
+    """The measures of a split, in order."""
+    names = ["accuracy", "log_loss"]
+    for attribute in run.attributes:
+        names += [f"{difference}({attribute})" for difference in DIFFERENCES]
+        for group in groups(run, attribute):
+            names += [f"{m}({attribute}={group})" for m in ("count", *RATES, *COUNTS)]
+    return names
+
+
+def groups(run, attribute):
+    train = run.splits["train"]
+    return sorted(set(train.groups[attribute][train.known(attribute)]))
+
+
+def accuracy_of(y_true, y_pred, sample_weight):
+    return accuracy_score(y_true, y_pred, sample_weight=sample_weight)
+
+
+RATES = {
+    "selection_rate": fl.selection_rate,
+    "false_negative_rate": fl.false_negative_rate,
+    "false_positive_rate": fl.false_positive_rate,
+    "accuracy": accuracy_of,
+}
+DIFFERENCES = {
+    "demographic_parity_difference": fl.demographic_parity_difference,
+    "demographic_parity_ratio": fl.demographic_parity_ratio,
+    "equal_opportunity_difference": fl.equal_opportunity_difference,
+    "false_positive_rate_difference": fl.false_positive_rate_difference,
+    "equalized_odds_difference": fl.equalized_odds_difference,
+}
+COUNTS = ["true_positives", "false_positives", "true_negatives", "false_negatives"]
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_accuracy_and_log_loss(run, name):
+    split = run.splits[name]
+    for params, seen in run.points():
+        phi, decision = scores(split, params)
+        expected = accuracy_score(split.y > 0, decision, sample_weight=split.w)
+        near(seen[f"{name}.accuracy"], expected, "accuracy")
+        # Both columns, so that neither loses digits to 1 - p.
+        both = np.column_stack([expit(-phi), expit(phi)])
+        expected = log_loss(split.y > 0, both, sample_weight=split.w)
+        near(seen[f"{name}.log_loss"], expected, "log_loss")
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_measures_of_groups(run, name):
+    split = run.splits[name]
+    for attribute in run.attributes:
+        known = split.known(attribute)
+        y, w, group = split.y[known] > 0, split.w[known], split.groups[attribute][known]
+        total = {
+            (g, label): w[(group == g) & (y == label)].sum()
+            for g in groups(run, attribute)
+            for label in (True, False)
+        }
+        for params, seen in run.points():
+            decision = scores(split, params)[1][known]
+            frame = fl.MetricFrame(
+                metrics=RATES,
+                y_true=y,
+                y_pred=decision,
+                sensitive_features=group,
+                sample_params={rate: {"sample_weight": w} for rate in RATES},
+            )
+            for g in groups(run, attribute):
+                value = lambda measure: seen[f"{name}.{measure}({attribute}={g})"]
+                of_group = group == g
+                positives, negatives = total[g, True], total[g, False]
+                near(value("count"), positives + negatives, g)
+                tn, fp, fn, tp = confusion_matrix(
+                    y[of_group], decision[of_group], sample_weight=w[of_group], labels=[False, True]
+                ).ravel()
+                # The program finds the negatives of a group as a difference from its total; with
+                # weights that are not whole it has the rounding of the total.
+                rounding = EXACT * (positives + negatives)
+                for measure, expected in zip(COUNTS, (tp, fp, tn, fn), strict=True):
+                    near(value(measure), expected, (g, measure), rounding)
+                divisors = {"false_negative_rate": positives, "false_positive_rate": negatives}
+                for rate in RATES:
+                    if has_value(run, value(rate), divisors.get(rate, 1.0) > 0, (g, rate)):
+                        # As above: a rate has the rounding of its divisor's sum.
+                        near(value(rate), frame.by_group.loc[g, rate], (g, rate), EXACT)
+            positives, negatives = (
+                all(n > 0 for (_, of), n in total.items() if of is label) for label in (True, False)
+            )
+            defined = {
+                "demographic_parity_ratio": decision.any(),
+                "equal_opportunity_difference": positives,
+                "false_positive_rate_difference": negatives,
+                "equalized_odds_difference": positives and negatives,
+            }
+            for measure, function in DIFFERENCES.items():
+                value = seen[f"{name}.{measure}({attribute})"]
+                if has_value(run, value, defined.get(measure, True), measure):
+                    arguments = {"sensitive_features": group, "sample_weight": w}
+                    # A difference of two rates has their rounding, however small it is.
+                    near(value, function(y, decision, **arguments), measure, EXACT)
+
+
+def smooth_min(s):
+    corner = -((s - MU) ** 2) / (4 * MU)
+    return np.where(s < -MU, s, np.where(s > MU, 0.0, corner))
+
+
+def objective(name, split, params):
+    """An objective by its definition, and the size of what was averaged."""
+    phi = split.z @ params
+    if name == "log_loss":
+        mean = np.average(np.logaddexp(0.0, -split.y * phi), weights=split.w)
+        return mean + LAMBDA / 2 * (params[:-1] ** 2).sum(), 1.0
+    kind, attribute = name.rstrip(")").split("(")
+    known = split.known(attribute)
+    y, w, group, phi = (v[known] for v in (split.y, split.w, split.groups[attribute], phi))
+    if kind == "disparate_impact":
+        psi, counts = phi, np.ones(len(phi), bool)
+    else:
+        side = 1.0 if kind == "equal_opportunity" else -1.0
+        counts = y == side
+        psi = np.where(counts, smooth_min(side * phi), 0.0)
+    squares = []
+    for g in sorted(set(group)):
+        a = (group == g).astype(float)
+        center = np.average(a[counts], weights=w[counts])
+        squares.append(np.average((a - center) * psi, weights=w) ** 2)
+    squares = np.array(squares)
+    if len(squares) == 2:
+        near(squares[0], squares[1], "two groups", 1e-20)
+        return squares[0], np.average(abs(psi), weights=w)
+    share = np.exp(BETA * (squares - squares.max()))
+    return squares @ share / share.sum(), np.average(abs(psi), weights=w)
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_objectives(run, name):
+    prefix = "" if name == "train" else f"{name}."
+    for params, seen in run.points():
+        for o in run.objectives:
+            value = seen[f"{prefix}objective.{o}"]
+            expected, size = objective(o, run.splits[name], params)
+            if o == "log_loss":
+                near(value, expected, o)
+            else:
+                # A square of a difference of means: what rounding leaves of the difference is
+                # relative to the means, and fair points have a difference of almost 0.
+                assert value >= 0
+                near(value**0.5, expected**0.5, o, 1e-13 * max(size, 1.0))
+
+
+def dominated(values):
+    """For each point whether another one is at least as good everywhere and better somewhere."""
+    no_worse = (values[:, None] <= values[None]).all(2)
+    better = (values[:, None] < values[None]).any(2)
+    return (no_worse & better).any(0)
+
+
+def test_the_front_is_nondominated(run):
+    values = run.table[objective_columns(run)].to_numpy(copy=True)
+    assert np.isfinite(values).all()
+    assert not dominated(values).any()
+    # Nor is it where covariances that are nearly 0 count as 0, and no two points are alike then.
+    unmitigated = run.info["unmitigated"]["values"]
+    for column, name in enumerate(objective_columns(run)):
+        if name != "objective.log_loss":
+            values[values[:, column] < 1e-8 * unmitigated[name], column] = 0.0
+    assert not dominated(values).any()
+    assert len(np.unique(values, axis=0)) == len(values)
+
+
+def test_the_unmitigated_model(run):
+    train = run.splits["train"]
+    model = LogisticRegression(
+        C=1 / (train.w.sum() * LAMBDA), solver="newton-cholesky", tol=1e-12, max_iter=200
+    )
+    model.fit(train.z[:, :-1], train.y, sample_weight=train.w)
+    params = np.append(model.coef_[0], model.intercept_[0])
+    expected, _ = objective("log_loss", train, params)
+    seen = run.info["unmitigated"]["values"]["objective.log_loss"]
+    # Two solvers, each with its own rule of when to stop.
+    assert seen == pytest.approx(expected, rel=1e-9)
+    assert run.table["objective.log_loss"].min() >= seen * (1 - 1e-12)
+
+
+def test_show_prints_the_same(run):
+    text = run.fairfront("show", run.folder, "--csv").decode()
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    params = [f"params.{feature}" for feature in [*run.features, "(intercept)"]]
+    assert header == [*run.table.columns[:-1], *params]
+    number = lambda cell: float(cell) if cell else np.nan
+    shown = np.array([[number(cell) for cell in row] for row in rows])
+    stored = run.table.drop(columns="params").to_numpy(float)
+    np.testing.assert_array_equal(shown, np.hstack([stored, np.stack(run.table["params"])]))
+
+
+def test_threads_change_nothing(run, tmp_path):
+    files = ["front.parquet", "encoding.json"]
+    expected = [(run.folder / f).read_bytes() for f in files]
+    for threads in ("1", "2", "8"):
+        folder = tmp_path / threads
+        run.fit(folder, "--threads", threads)
+        assert [(folder / f).read_bytes() for f in files] == expected, threads
+
+
+def test_another_seed_differs(run, tmp_path):
+    spec, run_spec = run.spec, list(run.spec)
+    if "--seed" in run_spec:
+        at = run_spec.index("--seed")
+        del run_spec[at : at + 2]
+    try:
+        run.spec = [*run_spec, "--seed", "17"]
+        run.fit(tmp_path / "other")
+    finally:
+        run.spec = spec
+    other = pq.read_table(tmp_path / "other/front.parquet").to_pandas()
+    ours = set(run.table["objective.log_loss"])
+    assert len(ours & set(other["objective.log_loss"])) <= 1
+
+
+def test_rows_of_unknown_group_count_for_the_loss_only(run):
+    """The other tests compare the numbers; this one sees that there are such rows to compare."""
+    unknown = "loss-only" in run.spec
+    for name, split in run.splits.items():
+        for attribute in run.attributes:
+            known = split.known(attribute)
+            assert known.all() != (unknown and attribute == "race")
+            seen = run.info["unmitigated"]["values"]
+            counts = [seen[f"{name}.count({attribute}={g})"] for g in groups(run, attribute)]
+            near(sum(counts), split.w[known].sum(), (name, attribute))
