@@ -129,7 +129,7 @@ pub enum Batches<'a> {
         sizes: &'a [usize],
         /// Seed, and two numbers that tell this draw from all others.
         key: (u64, [u64; 2]),
-        /// Whether one batch serves both factors of ∇h(E[s]), as in the paper; otherwise they are
+        /// Whether one batch serves both factors of `∇h(E[s])`, as in the paper; otherwise they are
         /// independent, which removes the bias, and covariances use all rows where that is free.
         paper: bool,
     },

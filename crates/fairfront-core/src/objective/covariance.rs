@@ -37,10 +37,10 @@ impl Kind {
 /// The mean that the attribute's indicators are centred with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Center {
-    /// E[a | Y = ±1], over the rows that the objective is about.
+    /// `E[a | Y = ±1]`, over the rows that the objective is about.
     #[default]
     Conditioned,
-    /// E[a], the paper's.
+    /// `E[a]`, the paper's.
     All,
 }
 

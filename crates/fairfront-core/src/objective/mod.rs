@@ -28,7 +28,7 @@ pub trait Objective: Send + Sync {
     fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]);
     /// h at the means of one point, its derivative written to `slope`.
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64;
-    /// Adds to `out`, row by row, the weight times the sum over k of slopes[k] · ∂s[k]/∂φ.
+    /// Adds to `out`, row by row, the weight times the sum over k of `slopes[k] · ∂s[k]/∂φ`.
     fn pull_back(&self, rows: &Rows, scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]);
     /// λ.
     fn penalty(&self) -> f64 {
