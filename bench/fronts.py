@@ -21,10 +21,8 @@ Run by `make bench`.
 
 import argparse
 import csv
-import datetime
 import json
 import os
-import platform
 import random
 import statistics
 import subprocess
@@ -32,6 +30,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from machine import busy_s, where
 
 BENCH = Path(__file__).resolve().parent
 RELEASE = BENCH.parent / "target/release"
@@ -149,14 +149,6 @@ def speed(folder, repetitions):
         "fairfront": {threads: run["seconds"] for threads, run in ours.items()},
         **theirs,
     }
-
-
-def busy_s():
-    """CPU time that was not idle, of all programs and all cores; stolen time included."""
-    with open("/proc/stat") as file:
-        user, nice, system, _idle, _wait, irq, soft_irq, steal, *_ = file.readline().split()[1:]
-    ticks = sum(map(int, (user, nice, system, irq, soft_irq, steal)))
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def with_numpy(rows, points, repetitions):
@@ -448,31 +440,6 @@ def report_fronts(title, fronts):
         print(f"{front['name']:14}{line}{'  MISSED' if low else ''}")
         missed += low
     print(f"goals (99.5 loose on Adult and COMPAS, 99 on synthetic; 98 tight): {missed} sets miss")
-
-
-def where(versions):
-    """The machine and the versions, and nothing that names the machine."""
-    model = "unknown"
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
-    say = lambda *command: subprocess.run(
-        command, cwd=BENCH, capture_output=True, text=True
-    ).stdout.strip()
-    return {
-        "date": datetime.date.today().isoformat(),
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "load_at_end": os.getloadavg()[0],
-        "versions": {
-            "fairfront": say("git", "describe", "--always", "--dirty"),
-            "rustc": say("rustc", "--version"),
-            "python": platform.python_version(),
-            **versions,
-        },
-    }
 
 
 if __name__ == "__main__":

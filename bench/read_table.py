@@ -17,16 +17,16 @@ Run by `make bench`.
 """
 
 import argparse
-import datetime
 import itertools
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from machine import busy_s, where
 
 # No pandas here and no large files: to the system, a process has the peak memory of the one that
 # started it, if that is larger.
@@ -62,7 +62,10 @@ def main():
     report(runs)
     results = BENCH / "results/read_table.json"
     results.parent.mkdir(exist_ok=True)
-    results.write_text(json.dumps({"where": where(runs), "runs": runs}, indent=1) + "\n")
+    versions = next(run["versions"] for run in runs if "versions" in run)
+    for run in runs:
+        run.pop("versions", None)
+    results.write_text(json.dumps({"where": where(versions), "runs": runs}, indent=1) + "\n")
 
 
 def make_file(rows):
@@ -119,14 +122,6 @@ def measure_once(contestant, path):
         "peak_mib": usage.ru_maxrss / 1024,
         **{key: said[key] for key in ("imports_mib", "versions") if key in said},
     }
-
-
-def busy_s():
-    """CPU time that was not idle, of all programs and all cores; stolen time included."""
-    with open("/proc/stat") as file:
-        user, nice, system, _idle, _wait, irq, soft_irq, steal, *_ = file.readline().split()[1:]
-    ticks = sum(map(int, (user, nice, system, irq, soft_irq, steal)))
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def with_pandas(contestant, path):
@@ -213,35 +208,6 @@ def report(runs):
             )
             cells.append(f"{wall * 1e9:.0f} ns {peak * 2**20:.0f} B")
         print(f"{contestant:15}" + "".join(f"{cell:>18}" for cell in cells))
-
-
-def where(runs):
-    """The machine and the versions, and nothing that names the machine."""
-    model = "unknown"
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
-    say = lambda *command: subprocess.run(
-        command, cwd=BENCH, capture_output=True, text=True
-    ).stdout.strip()
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") / 2**30
-    versions = next(r.pop("versions") for r in runs if "versions" in r)
-    for run in runs:
-        run.pop("versions", None)
-    return {
-        "date": datetime.date.today().isoformat(),
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "memory_gib": round(memory, 1),
-        "system": f"{platform.system()} {platform.machine()}",
-        "versions": {
-            "fairfront": say("git", "describe", "--always", "--dirty"),
-            "rustc": say("rustc", "--version"),
-            "python": platform.python_version(),
-            **versions,
-        },
-    }
 
 
 if __name__ == "__main__":

@@ -276,8 +276,8 @@ fn reason(source: &std::io::Error) -> String {
     }
 }
 
-/// "did you mean …" over the names that are there.
-pub(crate) fn hint<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+/// "did you mean …" over the names that there are, or a list of them.
+pub fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     let near = near(wanted, &names);
     if let Some(first) = near.first() {
@@ -295,11 +295,6 @@ pub(crate) fn hint<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -
         return "there are none".into();
     }
     format!("there are {}", quoted_list(&names, 12))
-}
-
-/// "did you mean …" over the names that there are, or a list of them.
-pub fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    hint(wanted, names)
 }
 
 /// The names nearest to `wanted`, best first; those too far away are left out.
@@ -356,7 +351,7 @@ mod tests {
         assert_eq!(near("country", &names), Vec::<&str>::new());
         assert_eq!(near("native", &names), ["native-country"]);
         assert_eq!(
-            hint("zzz", names),
+            near_names("zzz", names),
             r#"there are "income", "age", "hours-per-week", "native-country""#
         );
     }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, hint, near, quoted_list, shell};
+use crate::error::{Error, near, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::read::parse_number;
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
@@ -509,6 +509,6 @@ pub(crate) fn no_attribute(wanted: &str, known: &[AttributeRule]) -> Error {
     let names = known.iter().map(|r| r.attribute.name.as_str());
     Error::Usage(format!(
         "no sensitive attribute {wanted:?}; {}",
-        hint(wanted, names)
+        near_names(wanted, names)
     ))
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use fairfront_core::{Attribute, grouped};
 use serde::Serialize;
 
-use crate::error::{Error, hint, quoted_list, shell};
+use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::group::{AttributeRule, TargetRule, no_attribute};
 use crate::known::Known;
@@ -328,7 +328,7 @@ fn idle_merges(table: &Table, spec: &Spec) -> Vec<Notice> {
         for old in merge.levels.keys().filter(|old| !levels.contains(old)) {
             notices.push(Notice::warning(format!(
                 "--merge: the column {column:?} has no level {old:?}; {}",
-                hint(old, levels.iter().map(String::as_str))
+                near_names(old, levels.iter().map(String::as_str))
             )));
         }
     }

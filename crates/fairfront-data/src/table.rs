@@ -3,7 +3,7 @@ use std::str::{FromStr, Utf8Error};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Place, hint};
+use crate::error::{Error, Place, near_names};
 use crate::read::parse_number;
 
 /// The code of a missing value in a categorical column.
@@ -373,7 +373,7 @@ impl Table {
     pub fn require(&self, name: &str, role: &str) -> Result<&Column, Error> {
         self.column(name).ok_or_else(|| {
             let names = || self.columns.iter().map(|c| c.name.as_str());
-            let mut hint = hint(name, names());
+            let mut hint = near_names(name, names());
             if names().any(|n| parse_number(n.as_bytes()).is_some()) {
                 hint.push_str("; if the file has no header, say --no-header and --columns");
             }

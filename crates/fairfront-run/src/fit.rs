@@ -6,7 +6,7 @@ use std::time::Instant;
 use fairfront_core::{
     Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, hex, measure,
 };
-use fairfront_data::{Encoded, Notice, Part, Prepared};
+use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
 use fairfront_solve::{Observer, Outcome, Settings, pf_smg};
 use sha2::{Digest, Sha256};
 
@@ -73,15 +73,10 @@ pub fn fit(
     let requested = match request.objectives.is_empty() {
         false => request.objectives.clone(),
         true => {
-            let of = |name: &String| {
-                let columns = fairfront_data::grammar::attribute(name);
-                let quoted = match columns {
-                    Ok(columns) if columns.len() > 1 => name.clone(),
-                    _ => fairfront_data::grammar::quote(name),
-                };
-                format!("disparate_impact({quoted})")
-            };
-            let fair = schema.attributes.iter().map(|a| of(&a.name));
+            let fair = prepared.spec.sensitive.iter().map(|columns| {
+                let columns: Vec<String> = columns.iter().map(|c| grammar::quote(c)).collect();
+                format!("disparate_impact({})", columns.join(":"))
+            });
             std::iter::once("log_loss".to_owned()).chain(fair).collect()
         }
     };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub use demo::{DEMO_BIAS_RACE, DEMO_BIAS_WOMEN};
 pub use published::PublishedFile;
 
-use crate::error::{Error, hint};
+use crate::error::{Error, near_names};
 use crate::grammar::{self, Call};
 use crate::prepare::Exclusion;
 use crate::spec::Spec;
@@ -123,7 +123,7 @@ impl Known {
                     let names = KNOWN.iter().map(|k| k.name);
                     return Err(Error::Usage(format!(
                         "no data set {name:?}; {}",
-                        hint(name, names)
+                        near_names(name, names)
                     )));
                 }
             },
@@ -214,7 +214,7 @@ fn no_setting(call: &Call, name: &str, known: &[&str]) -> Error {
     Error::Usage(format!(
         "{} has no setting {name:?}; {}",
         call.name,
-        hint(name, known.iter().copied())
+        near_names(name, known.iter().copied())
     ))
 }
 
