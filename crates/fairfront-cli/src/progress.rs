@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use fairfront_core::grouped;
-use fairfront_pareto::hypervolume;
+use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, Progress, StopSignal};
 
 /// Set by Ctrl-C.
@@ -72,13 +72,15 @@ impl Observer for Bar {
             let until = self.deadline.map(|deadline| (deadline - now).as_secs_f64());
             let left = until.map_or(by_work, |until| by_work.min(until));
             let points = progress.values.len() / progress.n_objectives;
-            let volume = match hypervolume(progress.values, progress.reference) {
-                Ok(volume) => {
+            // Beyond four objectives it takes longer than people want to wait for a line.
+            let values = Values::new(progress.values, progress.n_objectives).ok();
+            let volume = values
+                .filter(|v| v.n_objectives() <= 4)
+                .and_then(|v| hypervolume(v, progress.reference).ok())
+                .map_or_else(String::new, |volume| {
                     let box_volume: f64 = progress.reference.iter().product();
                     format!(", hypervolume {:.4}", volume / box_volume)
-                }
-                Err(_) => String::new(),
-            };
+                });
             let line = format!(
                 "round {}: {} points{volume}, {spent:.0} s, about {left:.0} s left",
                 progress.round,

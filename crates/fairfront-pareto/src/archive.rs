@@ -1,15 +1,16 @@
-use crate::dominates;
+use crate::{Error, Values, dominates, weakly_dominates};
 
 /// A set of points none of which dominates another, kept so under insertion.
 ///
 /// ```
 /// use fairfront_pareto::{Archive, Insertion};
 /// let mut archive = Archive::new(2);
-/// archive.insert(&[2.0, 2.0], "a");
-/// archive.insert(&[1.0, 3.0], "b");
-/// assert_eq!(archive.insert(&[3.0, 3.0], "c"), Insertion::Dominated);
-/// assert_eq!(archive.insert(&[1.0, 1.0], "d"), Insertion::Kept { removed: vec!["a", "b"] });
+/// archive.insert(&[2.0, 2.0], "a")?;
+/// archive.insert(&[1.0, 3.0], "b")?;
+/// assert_eq!(archive.insert(&[3.0, 3.0], "c")?, Insertion::Dominated);
+/// assert_eq!(archive.insert(&[1.0, 1.0], "d")?, Insertion::Kept { removed: vec!["a", "b"] });
 /// assert_eq!(archive.len(), 1);
+/// # Ok::<(), fairfront_pareto::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Archive<T> {
@@ -26,13 +27,17 @@ pub enum Insertion<T> {
         /// The items of the points removed, in the order in which they were inserted.
         removed: Vec<T>,
     },
-    /// A point in the archive dominates it or equals it, or it has a NaN.
+    /// A point in the archive dominates it or equals it.
     Dominated,
 }
 
 impl<T> Archive<T> {
     /// An empty archive of points with `m` objectives.
+    ///
+    /// # Panics
+    /// If `m` is 0.
     pub fn new(m: usize) -> Self {
+        assert!(m > 0, "points have at least one objective");
         Self {
             m,
             values: Vec::new(),
@@ -50,9 +55,9 @@ impl<T> Archive<T> {
         self.items.is_empty()
     }
 
-    /// The values of all points, one after the other, in the order of insertion.
-    pub fn values(&self) -> &[f64] {
-        &self.values
+    /// The values of all points in the order of insertion.
+    pub fn values(&self) -> Values<'_> {
+        Values::checked(&self.values, self.m)
     }
 
     /// The items of all points, in the same order.
@@ -61,16 +66,12 @@ impl<T> Archive<T> {
     }
 
     /// Puts in a point unless one that is there is at least as good. O(n).
-    ///
-    /// # Panics
-    /// If `point` does not have `m` values.
-    pub fn insert(&mut self, point: &[f64], item: T) -> Insertion<T> {
-        assert_eq!(point.len(), self.m, "points of one space");
-        let mut existing = self.values.chunks_exact(self.m);
-        let refused =
-            point.iter().any(|v| v.is_nan()) || existing.any(|e| e == point || dominates(e, point));
-        if refused {
-            return Insertion::Dominated;
+    /// Fails where `point` has a NaN or not `m` values.
+    pub fn insert(&mut self, point: &[f64], item: T) -> Result<Insertion<T>, Error> {
+        self.values().same_space(point.len())?;
+        Values::new(point, self.m)?;
+        if self.values().iter().any(|e| weakly_dominates(e, point)) {
+            return Ok(Insertion::Dominated);
         }
         let mut removed = Vec::new();
         let old = std::mem::take(&mut self.values);
@@ -85,7 +86,7 @@ impl<T> Archive<T> {
         }
         self.values.extend_from_slice(point);
         self.items.push(item);
-        Insertion::Kept { removed }
+        Ok(Insertion::Kept { removed })
     }
 }
 
@@ -95,6 +96,16 @@ mod tests {
     use crate::nondominated;
     use proptest::prelude::*;
 
+    #[test]
+    fn what_is_no_point_of_the_space_is_refused() {
+        let mut archive = Archive::new(2);
+        assert!(archive.insert(&[1.0], ()).is_err());
+        assert!(archive.insert(&[1.0, f64::NAN], ()).is_err());
+        let far = [f64::INFINITY, f64::NEG_INFINITY];
+        assert!(archive.is_empty() && archive.insert(&far, ()).is_ok());
+        assert_eq!(archive.insert(&far, ()), Ok(Insertion::Dominated));
+    }
+
     proptest! {
         #[test]
         fn inserting_all_is_filtering_all(m in 1_usize..4, raw in prop::collection::vec(0_u8..6, 0..90)) {
@@ -103,13 +114,13 @@ mod tests {
             let mut archive = Archive::new(m);
             let mut alive: Vec<usize> = Vec::new();
             for (i, point) in points.chunks(m).enumerate() {
-                if let Insertion::Kept { removed } = archive.insert(point, i) {
+                if let Insertion::Kept { removed } = archive.insert(point, i).unwrap() {
                     alive.retain(|k| !removed.contains(k));
                     alive.push(i);
                 }
             }
             prop_assert_eq!(archive.items(), &alive[..]);
-            prop_assert_eq!(alive, nondominated(&points, m));
+            prop_assert_eq!(alive, nondominated(Values::new(&points, m).unwrap()));
         }
     }
 }

@@ -1,21 +1,46 @@
 //! What can be said about points in objective space, all objectives to be minimised.
 //!
-//! Points lie one after the other in a slice of `n · m` values, `m` to a point. Nothing here knows
-//! what the objectives are, and nothing depends on another crate.
+//! [`Values`] is a checked view of points in a slice; everything takes it, and is defined on every
+//! one: no points, one point, equal points, infinite values. Only NaN is refused, at the door.
+//! Nothing here knows what the objectives are, and nothing depends on another crate.
+//!
+//! | to … | use |
+//! | --- | --- |
+//! | compare two points | [`dominates`], [`weakly_dominates`], [`strictly_dominates`], [`dominates_within`] |
+//! | find or keep the best points | [`nondominated`], [`Archive`] |
+//! | have fewer points, well spread | [`thin`], [`select_spread`], [`holes`] |
+//! | judge one front | [`hypervolume`], [`contributions`], [`RunningHypervolume`], [`spread`], [`knee`] |
+//! | judge fronts side by side | [`purity`], [`coverage`], [`additive_epsilon`], [`igd_plus`], [`Profile`] |
 //!
 //! ```
-//! use fairfront_pareto::{hypervolume, nondominated};
+//! use fairfront_pareto::{Values, hypervolume, nondominated};
 //! let points = [1.0, 3.0, 2.0, 2.0, 3.0, 1.0, 3.0, 3.0];
-//! assert_eq!(nondominated(&points, 2), [0, 1, 2]);
-//! assert_eq!(hypervolume(&points, &[4.0, 4.0]), Ok(6.0));
+//! let values = Values::new(&points, 2)?;
+//! assert_eq!(nondominated(values), [0, 1, 2]);
+//! assert_eq!(hypervolume(values, &[4.0, 4.0])?, 6.0);
+//! # Ok::<(), fairfront_pareto::Error>(())
 //! ```
 
 mod archive;
 mod dominance;
+mod error;
 mod hypervolume;
+mod indicator;
+mod knee;
+mod nondominated;
+mod order;
+mod profile;
 mod spread;
+mod staircase;
+mod values;
 
 pub use archive::{Archive, Insertion};
-pub use dominance::{dominates, nondominated};
-pub use hypervolume::{Unsupported, hypervolume};
+pub use dominance::{dominates, dominates_within, strictly_dominates, weakly_dominates};
+pub use error::Error;
+pub use hypervolume::{RunningHypervolume, contributions, hypervolume};
+pub use indicator::{Spread, additive_epsilon, coverage, igd_plus, purity, spread};
+pub use knee::knee;
+pub use nondominated::nondominated;
+pub use profile::{Better, Profile};
 pub use spread::{Hole, holes, ranges, select_spread, thin};
+pub use values::Values;

@@ -1,8 +1,10 @@
+use crate::Values;
+
 /// Smallest and largest finite value of each objective over the points that lie inside `bound`
 /// (where one is given); `(0, 0)` where there is none.
-pub fn ranges(points: &[f64], m: usize, bound: Option<&[f64]>) -> Vec<(f64, f64)> {
-    let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); m];
-    for point in points.chunks_exact(m) {
+pub fn ranges(values: Values, bound: Option<&[f64]>) -> Vec<(f64, f64)> {
+    let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); values.n_objectives()];
+    for point in values {
         let inside = |bound: &[f64]| point.iter().zip(bound).all(|(v, b)| v <= b);
         if point.iter().all(|v| v.is_finite()) && bound.is_none_or(inside) {
             for (range, &v) in ranges.iter_mut().zip(point) {
@@ -23,15 +25,15 @@ pub fn ranges(points: &[f64], m: usize, bound: Option<&[f64]>) -> Vec<(f64, f64)
 /// along *every* objective.
 ///
 /// `ranges` are those of [`ranges`].
-pub fn thin(points: &[f64], m: usize, share: f64, ranges: &[(f64, f64)]) -> Vec<usize> {
-    let n = points.len() / m;
-    let point = |i: usize| &points[i * m..(i + 1) * m];
+pub fn thin(values: Values, share: f64, ranges: &[(f64, f64)]) -> Vec<usize> {
+    let n = values.len();
+    let point = |i: usize| values.point(i);
     let width: Vec<f64> = ranges
         .iter()
         .map(|(low, high)| share * (high - low))
         .collect();
     let mut kept: Vec<usize> = Vec::new();
-    for objective in 0..m {
+    for objective in 0..values.n_objectives() {
         let value = |i: &usize| point(*i)[objective];
         let lowest = (0..n).min_by(|a, b| value(a).total_cmp(&value(b)));
         let highest = (0..n).max_by(|a, b| value(a).total_cmp(&value(b)));
@@ -80,16 +82,14 @@ pub struct Hole {
 
 /// The `n` widest holes over all objectives, widest first; a pair of points counts once. Points
 /// outside `ranges` take no part.
-pub fn holes(points: &[f64], m: usize, ranges: &[(f64, f64)], n: usize) -> Vec<Hole> {
+pub fn holes(values: Values, ranges: &[(f64, f64)], n: usize) -> Vec<Hole> {
     let mut found = Vec::new();
-    let value = |i: usize, objective: usize| points[i * m + objective];
+    let value = |i: usize, objective: usize| values.point(i)[objective];
     let inside = |i: &usize| {
-        let p = &points[i * m..(i + 1) * m];
-        p.iter()
-            .zip(ranges)
-            .all(|(v, (low, high))| v >= low && v <= high)
+        let mut pairs = values.point(*i).iter().zip(ranges);
+        pairs.all(|(v, (low, high))| v >= low && v <= high)
     };
-    let members: Vec<usize> = (0..points.len() / m).filter(inside).collect();
+    let members: Vec<usize> = (0..values.len()).filter(inside).collect();
     for (objective, (low, high)) in ranges.iter().enumerate() {
         if high <= low {
             continue;
@@ -118,17 +118,19 @@ pub fn holes(points: &[f64], m: usize, ranges: &[(f64, f64)], n: usize) -> Vec<H
 
 /// Positions of `n` well-spread points, increasing: the extremes first, then always the point
 /// farthest from those chosen, in values scaled by `ranges`. O(n · number of points).
-pub fn select_spread(points: &[f64], m: usize, n: usize, ranges: &[(f64, f64)]) -> Vec<usize> {
-    let total = points.len() / m;
+pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usize> {
+    let (total, m) = (values.len(), values.n_objectives());
     if n >= total {
         return (0..total).collect();
     }
-    let scaled: Vec<f64> = points
-        .chunks_exact(m)
+    let scaled: Vec<f64> = values
+        .iter()
         .flat_map(|p| {
             p.iter().zip(ranges).map(|(v, (low, high))| {
                 let width = high - low;
-                if width > 0.0 { (v - low) / width } else { 0.0 }
+                // Infinite values are far away, but at a distance.
+                let scaled = if width > 0.0 { (v - low) / width } else { 0.0 };
+                scaled.clamp(-1e6, 1e6)
             })
         })
         .collect();
@@ -172,6 +174,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn of(points: &[f64]) -> Values<'_> {
+        Values::new(points, 2).unwrap()
+    }
+
     /// A front on the line x + y = 1.
     fn line(n: usize) -> Vec<f64> {
         (0..n)
@@ -185,18 +191,18 @@ mod tests {
     #[test]
     fn ranges_leave_out_what_is_beyond_the_bound() {
         let points = [0.0, 1.0, 1.0, 0.0, 9.0, 9.0, f64::INFINITY, 0.0];
-        assert_eq!(ranges(&points, 2, None), [(0.0, 9.0), (0.0, 9.0)]);
+        assert_eq!(ranges(of(&points), None), [(0.0, 9.0), (0.0, 9.0)]);
         assert_eq!(
-            ranges(&points, 2, Some(&[5.0, 5.0])),
+            ranges(of(&points), Some(&[5.0, 5.0])),
             [(0.0, 1.0), (0.0, 1.0)]
         );
-        assert_eq!(ranges(&[], 2, None), [(0.0, 0.0), (0.0, 0.0)]);
+        assert_eq!(ranges(of(&[]), None), [(0.0, 0.0), (0.0, 0.0)]);
     }
 
     #[test]
     fn holes_are_found_widest_first() {
         let points = [0.0, 1.0, 0.1, 0.9, 0.7, 0.3, 1.0, 0.0];
-        let found = holes(&points, 2, &ranges(&points, 2, None), 2);
+        let found = holes(of(&points), &ranges(of(&points), None), 2);
         assert_eq!(
             (
                 found[0].below.min(found[0].above),
@@ -206,19 +212,41 @@ mod tests {
         );
         assert!((found[0].width - 0.6).abs() < 1e-12);
         assert_eq!(found.len(), 2);
-        assert!(holes(&points[..2], 2, &[(0.0, 0.0); 2], 5).is_empty());
+        assert!(holes(of(&points[..2]), &[(0.0, 0.0); 2], 5).is_empty());
     }
 
     #[test]
     fn a_spread_selection_of_a_line_is_even() {
         let points = line(101);
-        let chosen = select_spread(&points, 2, 5, &ranges(&points, 2, None));
+        let chosen = select_spread(of(&points), 5, &ranges(of(&points), None));
         assert_eq!(chosen, [0, 25, 50, 75, 100]);
-        assert_eq!(select_spread(&points, 2, 500, &[(0.0, 1.0); 2]).len(), 101);
-        assert_eq!(
-            select_spread(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 2, 2, &[(1.0, 1.0); 2]).len(),
-            1
-        );
+        assert_eq!(select_spread(of(&points), 500, &[(0.0, 1.0); 2]).len(), 101);
+        assert_eq!(select_spread(of(&[1.0; 6]), 2, &[(1.0, 1.0); 2]).len(), 1);
+    }
+
+    #[test]
+    fn infinite_values_are_no_obstacle() {
+        let points = [
+            0.0,
+            1.0,
+            f64::INFINITY,
+            0.0,
+            1.0,
+            f64::NEG_INFINITY,
+            0.5,
+            0.5,
+        ];
+        let ranges = ranges(of(&points), None);
+        assert_eq!(ranges, [(0.0, 0.5), (0.5, 1.0)]);
+        assert_eq!(select_spread(of(&points), 3, &ranges).len(), 3);
+        assert_eq!(thin(of(&points), 0.1, &ranges).len(), 4);
+        assert_eq!(holes(of(&points), &ranges, 9).len(), 1);
+        for empty in [
+            select_spread(of(&[]), 3, &ranges),
+            thin(of(&[]), 0.1, &ranges),
+        ] {
+            assert!(empty.is_empty());
+        }
     }
 
     proptest! {
@@ -226,8 +254,9 @@ mod tests {
         fn thinning_keeps_extremes_and_covers_the_rest(raw in prop::collection::vec(0.0..1.0_f64, 4..200), share in 0.01..0.3_f64, m in 2_usize..4) {
             let n = raw.len() / m;
             let points = &raw[..n * m];
-            let ranges = ranges(points, m, None);
-            let kept = thin(points, m, share, &ranges);
+            let values = Values::new(points, m).unwrap();
+            let ranges = ranges(values, None);
+            let kept = thin(values, share, &ranges);
             for o in 0..m {
                 let lowest = (0..n).map(|i| points[i * m + o]).fold(f64::INFINITY, f64::min);
                 prop_assert!(kept.iter().any(|k| points[k * m + o] == lowest));

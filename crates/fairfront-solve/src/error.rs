@@ -18,4 +18,7 @@ pub enum Error {
     /// The problem could not be evaluated.
     #[error(transparent)]
     Evaluation(#[from] fairfront_core::Error),
+    /// Values that are no points.
+    #[error(transparent)]
+    Values(#[from] fairfront_pareto::Error),
 }

@@ -2,6 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fairfront_core::Points;
+use fairfront_pareto::Values;
 use serde::Serialize;
 
 /// Points none of which dominates another, with their values.
@@ -24,6 +25,11 @@ impl Front {
     /// Whether there is no point.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
+    }
+
+    /// The values of all points, to be judged.
+    pub fn judged(&self) -> Result<Values<'_>, fairfront_pareto::Error> {
+        Values::new(&self.values, self.n_objectives)
     }
 
     /// The values of a point.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::grouped;
-use fairfront_pareto::{ranges, select_spread};
+use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{FrontTable, RunInfo, RunSummary};
 use fairfront_solve::StopReason;
 
@@ -90,12 +90,14 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
             let value = |name: &String| front.column(name).and_then(|c| c[i]);
             objectives
                 .iter()
-                .map(move |name| value(name).unwrap_or(f64::NAN))
+                .map(move |name| value(name).filter(|v| !v.is_nan()).unwrap_or(f64::INFINITY))
                 .collect::<Vec<_>>()
         })
         .collect();
-    let ranges = ranges(&values, m.max(1), None);
-    for i in select_spread(&values, m.max(1), ROWS, &ranges) {
+    // No absent value is left that could be refused.
+    let judged = Values::new(&values, m.max(1)).ok();
+    let spread = judged.map(|v| select_spread(v, ROWS, &ranges(v, None)));
+    for i in spread.into_iter().flatten() {
         let value = |name: &String| cell(front.column(name).and_then(|c| c[i]));
         let id = std::iter::once(i.to_string());
         table.row(id.chain(shown.iter().map(value)).collect());
@@ -112,9 +114,9 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         front.len().min(ROWS)
     );
     table.render(&mut out);
-    if m >= 2 && front.len() > 1 {
+    if let Some(values) = judged.filter(|_| m >= 2 && front.len() > 1) {
         out.push('\n');
-        plot(&values, m, &run.objectives, &mut out);
+        plot(values, &run.objectives, &mut out);
     }
     out
 }
@@ -130,11 +132,11 @@ fn significant(value: f64) -> String {
 }
 
 /// The first two objectives, two dots wide and four high to a character.
-fn plot(values: &[f64], m: usize, names: &[String], out: &mut String) {
+fn plot(values: Values, names: &[String], out: &mut String) {
     const WIDTH: usize = 60;
     const HEIGHT: usize = 14;
     const DOTS: [[u32; 4]; 2] = [[0, 1, 2, 6], [3, 4, 5, 7]];
-    let ranges = ranges(values, m, None);
+    let ranges = ranges(values, None);
     let mut cells = vec![[0_u32; WIDTH]; HEIGHT];
     let place = |value: f64, (low, high): (f64, f64), n: usize| {
         let share = if high > low {
@@ -144,10 +146,7 @@ fn plot(values: &[f64], m: usize, names: &[String], out: &mut String) {
         };
         ((share * (n - 1) as f64).round() as usize).min(n - 1)
     };
-    for point in values
-        .chunks_exact(m)
-        .filter(|p| p.iter().all(|v| v.is_finite()))
-    {
+    for point in values.iter().filter(|p| p.iter().all(|v| v.is_finite())) {
         let x = place(point[0], ranges[0], 2 * WIDTH);
         let y = 4 * HEIGHT - 1 - place(point[1], ranges[1], 4 * HEIGHT);
         cells[y / 4][x / 2] |= 1 << DOTS[x % 2][y % 4];

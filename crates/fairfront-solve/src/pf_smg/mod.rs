@@ -9,7 +9,7 @@ pub use settings::{BatchSchedule, Exploration, HoleFilling, Settings};
 use std::ops::ControlFlow;
 
 use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
-use fairfront_pareto::{holes, hypervolume, nondominated, ranges, select_spread, thin};
+use fairfront_pareto::{Values, holes, hypervolume, nondominated, ranges, select_spread, thin};
 
 use self::smg::{Frame, Pace, Run, Way};
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
@@ -19,6 +19,10 @@ use crate::{Error, MOST_OBJECTIVES};
 const ZERO: f64 = 1e-8;
 /// An improvement of the hypervolume below this share of it is none.
 const IMPROVEMENT: f64 = 5e-5;
+
+/// Up to so many objectives the hypervolume is found after every round; beyond, it would take
+/// longer than the round.
+const MOST_JUDGED: usize = 4;
 
 /// Computes a front.
 ///
@@ -39,7 +43,7 @@ pub fn pf_smg(
     let mut solver = Solver::new(problem, settings, observer.stop_signal())?;
     if m == 1 {
         let front = solver.unmitigated.clone();
-        return Ok(solver.outcome(front, StopReason::Converged));
+        return solver.outcome(front, StopReason::Converged);
     }
     let mut list = solver.start()?;
     let mut best = 0.0;
@@ -70,9 +74,8 @@ pub fn pf_smg(
         if observer.round(&progress) == ControlFlow::Break(()) {
             break StopReason::Stopped;
         }
-        if settings.patience > 0
-            && let Ok(volume) = hypervolume(&list.values, &solver.corner)
-        {
+        if settings.patience > 0 && m <= MOST_JUDGED {
+            let volume = hypervolume(list.judged()?, &solver.corner)?;
             idle = if volume > best * (1.0 + IMPROVEMENT) {
                 0
             } else {
@@ -84,7 +87,7 @@ pub fn pf_smg(
             }
         }
     };
-    Ok(solver.outcome(list, stop))
+    solver.outcome(list, stop)
 }
 
 pub(crate) struct Solver<'a> {
@@ -167,22 +170,22 @@ impl<'a> Solver<'a> {
         })
     }
 
-    fn outcome(self, mut list: Front, stop: StopReason) -> Outcome {
+    fn outcome(self, mut list: Front, stop: StopReason) -> Result<Outcome, Error> {
         if list.len() > self.settings.most_points {
-            let ranges = ranges(&list.values, self.m, Some(&self.reference));
-            let kept = select_spread(&list.values, self.m, self.settings.most_points, &ranges);
+            let ranges = ranges(list.judged()?, Some(&self.reference));
+            let kept = select_spread(list.judged()?, self.settings.most_points, &ranges);
             list = Front {
                 values: kept.iter().flat_map(|i| list.value(*i).to_vec()).collect(),
                 points: list.points.select(&kept),
                 n_objectives: self.m,
             };
         }
-        Outcome {
+        Ok(Outcome {
             front: list.sorted(),
             unmitigated: self.unmitigated,
             stop,
             counters: self.counters,
-        }
+        })
     }
 
     /// The starting list, evaluated and filtered.
@@ -204,7 +207,7 @@ impl<'a> Solver<'a> {
                 self.reference[i] = values.copied().fold(self.reference[i], f64::max);
             }
         }
-        let ranges = ranges(&list.values, self.m, Some(&self.reference));
+        let ranges = ranges(list.judged()?, Some(&self.reference));
         for (corner, (low, high)) in self.corner.iter_mut().zip(ranges) {
             if high > low {
                 *corner = low + 1.1 * (high - low);
@@ -223,7 +226,7 @@ impl<'a> Solver<'a> {
     /// `idle` rounds in a row brought nothing: steps get shorter and batches larger, because noise
     /// is what is left.
     fn round(&mut self, list: Front, round: usize, k: usize, idle: usize) -> Result<Front, Error> {
-        let runs = self.runs(&list, round, k);
+        let runs = self.runs(&list, round, k)?;
         let ends = self.frame.execute(
             self.problem,
             self.settings,
@@ -247,10 +250,11 @@ impl<'a> Solver<'a> {
     }
 
     /// Which runs this round has: the same number of blocks whatever the number of threads.
-    fn runs(&self, list: &Front, round: usize, k: usize) -> Vec<Run> {
+    fn runs(&self, list: &Front, round: usize, k: usize) -> Result<Vec<Run>, Error> {
         let settings = self.settings;
-        let ranges = ranges(&list.values, self.m, Some(&self.reference));
-        let active = select_spread(&list.values, self.m, settings.most_active, &ranges);
+        let values = list.judged()?;
+        let ranges = ranges(values, Some(&self.reference));
+        let active = select_spread(values, settings.most_active, &ranges);
         let mut runs = Vec::new();
         let mut starts = list.points.select(&active);
         let mut held: Vec<u32> = active.iter().map(|i| self.held(list.value(*i))).collect();
@@ -291,7 +295,7 @@ impl<'a> Solver<'a> {
         if let Some(filling) = &settings.holes {
             let mut starts = Points::new(list.points.n_params());
             let mut random = Stream::new(settings.seed, Purpose::Solver, [2, round as u64]);
-            for hole in holes(&list.values, self.m, &ranges, filling.holes) {
+            for hole in holes(values, &ranges, filling.holes) {
                 let (a, b) = (list.points.get(hole.below), list.points.get(hole.above));
                 for run in 0..filling.runs {
                     if filling.between {
@@ -307,7 +311,7 @@ impl<'a> Solver<'a> {
             let none = vec![0; starts.len()];
             Run::add(&mut runs, &starts, &none, settings.steps, Way::Common);
         }
-        runs
+        Ok(runs)
     }
 
     /// Which objectives count as 0 at these values, as bits: steps keep them so.
@@ -349,26 +353,19 @@ impl<'a> Solver<'a> {
                     .map(|(v, z)| if v <= z { v.min(0.0) } else { *v })
             })
             .collect();
-        let mut kept = nondominated(&judged, m);
+        let mut kept = nondominated(Values::new(&judged, m)?);
         if let Some(share) = self.settings.thinning {
-            let select = |kept: &[usize]| -> Vec<f64> {
-                kept.iter()
-                    .flat_map(|i| all[i * m..(i + 1) * m].to_vec())
-                    .collect()
-            };
-            let values = select(&kept);
-            let ranges = ranges(&values, m, Some(&self.reference));
-            kept = thin(&values, m, share, &ranges)
+            let values = Values::new(&all, m)?.select(&kept);
+            let values = Values::new(&values, m)?;
+            let ranges = ranges(values, Some(&self.reference));
+            kept = thin(values, share, &ranges)
                 .into_iter()
                 .map(|i| kept[i])
                 .collect();
         }
         Ok(Front {
             points: points.select(&kept),
-            values: kept
-                .iter()
-                .flat_map(|i| all[i * m..(i + 1) * m].to_vec())
-                .collect(),
+            values: Values::new(&all, m)?.select(&kept),
             n_objectives: m,
         })
     }

@@ -34,7 +34,7 @@ fn a_convex_pair() {
         assert!(sum < 1.03, "{sum}");
     }
     // f = (t², (1 − t)²): the area under √f₁ + √f₂ = 1 within the unit square is 1/6.
-    let volume = hypervolume(&outcome.front.values, &[1.0, 1.0]).unwrap();
+    let volume = hypervolume(outcome.front.judged().unwrap(), &[1.0, 1.0]).unwrap();
     assert!(volume > 0.995 * (5.0 / 6.0), "{volume}");
 }
 
@@ -102,7 +102,7 @@ fn the_paper_s_way_finds_the_pair_too() {
     };
     let outcome = solve(&problem, &settings);
     // f = (2t², 2(1 − t)²).
-    let volume = hypervolume(&outcome.front.values, &[2.0, 2.0]).unwrap();
+    let volume = hypervolume(outcome.front.judged().unwrap(), &[2.0, 2.0]).unwrap();
     assert!(volume > 0.97 * (4.0 * 5.0 / 6.0), "{volume}");
 }
 

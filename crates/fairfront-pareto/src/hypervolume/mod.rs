@@ -1,0 +1,125 @@
+//! The volume that points dominate.
+//!
+//! Inside, points are *gains*: how far each objective lies below the reference point. All of them
+//! are positive and finite, a point dominates the box between it and the origin, and what a point
+//! `p` shares with another is the box of their smaller coordinates.
+
+mod contribution;
+mod recursion;
+mod running;
+mod space;
+
+pub use contribution::contributions;
+pub use running::RunningHypervolume;
+
+use self::recursion::Recursion;
+use crate::nondominated::survivors;
+use crate::order::key;
+use crate::staircase::Staircase;
+use crate::{Error, Values};
+
+/// The volume that the points dominate inside the reference point, exactly, for any number of
+/// objectives.
+///
+/// Points that are not better than the reference point in every objective add nothing; the empty
+/// set has volume 0. Where a point that counts has a value of −∞, or the reference point one of ∞,
+/// the volume is ∞.
+///
+/// Cost: O(n log n) for two and three objectives; for four at most O(n²); each further objective
+/// multiplies by up to n, in practice by much less. Six objectives and a few hundred points take
+/// some hundredths of a second.
+///
+/// ```
+/// use fairfront_pareto::{Values, hypervolume};
+/// let values = Values::new(&[1.0, 3.0, 2.0, 2.0, 3.0, 1.0], 2)?;
+/// assert_eq!(hypervolume(values, &[4.0, 4.0])?, 6.0);
+/// # Ok::<(), fairfront_pareto::Error>(())
+/// ```
+pub fn hypervolume(values: Values, reference: &[f64]) -> Result<f64, Error> {
+    check(values, reference)?;
+    let mut gains = Vec::with_capacity(values.as_slice().len());
+    for point in values.iter().filter(|p| inside(p, reference)) {
+        gains.extend(gain(point, reference));
+    }
+    // A point that counts has no side of length 0.
+    Ok(match gains.iter().all(|g| g.is_finite()) {
+        true => volume(&gains, values.n_objectives()),
+        false => f64::INFINITY,
+    })
+}
+
+/// Fails unless the reference point is one of the same space.
+fn check(values: Values, reference: &[f64]) -> Result<(), Error> {
+    let m = values.n_objectives();
+    values.same_space(reference.len())?;
+    Values::new(reference, m).map(|_| ())
+}
+
+/// Whether a point counts.
+fn inside(point: &[f64], reference: &[f64]) -> bool {
+    crate::strictly_dominates(point, reference)
+}
+
+/// How far a point lies below the reference point.
+fn gain<'a>(point: &'a [f64], reference: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+    point.iter().zip(reference).map(|(v, r)| r - v)
+}
+
+/// The volume between the origin and the gains.
+fn volume(gains: &[f64], m: usize) -> f64 {
+    if m <= 3 {
+        return Recursion::new(m).volume(gains);
+    }
+    // Dominated points are met with in the sweep too, but most go sooner at less cost. Larger gains
+    // are better: as values they are negative.
+    let negated: Vec<f64> = gains.iter().map(|g| -g).collect();
+    let rest = survivors(Values::checked(&negated, m));
+    let rest = Values::checked(gains, m).select(&rest);
+    Recursion::new(m).volume(&by_last(&rest, m))
+}
+
+/// The points by falling last coordinate.
+fn by_last(gains: &[f64], m: usize) -> Vec<f64> {
+    Values::checked(gains, m).select(&by_last_order(gains, m))
+}
+
+/// Their positions in that order.
+fn by_last_order(gains: &[f64], m: usize) -> Vec<usize> {
+    let last = gains.chunks_exact(m).map(|p| key(p[m - 1]));
+    let mut order: Vec<(u64, usize)> = last.zip(0..).collect();
+    order.sort_unstable_by(|a, b| b.cmp(a));
+    order.into_iter().map(|(_, i)| i).collect()
+}
+
+/// Two objectives: by falling first gain, each point adds what rises above those before it.
+fn area(gains: &[f64]) -> f64 {
+    let mut points: Vec<(u64, f64)> = gains.chunks_exact(2).map(|p| (key(p[0]), p[1])).collect();
+    points.sort_unstable_by_key(|p| std::cmp::Reverse(p.0));
+    let (mut area, mut height) = (0.0, 0.0);
+    for (first, second) in points {
+        if second > height {
+            area += f64::from_bits(first & !(1 << 63)) * (second - height);
+            height = second;
+        }
+    }
+    area
+}
+
+/// Three objectives: by falling last gain, the area of what has been met so far.
+fn sweep(gains: &[f64]) -> f64 {
+    let sorted = by_last(gains, 3);
+    let mut staircase = Staircase::default();
+    let (mut area, mut volume) = (0.0, 0.0);
+    let mut points = sorted.chunks_exact(3).peekable();
+    while let Some(p) = points.next() {
+        if !staircase.covers(p[0], p[1]) {
+            area += staircase.raise(p[0], p[1]);
+        }
+        let next = points.peek().map_or(0.0, |q| q[2]);
+        volume += area * (p[2] - next);
+    }
+    volume
+}
+
+#[cfg(test)]
+mod tests;

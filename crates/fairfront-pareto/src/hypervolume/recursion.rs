@@ -1,0 +1,191 @@
+//! Any number of objectives: a sweep along the last one, where the volume that a point adds is its
+//! box less what it shares with the points before it, a volume of one objective less.
+
+use super::space::Space;
+use super::{area, sweep};
+
+/// The volume of points with m gains, with room for all levels of the recursion.
+#[derive(Debug)]
+pub(super) struct Recursion {
+    m: usize,
+    /// Levels of 4 coordinates and more, for points with 5 gains and more.
+    levels: Vec<Level>,
+    space: Space,
+}
+
+impl Recursion {
+    pub(super) fn new(m: usize) -> Self {
+        Self {
+            m,
+            levels: (4..m).map(Level::new).collect(),
+            space: Space::default(),
+        }
+    }
+
+    /// The volume of points by falling last gain (for three gains and fewer, in any order).
+    pub(super) fn volume(&mut self, sorted: &[f64]) -> f64 {
+        volume(sorted, self.m, &mut self.levels, &mut self.space)
+    }
+}
+
+fn volume(sorted: &[f64], m: usize, levels: &mut [Level], space: &mut Space) -> f64 {
+    if sorted.len() <= 2 * m {
+        return of_two(sorted, m);
+    }
+    match m {
+        1 => return sorted.iter().copied().fold(0.0, f64::max),
+        2 => return area(sorted),
+        3 => return sweep(sorted),
+        4 => space.clear(),
+        _ => {}
+    }
+    let mut levels = levels.split_last_mut();
+    if let Some((level, _)) = &mut levels {
+        level.clear();
+    }
+    let d = m - 1;
+    let (mut solid, mut total) = (0.0, 0.0);
+    let mut points = sorted.chunks_exact(m).peekable();
+    while let Some(p) = points.next() {
+        match &mut levels {
+            None => solid += space.add([p[0], p[1], p[2]]),
+            Some((level, deeper)) => {
+                if let Some(free) = level.share(&p[..d]) {
+                    solid += free - volume(&level.shared, d, deeper, space);
+                    level.put(&p[..d]);
+                }
+            }
+        }
+        let next = points.peek().map_or(0.0, |q| q[d]);
+        total += solid * (p[d] - next);
+    }
+    total
+}
+
+/// The volume of at most two points.
+fn of_two(points: &[f64], m: usize) -> f64 {
+    let size = |p: &[f64]| p.iter().product::<f64>();
+    match points.split_at_checked(m) {
+        None => 0.0,
+        Some((p, [])) => size(p),
+        Some((p, q)) => {
+            let both: f64 = p.iter().zip(q).map(|(p, q)| p.min(*q)).product();
+            size(p) + (size(q) - both)
+        }
+    }
+}
+
+/// Points of `d` coordinates, one less than the gains of the points that are swept.
+///
+/// They lie coordinate by coordinate, and every pass goes along one coordinate at a time: such loops
+/// are what compilers turn into vector instructions.
+#[derive(Debug)]
+pub(super) struct Level {
+    /// Points met so far by falling last coordinate, none of them in the box of another.
+    met: Vec<Vec<f64>>,
+    /// What the next point shares with them, less what [`Level::share`] cuts off.
+    pub(super) shared: Vec<f64>,
+    /// How far what is cut off reaches along each coordinate.
+    cut: Vec<f64>,
+    /// Along how many coordinates each point met reaches across the next one's box.
+    reach: Vec<f64>,
+    /// By how much each point met is beyond all cuts, where it is.
+    beyond: Vec<f64>,
+}
+
+impl Level {
+    pub(super) fn new(d: usize) -> Self {
+        Self {
+            met: vec![Vec::new(); d],
+            shared: Vec::new(),
+            cut: vec![0.0; d],
+            reach: Vec::new(),
+            beyond: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.met.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Takes these points, by falling last coordinate, as those met.
+    pub(super) fn fill(&mut self, sorted: &[f64]) {
+        let d = self.met.len();
+        for (c, met) in self.met.iter_mut().enumerate() {
+            met.clear();
+            met.extend(sorted.iter().skip(c).step_by(d));
+        }
+    }
+
+    /// Takes one of the points out, or puts it back, with no regard to the order: at 0 it covers
+    /// nothing.
+    pub(super) fn place(&mut self, index: usize, point: impl IntoIterator<Item = f64>) {
+        for (met, value) in self.met.iter_mut().zip(point) {
+            met[index] = value;
+        }
+    }
+
+    /// Finds what a point shares with those met before. `None` where it lies in the box of one.
+    ///
+    /// A point that reaches across the box along every coordinate but one cuts a slab off it. What
+    /// the slabs leave is a box again, whose size is returned, and `shared` holds what the others
+    /// cover of that one, seen from its own corner: often little, of few points.
+    pub(super) fn share(&mut self, p: &[f64]) -> Option<f64> {
+        let n = self.met[0].len();
+        self.reach.clear();
+        self.reach.resize(n, 0.0);
+        for (met, p) in self.met.iter().zip(p) {
+            for (reach, q) in self.reach.iter_mut().zip(met) {
+                *reach += if q >= p { 1.0 } else { 0.0 };
+            }
+        }
+        self.cut.fill(0.0);
+        let across = (p.len() - 1) as f64;
+        for (i, reach) in self.reach.iter().enumerate() {
+            if *reach >= across {
+                if *reach > across {
+                    return None;
+                }
+                for ((cut, met), p) in self.cut.iter_mut().zip(&self.met).zip(p) {
+                    if met[i] < *p && met[i] > *cut {
+                        *cut = met[i];
+                    }
+                }
+            }
+        }
+        self.beyond.clear();
+        self.beyond.resize(n, f64::INFINITY);
+        for (met, cut) in self.met.iter().zip(&self.cut) {
+            for (beyond, q) in self.beyond.iter_mut().zip(met) {
+                let by = q - cut;
+                *beyond = if by < *beyond { by } else { *beyond };
+            }
+        }
+        self.shared.clear();
+        for (i, _) in self.beyond.iter().enumerate().filter(|b| *b.1 > 0.0) {
+            let corner = self.met.iter().zip(p).zip(&self.cut);
+            self.shared
+                .extend(corner.map(|((met, p), cut)| met[i].min(*p) - cut));
+        }
+        Some(p.iter().zip(&self.cut).map(|(p, cut)| p - cut).product())
+    }
+
+    /// Puts a point at its place after [`Level::share`]; those well inside its box go.
+    pub(super) fn put(&mut self, p: &[f64]) {
+        if self.reach.contains(&0.0) {
+            for met in &mut self.met {
+                let mut end = 0;
+                for i in 0..met.len() {
+                    met[end] = met[i];
+                    end += usize::from(self.reach[i] > 0.0);
+                }
+                met.truncate(end);
+            }
+        }
+        let last = p.len() - 1;
+        let place = self.met[last].partition_point(|q| *q >= p[last]);
+        for (met, p) in self.met.iter_mut().zip(p) {
+            met.insert(place, *p);
+        }
+    }
+}

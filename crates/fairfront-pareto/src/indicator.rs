@@ -1,0 +1,281 @@
+//! What one says about a front, next to others.
+
+use crate::{Error, Values, dominates, nondominated, ranges, weakly_dominates};
+
+/// The share of a front's points that no point of `union` dominates; ties count for both. 0 for
+/// an empty front.
+///
+/// `union` holds the points of all fronts compared.
+pub fn purity(front: Values, union: Values) -> Result<f64, Error> {
+    front.same_space(union.n_objectives())?;
+    let best = union.select(&nondominated(union));
+    let best = Values::checked(&best, union.n_objectives());
+    let pure = |p: &&[f64]| !best.iter().any(|b| dominates(b, p));
+    Ok(share(front.iter().filter(pure).count(), front.len()))
+}
+
+/// How much of `covered` is covered: the share of its points that a point of `front` dominates or
+/// equals. 0 where there are none.
+pub fn coverage(front: Values, covered: Values) -> Result<f64, Error> {
+    front.same_space(covered.n_objectives())?;
+    let under = |p: &&[f64]| front.iter().any(|f| weakly_dominates(f, p));
+    let n = covered.iter().filter(under).count();
+    Ok(share(n, covered.len()))
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// The additive epsilon indicator: by how much the front has to be lowered, in all objectives, for
+/// every point of `target` to be dominated or equalled by one of its own.
+///
+/// ∞ for an empty front, −∞ where there is no target.
+pub fn additive_epsilon(front: Values, target: Values) -> Result<f64, Error> {
+    front.same_space(target.n_objectives())?;
+    let above = |f: &[f64], t: &[f64]| {
+        let each = f.iter().zip(t).map(|(f, t)| difference(*f, *t));
+        each.fold(f64::NEG_INFINITY, f64::max)
+    };
+    let nearest = |t| {
+        let each = front.iter().map(|f| above(f, t));
+        each.fold(f64::INFINITY, f64::min)
+    };
+    Ok(target.iter().map(nearest).fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// IGD⁺: the mean over the points of `target` of the distance to the nearest point of the front,
+/// where only objectives in which the front is worse count. It never favours a dominated front.
+///
+/// ∞ for an empty front, 0 where there is no target.
+pub fn igd_plus(front: Values, target: Values) -> Result<f64, Error> {
+    front.same_space(target.n_objectives())?;
+    let distance = |f: &[f64], t: &[f64]| -> f64 {
+        let worse = f.iter().zip(t).map(|(f, t)| difference(*f, *t).max(0.0));
+        worse.map(|v| v * v).sum()
+    };
+    let nearest = |t| {
+        let each = front.iter().map(|f| distance(f, t));
+        each.fold(f64::INFINITY, f64::min).sqrt()
+    };
+    Ok(target.iter().map(nearest).sum::<f64>() / target.len().max(1) as f64)
+}
+
+/// a − b, and 0 for equal infinities.
+fn difference(a: f64, b: f64) -> f64 {
+    if a == b { 0.0 } else { a - b }
+}
+
+/// How evenly a front covers its range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Γ: the widest gap along any objective.
+    pub gamma: f64,
+    /// The widest gap as a share of its objective's range in the union.
+    pub scaled_gamma: f64,
+    /// Δ: how uneven the gaps are; 0 where all are alike and the extremes are reached.
+    pub delta: f64,
+}
+
+/// Γ and Δ of a front.
+///
+/// The extremes that it ought to reach are those of the nondominated points of `union` for the
+/// objective with the widest range; with the front itself as `union`, its own. For each objective
+/// the front's values and the two extremes are sorted, and with M points there are M + 1 gaps
+/// δ₀ … δₘ:
+///
+/// - Γ is the largest gap over all objectives;
+/// - Δ is the largest, over the objectives, of
+///   (δ₀ + δₘ + Σ|δⱼ − δ̄|) / (δ₀ + δₘ + (M − 1) δ̄), the sum and the mean δ̄ over j = 1 … M − 1;
+///   0/0 is 0.
+///
+/// Points with an infinite value take no part. Without points, the one gap between the extremes is
+/// Γ, and Δ is 1; without extremes either, all are 0.
+pub fn spread(front: Values, union: Values) -> Result<Spread, Error> {
+    front.same_space(union.n_objectives())?;
+    let finite = |values: Values| -> Vec<usize> {
+        let is_finite = |i: &usize| values.point(*i).iter().all(|v| v.is_finite());
+        (0..values.len()).filter(is_finite).collect()
+    };
+    let m = union.n_objectives();
+    let best = union.select(&finite(union));
+    let best = Values::checked(&best, m);
+    let best = best.select(&nondominated(best));
+    let best = Values::checked(&best, m);
+    let points = front.select(&finite(front));
+    let points = Values::checked(&points, m);
+    let ranges = ranges(best, None);
+    let extremes = extremes(best, &ranges);
+    let mut spread = Spread {
+        gamma: 0.0,
+        scaled_gamma: 0.0,
+        delta: 0.0,
+    };
+    for (objective, (low, high)) in ranges.iter().enumerate() {
+        let mut values: Vec<f64> = points.objective(objective).collect();
+        values.extend(extremes.iter().flatten().map(|p| p[objective]));
+        values.sort_unstable_by(f64::total_cmp);
+        let gaps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let widest = gaps.iter().copied().fold(0.0, f64::max);
+        spread.gamma = spread.gamma.max(widest);
+        spread.scaled_gamma = spread.scaled_gamma.max(ratio(widest, high - low));
+        spread.delta = spread.delta.max(unevenness(&gaps));
+    }
+    Ok(spread)
+}
+
+/// The two ends along the objective with the widest range.
+fn extremes<'a>(best: Values<'a>, ranges: &[(f64, f64)]) -> Option<[&'a [f64]; 2]> {
+    let width = |objective: &usize| ranges[*objective].1 - ranges[*objective].0;
+    let widest = (0..ranges.len()).max_by(|a, b| width(a).total_cmp(&width(b)).then(b.cmp(a)))?;
+    let by_value = |a: &&[f64], b: &&[f64]| a[widest].total_cmp(&b[widest]);
+    Some([best.iter().min_by(by_value)?, best.iter().max_by(by_value)?])
+}
+
+/// Δ of one objective's gaps.
+fn unevenness(gaps: &[f64]) -> f64 {
+    let (outer, inner) = match gaps {
+        [] => return 0.0,
+        [only] => (*only, &[][..]),
+        [first, inner @ .., last] => (first + last, inner),
+    };
+    let mean = inner.iter().sum::<f64>() / inner.len().max(1) as f64;
+    let deviation: f64 = inner.iter().map(|gap| (gap - mean).abs()).sum();
+    ratio(outer + deviation, outer + mean * inner.len() as f64)
+}
+
+/// a / b, and 0/0 is 0.
+fn ratio(a: f64, b: f64) -> f64 {
+    if a == 0.0 { 0.0 } else { a / b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(points: &[f64]) -> Values<'_> {
+        Values::new(points, 2).unwrap()
+    }
+
+    const LINE: [f64; 10] = [0.0, 4.0, 1.0, 3.0, 2.0, 2.0, 3.0, 1.0, 4.0, 0.0];
+
+    #[test]
+    fn an_even_front_has_even_gaps() {
+        let even = spread(of(&LINE), of(&LINE)).unwrap();
+        assert_eq!(
+            (even.gamma, even.scaled_gamma, even.delta),
+            (1.0, 0.25, 0.0)
+        );
+        // Without the middle the gap is 2; the mean of 1, 2, 1 is 4/3.
+        let holed = [&LINE[..4], &LINE[6..]].concat();
+        let holed = spread(of(&holed), of(&LINE)).unwrap();
+        assert_eq!((holed.gamma, holed.scaled_gamma), (2.0, 0.5));
+        assert!((holed.delta - (4.0 / 3.0) / 4.0).abs() < 1e-15);
+        // Without an end the gap before it counts as outer.
+        let short = spread(of(&LINE[..8]), of(&LINE)).unwrap();
+        assert_eq!((short.gamma, short.delta), (1.0, 1.0 / 4.0));
+        let own = spread(of(&LINE[..8]), of(&LINE[..8])).unwrap();
+        assert_eq!((own.gamma, own.delta), (1.0, 0.0));
+    }
+
+    #[test]
+    fn every_front_has_indicators() {
+        let none = of(&[]);
+        let line = of(&LINE);
+        let zero = Spread {
+            gamma: 0.0,
+            scaled_gamma: 0.0,
+            delta: 0.0,
+        };
+        assert_eq!(spread(none, none), Ok(zero));
+        assert_eq!(spread(line, none).unwrap().gamma, 1.0);
+        let empty = spread(none, line).unwrap();
+        assert_eq!(
+            (empty.gamma, empty.scaled_gamma, empty.delta),
+            (4.0, 1.0, 1.0)
+        );
+        let one = spread(of(&[2.0, 2.0]), line).unwrap();
+        assert_eq!((one.gamma, one.delta), (2.0, 1.0));
+        assert_eq!(spread(of(&[2.0; 6]), of(&[2.0; 6])), Ok(zero));
+        let far = of(&[f64::INFINITY, 0.0, f64::NEG_INFINITY, 1.0]);
+        assert_eq!(spread(far, far), Ok(zero));
+
+        assert_eq!(purity(none, line), Ok(0.0));
+        assert_eq!(purity(line, none), Ok(1.0));
+        assert_eq!(
+            (coverage(none, line), coverage(line, none)),
+            (Ok(0.0), Ok(0.0))
+        );
+        assert_eq!(additive_epsilon(none, line), Ok(f64::INFINITY));
+        assert_eq!(additive_epsilon(line, none), Ok(f64::NEG_INFINITY));
+        assert_eq!(
+            (igd_plus(none, line), igd_plus(line, none)),
+            (Ok(f64::INFINITY), Ok(0.0))
+        );
+        assert_eq!(
+            (additive_epsilon(far, far), igd_plus(far, far)),
+            (Ok(0.0), Ok(0.0))
+        );
+        let other = Values::new(&[1.0; 3], 3).unwrap();
+        assert!(purity(line, other).is_err() && spread(line, other).is_err());
+        assert!(coverage(line, other).is_err() && igd_plus(line, other).is_err());
+        assert!(additive_epsilon(line, other).is_err());
+    }
+
+    #[test]
+    fn a_front_beside_one_that_is_better_by_one() {
+        let worse: Vec<f64> = LINE.iter().map(|v| v + 1.0).collect();
+        let (worse, line) = (of(&worse), of(&LINE));
+        let union = [worse.as_slice(), line.as_slice()].concat();
+        assert_eq!(purity(worse, of(&union)), Ok(0.0));
+        assert_eq!(purity(line, of(&union)), Ok(1.0));
+        assert_eq!(
+            (coverage(line, worse), coverage(worse, line)),
+            (Ok(1.0), Ok(0.0))
+        );
+        assert_eq!(additive_epsilon(worse, line), Ok(1.0));
+        assert_eq!(additive_epsilon(line, worse), Ok(-1.0));
+        assert_eq!(igd_plus(worse, line), Ok(2.0_f64.sqrt()));
+        assert_eq!(igd_plus(line, worse), Ok(0.0));
+    }
+
+    #[test]
+    fn ties_are_pure_on_both_sides() {
+        let union = [&LINE[..], &LINE[..4]].concat();
+        assert_eq!(purity(of(&LINE), of(&union)), Ok(1.0));
+        assert_eq!(purity(of(&LINE[..4]), of(&union)), Ok(1.0));
+        assert_eq!(purity(of(&[1.0, 3.0, 5.0, 5.0]), of(&LINE)), Ok(0.5));
+    }
+
+    proptest! {
+        #[test]
+        fn order_and_copies_of_the_union_change_nothing(raw in prop::collection::vec(0_u8..9, 4..60), cut in 0_usize..20, m in 2_usize..4) {
+            let n = raw.len() / m;
+            let all: Vec<f64> = raw[..n * m].iter().map(|v| f64::from(*v)).collect();
+            let front = &all[..cut.min(n) * m];
+            let mut other: Vec<&[f64]> = all.chunks(m).chain(all.chunks(m)).collect();
+            other.reverse();
+            let other = other.concat();
+            let values = |points| Values::new(points, m).unwrap();
+            prop_assert_eq!(purity(values(front), values(&all)), purity(values(front), values(&other)));
+            let mut turned: Vec<&[f64]> = front.chunks(m).collect();
+            turned.reverse();
+            let turned = turned.concat();
+            // Which of equal ends counts may differ, so only the front is turned around here.
+            prop_assert_eq!(spread(values(front), values(&all)), spread(values(&turned), values(&all)));
+            let target = values(&all);
+            prop_assert_eq!(additive_epsilon(values(front), target), additive_epsilon(values(&turned), target));
+            prop_assert_eq!(coverage(values(front), target), coverage(values(front), values(&other)));
+        }
+
+        #[test]
+        fn delta_lies_between_zero_and_two(raw in prop::collection::vec(0.0..1.0_f64, 2..80)) {
+            let n = raw.len() / 2 * 2;
+            let values = of(&raw[..n]);
+            let found = spread(values, values).unwrap();
+            prop_assert!((0.0..=2.0).contains(&found.delta));
+            prop_assert!(found.gamma <= 1.0);
+        }
+    }
+}
