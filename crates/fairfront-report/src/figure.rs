@@ -1,0 +1,394 @@
+//! What every figure is made of: panels with axes, and a legend.
+
+use std::fmt::Write;
+
+use crate::marker::{Marker, Position, Shape};
+use crate::scale::{Scale, Tick};
+use crate::svg::Svg;
+use crate::text::{shorten, width};
+
+pub(crate) const INK: &str = "#222222";
+pub(crate) const GREY: &str = "#666666";
+const FRAME: &str = "#8a8a8a";
+const GRID: &str = "#e6e6e6";
+
+/// Font size of ticks.
+pub(crate) const TICK_SIZE: f64 = 11.0;
+/// Font size of everything else but titles.
+pub(crate) const TEXT_SIZE: f64 = 12.0;
+
+/// One objective: what it is called and how its values become positions.
+pub(crate) struct Axis<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// Its scale.
+    pub(crate) scale: Scale,
+}
+
+impl Axis<'_> {
+    /// Ticks for a vertical axis.
+    pub(crate) fn vertical_ticks(&self, height: f64) -> Vec<Tick> {
+        self.scale.ticks(if height < 300.0 { 6 } else { 8 })
+    }
+
+    /// Ticks for a horizontal axis, as many as have room for their labels; if even few have not, some
+    /// labels are empty.
+    fn horizontal_ticks(&self, room: f64) -> Vec<Tick> {
+        let crowding = |ticks: &[Tick]| {
+            let widest = ticks.iter().map(|t| width(&t.label, TICK_SIZE));
+            let widest = widest.fold(0.0, f64::max) + 8.0;
+            let step = match ticks {
+                [a, b, ..] => room * (self.scale.share(b.value) - self.scale.share(a.value)),
+                _ => room,
+            };
+            widest / step
+        };
+        let mut ticks = self.scale.ticks(8);
+        for most in [7, 6] {
+            if crowding(&ticks) > 1.0 {
+                ticks = self.scale.ticks(most);
+            }
+        }
+        let every = (crowding(&ticks).ceil() as usize).clamp(1, ticks.len().max(2) - 1);
+        for (i, tick) in ticks.iter_mut().enumerate() {
+            if i % every != 0 {
+                tick.label.clear();
+            }
+        }
+        ticks
+    }
+}
+
+/// Where a panel draws its points, in pixels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
+impl Frame {
+    /// Room below a frame for ticks and the name of the axis.
+    pub(crate) const BELOW: f64 = 46.0;
+
+    /// The position of a point given as shares of width and height, the latter from the bottom.
+    pub(crate) fn position(&self, x: f64, y: f64) -> Position {
+        let tenths = |pixels: f64| (10.0 * pixels).round() as i64;
+        (
+            tenths(self.left + x * self.width),
+            tenths(self.top + (1.0 - y) * self.height),
+        )
+    }
+
+    /// Grid, frame, ticks and names; without `y`, nothing is beside the panel.
+    pub(crate) fn draw(&self, svg: &mut Svg, x: &Axis, y: Option<&Axis>) {
+        let (right, bottom) = (self.left + self.width, self.top + self.height);
+        let columns = x.horizontal_ticks(self.width);
+        let rows = y.map_or_else(Vec::new, |y| y.vertical_ticks(self.height));
+        let column = |tick: &Tick| self.left + x.scale.share(tick.value) * self.width;
+        let share = |tick: &Tick| y.map_or(0.0, |y| y.scale.share(tick.value));
+        let row = |tick: &Tick| bottom - share(tick) * self.height;
+
+        let mut grid = String::new();
+        let mut marks = String::new();
+        for at in columns.iter().map(column) {
+            let _ = write!(grid, "M{at:.1} {:.1}V{bottom:.1}", self.top);
+            let _ = write!(marks, "M{at:.1} {bottom:.1}v4");
+        }
+        for at in rows.iter().map(row) {
+            let _ = write!(grid, "M{:.1} {at:.1}H{right:.1}", self.left);
+            let _ = write!(marks, "M{:.1} {at:.1}h-4", self.left);
+        }
+        svg.tag("path")
+            .set("d", &grid[..])
+            .set("stroke", GRID)
+            .end();
+        svg.tag("path")
+            .set("d", &marks[..])
+            .set("stroke", FRAME)
+            .end();
+        svg.tag("rect")
+            .at(self.left, self.top)
+            .set("width", self.width)
+            .set("height", self.height)
+            .set("fill", "none")
+            .set("stroke", FRAME)
+            .end();
+
+        svg.tag("g")
+            .set("font-size", TICK_SIZE)
+            .set("fill", GREY)
+            .set("text-anchor", "middle")
+            .open();
+        for tick in columns.iter().filter(|t| !t.label.is_empty()) {
+            svg.tag("text")
+                .at(column(tick), bottom + 16.0)
+                .text(&tick.label);
+        }
+        svg.close();
+        svg.tag("g")
+            .set("font-size", TICK_SIZE)
+            .set("fill", GREY)
+            .set("text-anchor", "end")
+            .open();
+        for tick in &rows {
+            svg.tag("text")
+                .at(self.left - 7.0, row(tick) + 4.0)
+                .text(&tick.label);
+        }
+        svg.close();
+
+        let middle = self.left + self.width / 2.0;
+        Self::name(
+            svg,
+            x.name,
+            self.width,
+            &format!("translate({middle:.1} {:.1})", bottom + 35.0),
+        );
+        if let Some(y) = y {
+            let widest = rows.iter().map(|t| width(&t.label, TICK_SIZE));
+            let beside = self.left - widest.fold(0.0, f64::max) - 15.0;
+            let middle = self.top + self.height / 2.0;
+            let place = format!("translate({beside:.1} {middle:.1}) rotate(-90)");
+            Self::name(svg, y.name, self.height, &place);
+        }
+    }
+
+    /// Room beside a frame for the ticks and name of a vertical axis.
+    pub(crate) fn beside(axis: &Axis, height: f64) -> f64 {
+        let ticks = axis.vertical_ticks(height);
+        let widest = ticks.iter().map(|t| width(&t.label, TICK_SIZE));
+        widest.fold(0.0, f64::max) + 30.0
+    }
+
+    fn name(svg: &mut Svg, name: &str, room: f64, place: &str) {
+        let short = shorten(name, TEXT_SIZE, room);
+        let whole = (short != name).then_some(name);
+        named_group(svg, whole, Some(place));
+        svg.tag("text")
+            .set("text-anchor", "middle")
+            .set("font-size", TEXT_SIZE)
+            .set("fill", INK)
+            .text(&short);
+        svg.close();
+    }
+}
+
+/// Opens a group, with a name that shows when the mouse is over it.
+pub(crate) fn named_group(svg: &mut Svg, name: Option<&str>, transform: Option<&str>) {
+    let group = svg.tag("g");
+    match transform {
+        Some(transform) => group.set("transform", transform).open(),
+        None => group.open(),
+    }
+    if let Some(name) = name {
+        svg.tag("title").text(name);
+    }
+}
+
+/// How markers are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// Dots of this diameter in tenths of a pixel, translucent.
+    Dots(i64),
+    /// Outlines with a breath of colour inside: what lies below can be seen.
+    Outlines,
+    /// Outlines on white, which stand out from what lies below.
+    Signs,
+}
+
+/// Draws a series' markers; to be called inside a group of [`tenths`].
+pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, at: &[Position]) {
+    if at.is_empty() {
+        return;
+    }
+    let shape = if let Ink::Dots(_) = ink {
+        Shape::Dot
+    } else {
+        marker.shape
+    };
+    let path = shape.path(size, at);
+    if ink == Ink::Signs {
+        svg.tag("path")
+            .set("d", &path[..])
+            .set("fill", "#ffffff")
+            .set("stroke", "#ffffff")
+            .set("stroke-width", 34.0)
+            .set("stroke-linejoin", "round")
+            .set("stroke-linecap", "round")
+            .end();
+    }
+    let tag = svg
+        .tag("path")
+        .set("d", &path[..])
+        .set("stroke", marker.colour);
+    match ink {
+        Ink::Dots(diameter) => tag
+            .set("stroke-width", diameter as f64)
+            .set("stroke-linecap", "round")
+            .set("stroke-opacity", 0.6)
+            .end(),
+        Ink::Outlines => tag
+            .set("stroke-width", 11.0)
+            .set("stroke-opacity", 0.9)
+            .set("fill", marker.colour)
+            .set("fill-opacity", 0.2)
+            .end(),
+        Ink::Signs => tag.set("stroke-width", 15.0).set("fill", "#ffffff").end(),
+    }
+}
+
+/// Opens a group in which lengths are tenths of a pixel, so that positions are whole numbers.
+pub(crate) fn tenths(svg: &mut Svg) {
+    svg.tag("g")
+        .set("transform", "scale(.1)")
+        .set("fill", "none")
+        .open();
+}
+
+/// What stands before a name in a legend.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Key {
+    /// A marker alone.
+    Marker(Marker),
+    /// Dots.
+    Dots(Marker),
+    /// A marker among dots.
+    Dense(Marker),
+    /// Nothing.
+    None,
+}
+
+/// A line of a legend.
+pub(crate) struct Entry {
+    pub(crate) key: Key,
+    pub(crate) name: String,
+    pub(crate) note: String,
+}
+
+/// A legend in columns of equal width.
+pub(crate) struct Legend {
+    entries: Vec<Entry>,
+    columns: usize,
+    column: f64,
+    /// Room for the keys.
+    key: f64,
+}
+
+impl Legend {
+    const ROW: f64 = 20.0;
+    const GAP: f64 = 24.0;
+    const LONGEST_NAME: f64 = 300.0;
+
+    /// As many columns as there is room for.
+    pub(crate) fn new(entries: Vec<Entry>, room: f64) -> Self {
+        let dense = entries
+            .iter()
+            .any(|e| matches!(e.key, Key::Dense(_) | Key::Dots(_)));
+        let key = if dense { 40.0 } else { 16.0 };
+        let wide = |entry: &Entry| {
+            let name = width(&entry.name, TEXT_SIZE).min(Self::LONGEST_NAME);
+            key + name + 7.0 + width(&entry.note, TEXT_SIZE) + Self::GAP
+        };
+        let column = entries.iter().map(wide).fold(1.0, f64::max);
+        let columns = ((room + Self::GAP) / column).floor().max(1.0) as usize;
+        Self {
+            entries,
+            columns,
+            column,
+            key,
+        }
+    }
+
+    /// How high it is, in pixels.
+    pub(crate) fn height(&self) -> f64 {
+        Self::ROW * self.entries.len().div_ceil(self.columns) as f64
+    }
+
+    /// How wide it is, in pixels.
+    pub(crate) fn width(&self) -> f64 {
+        self.column * self.columns.min(self.entries.len()) as f64 - Self::GAP
+    }
+
+    /// Draws it with its upper left corner here.
+    pub(crate) fn draw(&self, svg: &mut Svg, left: f64, top: f64) {
+        let places = (0..self.entries.len()).map(|i| {
+            let (row, column) = (i / self.columns, i % self.columns);
+            let y = top + Self::ROW * (row as f64 + 0.5);
+            (left + self.column * column as f64, y)
+        });
+        for (entry, (x, y)) in self.entries.iter().zip(places) {
+            let short = shorten(&entry.name, TEXT_SIZE, Self::LONGEST_NAME);
+            let whole = (short != entry.name).then_some(&entry.name[..]);
+            named_group(svg, whole, None);
+            tenths(svg);
+            let at = |dx: f64| ((10.0 * (x + dx)).round() as i64, (10.0 * y).round() as i64);
+            match entry.key {
+                Key::Marker(marker) => {
+                    draw_markers(svg, marker, Ink::Outlines, 36, &[at(self.key / 2.0 - 4.0)]);
+                }
+                Key::Dots(marker) | Key::Dense(marker) => {
+                    let dots: Vec<Position> =
+                        (0..8).map(|i| at(2.0 + 4.0 * f64::from(i))).collect();
+                    draw_markers(svg, marker, Ink::Dots(30), 0, &dots);
+                    if let Key::Dense(_) = entry.key {
+                        draw_markers(svg, marker, Ink::Signs, 40, &[at(self.key / 2.0 - 4.0)]);
+                    }
+                }
+                Key::None => {}
+            }
+            svg.close();
+            svg.tag("text")
+                .at(x + self.key, y + 4.0)
+                .set("font-size", TEXT_SIZE)
+                .set("fill", INK)
+                .text_and_note(&short, &entry.note, GREY);
+            svg.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn labels_below_a_panel_do_not_touch(
+            low in -1e6..1e6_f64,
+            shrink in 0..25_i32,
+            wide in any::<bool>(),
+        ) {
+            let span = 1e6 * 0.3_f64.powi(shrink);
+            let axis = Axis { name: "f", scale: Scale::covering(low, low + span) };
+            let room = if wide { 560.0 } else { 240.0 };
+            let ticks = axis.horizontal_ticks(room);
+            let shown: Vec<&Tick> = ticks.iter().filter(|t| !t.label.is_empty()).collect();
+            prop_assert!(shown.len() >= 2);
+            for pair in shown.windows(2) {
+                let half = |tick: &Tick| width(&tick.label, TICK_SIZE) / 2.0;
+                let at = |tick: &Tick| room * axis.scale.share(tick.value);
+                prop_assert!(at(pair[0]) + half(pair[0]) < at(pair[1]) - half(pair[1]));
+            }
+        }
+
+        #[test]
+        fn a_legend_keeps_to_its_room(
+            names in prop::collection::vec("[a-z/]{0,80}", 1..30),
+            room in 560.0..1200.0_f64,
+        ) {
+            let n = names.len();
+            let entry = |name: String| Entry {
+                key: Key::Dense(Marker::of(0)),
+                name,
+                note: "1,500 points".into(),
+            };
+            let legend = Legend::new(names.into_iter().map(entry).collect(), room);
+            prop_assert!(legend.width() <= room + 1e-9);
+            prop_assert!(legend.height() <= Legend::ROW * n as f64);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Figures of Pareto fronts as self-contained SVG.
+//!
+//! Most users want [`Overlay`]: several fronts over the same objectives in one picture. Points lie one
+//! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
+//! Nothing here knows where the points come from, reads or writes a file, or depends on another crate;
+//! the same figure is the same bytes on every machine.
+//!
+//! ```
+//! use fairfront_report::{Overlay, Series};
+//! let svg = Overlay {
+//!     title: "Adult, gender".into(),
+//!     axes: vec!["log_loss".into(), "disparate_impact(gender)".into()],
+//!     series: vec![
+//!         Series { name: "pf-smg", values: &[0.34, 0.012, 0.36, 0.004, 0.41, 0.0] },
+//!         Series { name: "eps-fair", values: &[0.35, 0.011, 0.38, 0.003] },
+//!     ],
+//!     reference: None,
+//! }
+//! .to_svg();
+//! assert!(svg.starts_with("<svg "));
+//! assert!(svg.contains("3 points"));
+//! ```
+
+mod figure;
+mod marker;
+mod overlay;
+mod panel;
+mod scale;
+mod spread;
+mod svg;
+mod text;
+
+pub use overlay::{Overlay, Series};

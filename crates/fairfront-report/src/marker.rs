@@ -1,0 +1,287 @@
+//! Markers that stay apart: eight colours for all kinds of colour vision, eight shapes.
+//!
+//! Positions are whole tenths of a pixel, and all markers of a series are one path of relative moves:
+//! a few bytes a point, and where markers of a series overlap, their translucent colour does not add up.
+
+use std::fmt::Write;
+
+/// A position in tenths of a pixel.
+pub(crate) type Position = (i64, i64);
+
+/// The colours of Okabe and Ito, with a grey for the yellow that nobody sees on white.
+const COLOURS: [&str; 8] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7a7a7a",
+];
+
+const SHAPES: [Shape; 8] = [
+    Shape::Circle,
+    Shape::Square,
+    Shape::Up,
+    Shape::Diamond,
+    Shape::Plus,
+    Shape::Down,
+    Shape::Cross,
+    Shape::Star,
+];
+
+/// How a series looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Marker {
+    /// Its colour.
+    pub(crate) colour: &'static str,
+    /// Its shape.
+    pub(crate) shape: Shape,
+}
+
+impl Marker {
+    /// The marker of series number `index`: colour and shape are both distinct among eight, and the
+    /// pair of them among 64.
+    pub(crate) fn of(index: usize) -> Self {
+        Self {
+            colour: COLOURS[index % 8],
+            shape: SHAPES[(index + index / 8) % 8],
+        }
+    }
+}
+
+/// The outline of a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A point, drawn by the round ends of a stroke.
+    Dot,
+    Circle,
+    Square,
+    Up,
+    Diamond,
+    Plus,
+    Down,
+    Cross,
+    Star,
+}
+
+/// A shape as path data: where it starts and ends, seen from its centre, and what lies between.
+struct Glyph {
+    start: Position,
+    body: String,
+    end: Position,
+}
+
+impl Shape {
+    /// The shape at about `size` tenths of a pixel from centre to edge; equal sizes look equally large.
+    fn glyph(self, size: i64) -> Glyph {
+        let part = |share: f64| (share * size as f64).round() as i64;
+        let closed = |start: Position, body: String| Glyph {
+            start,
+            body,
+            end: start,
+        };
+        match self {
+            // A tenth of a pixel long: some programs do not draw a stroke without any length.
+            Self::Dot => Glyph {
+                start: (0, 0),
+                body: "h1".into(),
+                end: (1, 0),
+            },
+            Self::Circle => closed((0, -size), format!("a{size} {size} 0 1 0 1 0z")),
+            Self::Square => {
+                let s = part(0.89);
+                closed((-s, -s), format!("h{0}v{0}h-{0}z", 2 * s))
+            }
+            Self::Up | Self::Down => {
+                let (half, tip, base) = (part(1.12), part(1.22), part(0.78));
+                let (sign, height) = match self {
+                    Self::Up => (1, tip + base),
+                    _ => (-1, -(tip + base)),
+                };
+                let mut body = "l".to_owned();
+                write_pair((half, height), &mut body);
+                let _ = write!(body, "h-{}z", 2 * half);
+                closed((0, -sign * tip), body)
+            }
+            Self::Diamond => {
+                let d = part(1.25);
+                closed((0, -d), format!("l{d} {d}-{d} {d}-{d}-{d}z"))
+            }
+            Self::Plus => {
+                let p = part(1.2);
+                Glyph {
+                    start: (-p, 0),
+                    body: format!("h{}m-{p}-{p}v{}", 2 * p, 2 * p),
+                    end: (0, p),
+                }
+            }
+            Self::Cross => {
+                let c = part(0.92);
+                Glyph {
+                    start: (-c, -c),
+                    body: format!("l{0} {0}m0-{0}l-{0} {0}", 2 * c),
+                    end: (-c, c),
+                }
+            }
+            Self::Star => {
+                // The arms of a regular six-pointed star: cos 30° and sin 30°.
+                let (long, x, y) = (part(1.2), part(1.04), part(0.6));
+                Glyph {
+                    start: (0, -long),
+                    body: format!(
+                        "v{}m-{x}-{}l{} {}m0-{}l-{} {}",
+                        2 * long,
+                        long + y,
+                        2 * x,
+                        2 * y,
+                        2 * y,
+                        2 * x,
+                        2 * y
+                    ),
+                    end: (-x, y),
+                }
+            }
+        }
+    }
+
+    /// Path data of this shape at every position.
+    pub(crate) fn path(self, size: i64, positions: &[Position]) -> String {
+        let glyph = self.glyph(size);
+        let mut path = String::with_capacity(positions.len() * (glyph.body.len() + 6));
+        let mut pen = None;
+        for (x, y) in positions {
+            let start = (x + glyph.start.0, y + glyph.start.1);
+            match pen {
+                None => {
+                    path.push('M');
+                    write_pair(start, &mut path);
+                }
+                Some((from_x, from_y)) => {
+                    path.push('m');
+                    write_pair((start.0 - from_x, start.1 - from_y), &mut path);
+                }
+            }
+            path.push_str(&glyph.body);
+            pen = Some((x + glyph.end.0, y + glyph.end.1));
+        }
+        path
+    }
+}
+
+/// Two numbers with no more than what keeps them apart.
+fn write_pair((x, y): Position, out: &mut String) {
+    let space = if y < 0 { "" } else { " " };
+    let _ = write!(out, "{x}{space}{y}");
+}
+
+/// Positions in order of x, one where several lie in the same square of half a pixel: what the others
+/// would add to the picture cannot be seen.
+pub(crate) fn merge(mut positions: Vec<Position>) -> Vec<Position> {
+    let cell = |(x, y): Position| (x.div_euclid(5), y.div_euclid(5));
+    positions.sort_unstable_by_key(|p| (cell(*p), *p));
+    positions.dedup_by_key(|p| cell(*p));
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Where the pen has been after each subpath began, read from the path data alone.
+    fn starts(path: &str) -> Vec<Position> {
+        let mut tokens: Vec<String> = Vec::new();
+        for c in path.chars() {
+            match c {
+                'a'..='z' | 'M' => tokens.push(c.to_string()),
+                ' ' => tokens.push(String::new()),
+                '-' => tokens.push("-".into()),
+                _ => match tokens.last_mut() {
+                    Some(last) if !last.starts_with(char::is_alphabetic) => last.push(c),
+                    _ => tokens.push(c.into()),
+                },
+            }
+        }
+        let tokens: Vec<&str> = tokens
+            .iter()
+            .map(|t| &t[..])
+            .filter(|t| !t.is_empty())
+            .collect();
+        let (mut at, mut start, mut command, mut i) = ((0, 0), (0, 0), "", 0);
+        let mut found = Vec::new();
+        while i < tokens.len() {
+            if tokens[i].starts_with(char::is_alphabetic) {
+                command = tokens[i];
+                i += 1;
+            }
+            let number = |k: usize| tokens[i + k].parse::<i64>().unwrap();
+            let used = match command {
+                "h" => {
+                    at.0 += number(0);
+                    1
+                }
+                "v" => {
+                    at.1 += number(0);
+                    1
+                }
+                "a" => {
+                    at = (at.0 + number(5), at.1 + number(6));
+                    7
+                }
+                "z" => {
+                    at = start;
+                    0
+                }
+                _ => {
+                    at = (at.0 + number(0), at.1 + number(1));
+                    2
+                }
+            };
+            if command == "m" || command == "M" {
+                start = at;
+                found.push(at);
+            }
+            i += used;
+        }
+        found
+    }
+
+    #[test]
+    fn sixty_four_series_look_different() {
+        let all: Vec<Marker> = (0..64).map(Marker::of).collect();
+        for (i, a) in all.iter().enumerate() {
+            assert!(!all[..i].contains(a));
+            let eight = &all[i / 8 * 8..i];
+            assert!(
+                eight
+                    .iter()
+                    .all(|b| a.colour != b.colour && a.shape != b.shape)
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_marker_is_where_its_point_is(
+            positions in prop::collection::vec((0..9000_i64, -50..9000_i64), 1..40),
+            size in 8..60_i64,
+        ) {
+            for shape in SHAPES.into_iter().chain([Shape::Dot]) {
+                let glyph = shape.glyph(size);
+                let path = shape.path(size, &positions);
+                let starts = starts(&path);
+                let each = starts.len() / positions.len();
+                for (start, (x, y)) in starts.iter().step_by(each).zip(&positions) {
+                    prop_assert_eq!(*start, (x + glyph.start.0, y + glyph.start.1), "{}", path);
+                }
+            }
+        }
+
+        #[test]
+        fn merged_positions_are_near_every_point(
+            positions in prop::collection::vec((0..60_i64, 0..60_i64), 0..80),
+        ) {
+            let merged = merge(positions.clone());
+            prop_assert!(merged.iter().all(|p| positions.contains(p)));
+            for (x, y) in positions {
+                prop_assert!(merged.iter().any(|(a, b)| (a - x).abs() < 5 && (b - y).abs() < 5));
+            }
+        }
+    }
+}

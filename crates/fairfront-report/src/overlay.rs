@@ -1,0 +1,357 @@
+//! Several fronts over the same objectives in one picture.
+
+use std::fmt::Write;
+
+use crate::figure::{Axis, Entry, GREY, INK, Key, Legend, TEXT_SIZE, named_group};
+use crate::marker::Marker;
+use crate::panel::{Layer, Panels, REFERENCE};
+use crate::scale::{LARGEST, Scale, rounded};
+use crate::svg::Svg;
+use crate::text::{shorten, width};
+
+/// Points in objective space with a name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Series<'a> {
+    /// What the legend calls it; shortened in the middle where it is long.
+    pub name: &'a str,
+    /// The values of all points, one after the other. Points with a value that is infinite, beyond
+    /// ±1e300 or not a number are left out, and the legend says how many.
+    pub values: &'a [f64],
+}
+
+/// Several fronts over the same objectives in one picture.
+///
+/// Two objectives give one panel, more a panel for every pair of them with scales shared; one gives a
+/// row of points for every series. Axes are linear and cover all finite points.
+///
+/// Every point of a long series (more than 150) is a small translucent dot, and the series' marker is
+/// put on some points only, between those of the other series: what lies on the same curve stays
+/// visible. Points of a series in the same half pixel are drawn once. There is no line between points,
+/// since what lies between two points of a front is not known to be on it.
+///
+/// The picture brings its white background: the colours are chosen for it, and it looks the same on a
+/// dark page, in a slide and in programs that know no style sheets.
+///
+/// ```
+/// use fairfront_report::{Overlay, Series};
+/// let overlay = Overlay {
+///     title: "Two runs".into(),
+///     axes: vec!["log_loss".into(), "disparate_impact(sex)".into()],
+///     series: vec![
+///         Series { name: "a", values: &[0.3, 0.02, 0.4, 0.01] },
+///         Series { name: "b", values: &[0.3, f64::NAN] },
+///     ],
+///     reference: Some(vec![0.41, 0.021]),
+/// };
+/// let svg = overlay.to_svg();
+/// assert!(svg.contains("2 points"));
+/// assert!(svg.contains("0 points, 1 not finite"));
+/// # assert_eq!(svg, overlay.to_svg());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overlay<'a> {
+    /// Above the picture; may be empty.
+    pub title: String,
+    /// Names of the objectives, as many as a point has values.
+    pub axes: Vec<String>,
+    /// What is drawn, in the order of the legend.
+    pub series: Vec<Series<'a>>,
+    /// A point to compare with, such as that of a hypervolume. It is drawn where it lies among the
+    /// points or not far from them; the axes do not stretch for one far away.
+    pub reference: Option<Vec<f64>>,
+}
+
+impl Overlay<'_> {
+    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
+    /// no points, equal points, names with any characters.
+    ///
+    /// The cost is about that of sorting the points once for every pair of objectives.
+    pub fn to_svg(&self) -> String {
+        let layers: Vec<Layer> = (self.series.iter().enumerate())
+            .map(|(i, series)| Layer::new(series, self.axes.len(), Marker::of(i)))
+            .collect();
+        let ranges = self.ranges(&layers);
+        let reference = self.near_reference(&ranges);
+        let axes: Vec<Axis> = (self.axes.iter().zip(&ranges).zip(&reference))
+            .map(|((name, range), near)| {
+                let (low, high) = range.unwrap_or((0.0, 1.0));
+                let near = near.unwrap_or(low);
+                Axis {
+                    name,
+                    scale: Scale::covering(low.min(near), high.max(near)),
+                }
+            })
+            .collect();
+        let panels = Panels::new(&axes, layers.len());
+        let legend = Legend::new(self.entries(&layers, &reference), panels.width);
+
+        let left = panels.beside + MARGIN;
+        let top = HEADER + legend.height() + 14.0;
+        let right = left + panels.width.max(legend.width());
+        let mut svg = Svg::new(
+            right + 24.0,
+            top + panels.height + MARGIN,
+            &self.name(),
+            &self.describe(&layers, &ranges),
+        );
+        svg.tag("rect")
+            .set("width", "100%")
+            .set("height", "100%")
+            .set("fill", "#ffffff")
+            .end();
+        self.draw_header(&mut svg, left, right);
+        legend.draw(&mut svg, left, HEADER);
+        for panel in panels.all(left, top) {
+            panel.draw(&mut svg, &axes, &layers, &reference);
+        }
+        svg.finish()
+    }
+
+    /// Smallest and largest value of each objective, where there is one.
+    fn ranges(&self, layers: &[Layer]) -> Vec<Option<(f64, f64)>> {
+        let of = |axis: usize| {
+            let values = layers.iter().flat_map(|l| &l.points).map(|p| p[axis]);
+            values.fold(None, |range: Option<(f64, f64)>, v| {
+                let (low, high) = range.unwrap_or((v, v));
+                Some((low.min(v), high.max(v)))
+            })
+        };
+        (0..self.axes.len()).map(of).collect()
+    }
+
+    /// The reference point's values that are in or near the ranges.
+    fn near_reference(&self, ranges: &[Option<(f64, f64)>]) -> Vec<Option<f64>> {
+        /// As a share of the range.
+        const NEAR: f64 = 0.15;
+        let reference = self.reference.as_deref().unwrap_or(&[]);
+        let near = |(axis, range): (usize, &Option<(f64, f64)>)| {
+            let value = reference
+                .get(axis)
+                .copied()
+                .filter(|v| v.abs() <= LARGEST)?;
+            let (low, high) = (*range)?;
+            let reach = match high - low {
+                0.0 => NEAR * high.abs(),
+                span => NEAR * span,
+            };
+            (low - reach <= value && value <= high + reach).then_some(value)
+        };
+        ranges.iter().enumerate().map(near).collect()
+    }
+
+    fn entries(&self, layers: &[Layer], reference: &[Option<f64>]) -> Vec<Entry> {
+        let entry = |layer: &Layer| Entry {
+            key: match (layer.dense, layers.len()) {
+                (false, _) => Key::Marker(layer.marker),
+                (true, 1) => Key::Dots(layer.marker),
+                (true, _) => Key::Dense(layer.marker),
+            },
+            name: layer.shown_name().to_owned(),
+            note: layer.count(),
+        };
+        let mut entries: Vec<Entry> = layers.iter().map(entry).collect();
+        if self.reference.is_some() {
+            let drawn = reference.iter().flatten().count() >= reference.len().clamp(1, 2);
+            entries.push(Entry {
+                key: if drawn {
+                    Key::Marker(REFERENCE)
+                } else {
+                    Key::None
+                },
+                name: "reference point".into(),
+                note: if drawn { "" } else { "outside the picture" }.into(),
+            });
+        }
+        entries
+    }
+
+    /// The title, or what the picture shows where there is none.
+    fn name(&self) -> String {
+        match (self.title.trim(), self.axes.is_empty()) {
+            ("", true) => "Pareto fronts".into(),
+            ("", false) => format!("Pareto fronts of {}", self.axes.join(", ")),
+            (title, _) => title.into(),
+        }
+    }
+
+    /// The picture in words.
+    fn describe(&self, layers: &[Layer], ranges: &[Option<(f64, f64)>]) -> String {
+        let mut text = String::from("Scatter plot; lower is better on every axis. Axes:");
+        for (i, (name, range)) in self.axes.iter().zip(ranges).enumerate() {
+            let _ = write!(text, "{} {name}", if i > 0 { ";" } else { "" });
+            if let Some((low, high)) = range {
+                let _ = write!(text, " from {} to {}", rounded(*low), rounded(*high));
+            }
+        }
+        text += ". Series:";
+        for (i, layer) in layers.iter().enumerate() {
+            let separator = if i > 0 { ";" } else { "" };
+            let _ = write!(
+                text,
+                "{separator} {}, {}",
+                layer.shown_name(),
+                layer.count()
+            );
+        }
+        text + "."
+    }
+
+    /// The title, and that lower is better.
+    fn draw_header(&self, svg: &mut Svg, left: f64, right: f64) {
+        const NOTE: &str = "lower is better";
+        let title = self.title.trim();
+        let arrow = right - width(NOTE, TEXT_SIZE) - 18.0;
+        let short = shorten(title, TITLE_SIZE * BOLD, arrow - left - 12.0);
+        if !short.is_empty() {
+            named_group(svg, (short != title).then_some(title), None);
+            svg.tag("text")
+                .at(left, 28.0)
+                .set("font-size", TITLE_SIZE)
+                .set("font-weight", "bold")
+                .set("fill", INK)
+                .text(&short);
+            svg.close();
+        }
+        // Drawn, as not every font has the arrow.
+        svg.tag("path")
+            .set("d", &format!("M{:.1} 18.5l-9 9m0-6v6h6", arrow + 10.0)[..])
+            .set("fill", "none")
+            .set("stroke", GREY)
+            .set("stroke-width", 1.5)
+            .end();
+        svg.tag("text")
+            .at(right, 27.5)
+            .set("text-anchor", "end")
+            .set("font-size", TEXT_SIZE)
+            .set("fill", GREY)
+            .text(NOTE);
+    }
+}
+
+const MARGIN: f64 = 14.0;
+const HEADER: f64 = 42.0;
+const TITLE_SIZE: f64 = 15.0;
+/// How much wider bold text is.
+const BOLD: f64 = 1.1;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::svg::assert_well_formed;
+
+    fn draw(m: usize, series: &[&[f64]], reference: Option<Vec<f64>>) -> String {
+        let svg = Overlay {
+            title: "a title".into(),
+            axes: (0..m).map(|i| format!("f{i}")).collect(),
+            series: (series.iter().map(|values| Series { name: "s", values })).collect(),
+            reference,
+        }
+        .to_svg();
+        assert_well_formed(&svg);
+        svg
+    }
+
+    #[test]
+    fn nothing_to_draw_is_said() {
+        let absent = [f64::NAN, 0.0, 1.0, f64::INFINITY];
+        let cases: [&[&[f64]]; 3] = [&[], &[&[]], &[&absent]];
+        for series in cases {
+            assert!(draw(2, series, Some(vec![1.0, 1.0])).contains("no points"));
+        }
+        assert!(draw(2, &[&[]], None).contains("0 points<"));
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let svg = draw(2, &[&[0.1, 0.2, f64::NAN, 0.3, 0.4, -1e301, 0.5]], None);
+        assert!(svg.contains("1 point, 3 not finite<"), "{svg}");
+    }
+
+    #[test]
+    fn there_is_a_panel_for_every_pair() {
+        let panels = |m: usize| {
+            let svg = draw(m, &[&vec![0.5; 3 * m]], None);
+            svg.matches("rotate(-90)").count()
+        };
+        assert_eq!([0, 1, 2, 3, 4, 6].map(panels), [0, 0, 1, 3, 6, 15]);
+    }
+
+    #[test]
+    fn a_reference_far_away_is_not_drawn() {
+        let front = [0.3, 0.02, 0.4, 0.01];
+        let inside = |reference: &[f64]| {
+            let svg = draw(2, &[&front], Some(reference.to_vec()));
+            assert_eq!(svg.contains("stroke-dasharray"), !svg.contains("outside"));
+            svg.contains("stroke-dasharray")
+        };
+        assert!(inside(&[0.35, 0.015]));
+        assert!(inside(&[0.41, 0.0211]));
+        for far in [
+            &[1.0, 0.015][..],
+            &[0.35, 1.0],
+            &[f64::NAN, 0.015],
+            &[0.35],
+            &[],
+        ] {
+            assert!(!inside(far), "{far:?}");
+        }
+        // The axes are those without a reference.
+        let ticks = |svg: &str| svg.matches("text-anchor").count();
+        let far = draw(2, &[&front], Some(vec![1e9, 1e9]));
+        assert_eq!(ticks(&far), ticks(&draw(2, &[&front], None)));
+    }
+
+    #[test]
+    fn long_series_are_dots_with_a_few_markers() {
+        let n = 1500;
+        let curve: Vec<f64> = (0..n)
+            .flat_map(|i| [f64::from(i), 1.0 / f64::from(i + 1)])
+            .collect();
+        let arcs = |svg: &str| svg.matches(" 0 1 0 1 0z").count();
+        // Markers are written twice, the first time as a white ground.
+        let two = arcs(&draw(2, &[&curve, &curve], None));
+        assert!((8..=40).contains(&two), "{two}");
+        assert_eq!(arcs(&draw(2, &[&curve], None)), 0);
+        assert!(draw(2, &[&curve], None).contains("1,500 points"));
+    }
+
+    fn value() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            0.0..1.0_f64,
+            any::<f64>(),
+            Just(0.0),
+            Just(1e-17),
+            Just(f64::MAX)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_input_gives_a_well_formed_picture(
+            title in any::<String>(),
+            axes in prop::collection::vec(any::<String>(), 0..5),
+            series in prop::collection::vec(
+                (any::<String>(), prop::collection::vec(value(), 0..12), 1..90_usize),
+                0..10,
+            ),
+            reference in prop::option::of(prop::collection::vec(value(), 0..5)),
+        ) {
+            let series: Vec<(String, Vec<f64>)> = series
+                .into_iter()
+                .map(|(name, values, times)| (name, values.repeat(times)))
+                .collect();
+            let overlay = Overlay {
+                title,
+                axes,
+                series: series.iter().map(|(name, values)| Series { name, values }).collect(),
+                reference,
+            };
+            let svg = overlay.to_svg();
+            assert_well_formed(&svg);
+            prop_assert!(!svg.contains("MNaN") && !svg.contains("Minf"));
+            prop_assert_eq!(svg, overlay.to_svg());
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Panels: where they are, and how the points of several series share one.
+
+use std::cmp::Reverse;
+
+use crate::figure::{Axis, Frame, GREY, INK, Ink, TEXT_SIZE, draw_markers, named_group, tenths};
+use crate::marker::{Marker, Position, Shape, merge};
+use crate::overlay::Series;
+use crate::scale::{LARGEST, grouped};
+use crate::spread::spread;
+use crate::svg::Svg;
+
+/// A series with more points than this is drawn as dots, with a marker on some of them.
+const DENSE: usize = 150;
+
+/// How the reference point looks.
+pub(crate) const REFERENCE: Marker = Marker {
+    colour: INK,
+    shape: Shape::Cross,
+};
+
+/// A series as it is drawn.
+pub(crate) struct Layer<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) points: Vec<&'a [f64]>,
+    pub(crate) left_out: usize,
+    pub(crate) dense: bool,
+    pub(crate) marker: Marker,
+}
+
+impl<'a> Layer<'a> {
+    /// The series without what cannot be drawn.
+    pub(crate) fn new(series: &Series<'a>, m: usize, marker: Marker) -> Self {
+        let all = match m {
+            0 => 0,
+            _ => series.values.len().div_ceil(m),
+        };
+        let points: Vec<&[f64]> = (series.values.chunks_exact(m.max(1)))
+            .filter(|p| m > 0 && p.iter().all(|v| v.abs() <= LARGEST))
+            .collect();
+        Self {
+            name: series.name,
+            left_out: all - points.len(),
+            dense: points.len() > DENSE,
+            points,
+            marker,
+        }
+    }
+
+    /// Its name, or that it has none.
+    pub(crate) fn shown_name(&self) -> &str {
+        match self.name.trim() {
+            "" => "(no name)",
+            name => name,
+        }
+    }
+
+    fn draw(&self, svg: &mut Svg, ink: Ink, size: i64, at: &[Position]) {
+        if !at.is_empty() {
+            named_group(svg, Some(self.shown_name()), None);
+            draw_markers(svg, self.marker, ink, size, at);
+            svg.close();
+        }
+    }
+
+    /// How many points are drawn, and how many are left out.
+    pub(crate) fn count(&self) -> String {
+        let points = match self.points.len() {
+            1 => "1 point".into(),
+            n => format!("{} points", grouped(n)),
+        };
+        match self.left_out {
+            0 => points,
+            n => format!("{points}, {} not finite", grouped(n)),
+        }
+    }
+}
+
+/// The size of panels and where they are.
+pub(crate) struct Panels {
+    /// Which objectives each shows; without a second one, a row for each series.
+    pairs: Vec<(usize, Option<usize>)>,
+    columns: usize,
+    frame: (f64, f64),
+    /// Room to the left of every panel.
+    pub(crate) beside: f64,
+    /// From the first frame's left edge to the last one's right edge.
+    pub(crate) width: f64,
+    /// Of all panels with their ticks and names.
+    pub(crate) height: f64,
+}
+
+impl Panels {
+    pub(crate) fn new(axes: &[Axis], n_series: usize) -> Self {
+        let m = axes.len();
+        let pairs: Vec<(usize, Option<usize>)> = match m {
+            1 => vec![(0, None)],
+            _ => (0..m)
+                .flat_map(|i| (i + 1..m).map(move |j| (i, Some(j))))
+                .collect(),
+        };
+        let columns = match pairs.len() {
+            0..=1 => 1,
+            2..=6 => 3,
+            _ => 4,
+        };
+        let frame = match m {
+            1 => (560.0, (24.0 * n_series as f64 + 24.0).max(72.0)),
+            2 => (560.0, 400.0),
+            _ => (240.0, 210.0),
+        };
+        let beside = match m {
+            1 => 10.0,
+            _ => (axes.iter().map(|axis| Frame::beside(axis, frame.1))).fold(10.0, f64::max),
+        };
+        let rows = pairs.len().div_ceil(columns) as f64;
+        let cell = (
+            frame.0 + beside + Self::GAP,
+            frame.1 + Frame::BELOW + Self::GAP,
+        );
+        Self {
+            pairs,
+            columns,
+            frame,
+            beside,
+            width: frame.0 + (columns - 1) as f64 * cell.0,
+            height: (rows * cell.1 - Self::GAP).max(0.0),
+        }
+    }
+
+    const GAP: f64 = 16.0;
+
+    pub(crate) fn all(&self, left: f64, top: f64) -> impl Iterator<Item = Panel> {
+        let cell = (
+            self.frame.0 + self.beside + Self::GAP,
+            self.frame.1 + Frame::BELOW + Self::GAP,
+        );
+        self.pairs.iter().enumerate().map(move |(i, (x, y))| Panel {
+            x: *x,
+            y: *y,
+            frame: Frame {
+                left: left + (i % self.columns) as f64 * cell.0,
+                top: top + (i / self.columns) as f64 * cell.1,
+                width: self.frame.0,
+                height: self.frame.1,
+            },
+        })
+    }
+}
+
+/// Two objectives, or one.
+pub(crate) struct Panel {
+    x: usize,
+    y: Option<usize>,
+    frame: Frame,
+}
+
+impl Panel {
+    pub(crate) fn draw(
+        &self,
+        svg: &mut Svg,
+        axes: &[Axis],
+        layers: &[Layer],
+        reference: &[Option<f64>],
+    ) {
+        let (x, y) = (&axes[self.x], self.y.map(|y| &axes[y]));
+        self.frame.draw(svg, x, y);
+        let rows = layers.len() as f64;
+        let positions: Vec<Vec<Position>> = (layers.iter().enumerate())
+            .map(|(row, layer)| {
+                let place = |point: &&[f64]| {
+                    let height = match self.y {
+                        Some(y) => axes[y].scale.share(point[y]),
+                        None => 1.0 - (row as f64 + 0.5) / rows,
+                    };
+                    self.frame.position(x.scale.share(point[self.x]), height)
+                };
+                merge(layer.points.iter().map(place).collect())
+            })
+            .collect();
+        if positions.iter().all(Vec::is_empty) {
+            svg.tag("text")
+                .at(
+                    self.frame.left + self.frame.width / 2.0,
+                    self.frame.top + self.frame.height / 2.0 + 4.0,
+                )
+                .set("text-anchor", "middle")
+                .set("font-size", TEXT_SIZE)
+                .set("fill", GREY)
+                .text("no points");
+            return;
+        }
+
+        // The longest first, so that the others are not buried.
+        let mut order: Vec<usize> = (0..layers.len()).collect();
+        order.sort_by_key(|i| Reverse(layers[*i].points.len()));
+        let (dense, sparse): (Vec<usize>, Vec<usize>) =
+            order.into_iter().partition(|i| layers[*i].dense);
+        let small = self.frame.width < 300.0;
+        let (size, sign, apart, most) = match small {
+            true => (30, 34, 320.0, 10),
+            false => (36, 40, 420.0, 16),
+        };
+
+        tenths(svg);
+        for (depth, i) in dense.iter().enumerate() {
+            // What lies below is a little wider, and shows at the edges.
+            let diameter = (36 - 4 * depth as i64).max(22) - if small { 6 } else { 0 };
+            layers[*i].draw(svg, Ink::Dots(diameter), 0, &positions[*i]);
+        }
+        // One series needs nothing to tell it from others.
+        if layers.len() > 1 {
+            let of = |i: &usize| positions[*i].clone();
+            let curves: Vec<Vec<Position>> = dense.iter().map(of).collect();
+            let taken: Vec<Position> = sparse.iter().flat_map(of).collect();
+            let signs = spread(&curves, &taken, apart, most);
+            for (i, at) in dense.iter().zip(&signs) {
+                layers[*i].draw(svg, Ink::Signs, sign, at);
+            }
+        }
+        for i in &sparse {
+            layers[*i].draw(svg, Ink::Outlines, size, &positions[*i]);
+        }
+        self.draw_reference(svg, axes, reference, sign);
+        svg.close();
+    }
+
+    /// The reference point, and the box it bounds.
+    fn draw_reference(&self, svg: &mut Svg, axes: &[Axis], reference: &[Option<f64>], size: i64) {
+        let Some(x) = reference[self.x] else {
+            return;
+        };
+        let height = match self.y.map(|y| (y, reference[y])) {
+            None => 1.0,
+            Some((_, None)) => return,
+            Some((y, Some(value))) => axes[y].scale.share(value),
+        };
+        let (x, y) = self.frame.position(axes[self.x].scale.share(x), height);
+        let (left, bottom) = self.frame.position(0.0, 0.0);
+        let edge = match self.y {
+            Some(_) => format!("M{left} {y}H{x}V{bottom}"),
+            None => format!("M{x} {y}V{bottom}"),
+        };
+        svg.tag("path")
+            .set("d", &edge[..])
+            .set("stroke", GREY)
+            .set("stroke-width", 10.0)
+            .set("stroke-dasharray", "40 30")
+            .end();
+        draw_markers(svg, REFERENCE, Ink::Outlines, size, &[(x, y)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scale::Scale;
+
+    proptest! {
+        #[test]
+        fn panels_lie_apart_and_points_inside_them(
+            m in 2..7_usize,
+            low in -1e3..1e3_f64,
+            span in 0.0..1e3_f64,
+            share in 0.0..=1.0_f64,
+        ) {
+            let scale = Scale::covering(low, low + span);
+            let axes: Vec<Axis> = (0..m).map(|_| Axis { name: "f", scale }).collect();
+            let panels = Panels::new(&axes, 3);
+            let all: Vec<Panel> = panels.all(0.0, 0.0).collect();
+            prop_assert_eq!(all.len(), m * (m - 1) / 2);
+            for (i, panel) in all.iter().enumerate() {
+                let frame = panel.frame;
+                prop_assert!(frame.left + frame.width <= panels.width + 1e-9);
+                prop_assert!(frame.top + frame.height + Frame::BELOW <= panels.height + 1e-9);
+                for other in all[..i].iter().map(|p| p.frame) {
+                    let beside = (frame.left - other.left).abs() >= frame.width + panels.beside;
+                    let below = (frame.top - other.top).abs() >= frame.height + Frame::BELOW;
+                    prop_assert!(beside || below);
+                }
+                let place = |v: f64| frame.position(scale.share(v), scale.share(v));
+                let (x, y) = place(low + share * span);
+                let (low_x, low_y) = place(low);
+                // Smaller values lie to the left and below.
+                prop_assert!(low_x <= x && low_y >= y);
+                let inside = |at: i64, from: f64, size: f64| {
+                    at as f64 > 10.0 * from && (at as f64) < 10.0 * (from + size)
+                };
+                prop_assert!(inside(x, frame.left, frame.width));
+                prop_assert!(inside(y, frame.top, frame.height));
+            }
+        }
+    }
+}

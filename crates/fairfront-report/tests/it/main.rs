@@ -1,0 +1,65 @@
+//! Whole figures.
+
+use fairfront_report::{Overlay, Series};
+
+/// A convex front of `n` points, and `shift` above it.
+fn front(n: u32, shift: f64) -> Vec<f64> {
+    let point = |i: u32| {
+        let t = f64::from(i) / f64::from(n - 1);
+        [0.33 + 0.17 * t + shift, 0.02 * (1.0 - t).powi(2)]
+    };
+    (0..n).flat_map(point).collect()
+}
+
+#[test]
+fn a_small_figure_stays_as_it_is() {
+    let (short, long) = (front(4, 0.01), front(200, 0.0));
+    let svg = Overlay {
+        title: "Adult <gender> & \"race\"".into(),
+        axes: vec!["log_loss".into(), "disparate_impact(gender)".into()],
+        series: vec![
+            Series {
+                name: "eps-fair",
+                values: &short,
+            },
+            Series {
+                name: "pf-smg",
+                values: &long,
+            },
+            Series {
+                name: "none",
+                values: &[0.33, f64::NAN],
+            },
+        ],
+        reference: Some(vec![0.52, 0.0205]),
+    }
+    .to_svg();
+    insta::assert_snapshot!("overlay", svg);
+}
+
+#[test]
+fn large_figures_are_small_files() {
+    // Three fronts of 1,500 points each over two objectives, and over three with all points apart.
+    let fronts: Vec<Vec<f64>> = (0..3).map(|i| front(1500, 0.01 * f64::from(i))).collect();
+    let scattered: Vec<Vec<f64>> = (0..3)
+        .map(|s| {
+            let point = |i: u32| [97, 131, 173].map(|k| f64::from((i * k + s * 500) % 1499));
+            (0..1500).flat_map(point).collect()
+        })
+        .collect();
+    for (m, series) in [(2, fronts), (3, scattered)] {
+        let svg = Overlay {
+            title: String::new(),
+            axes: (0..m).map(|i| format!("f{i}")).collect(),
+            series: (series.iter())
+                .map(|values| Series {
+                    name: "front",
+                    values,
+                })
+                .collect(),
+            reference: None,
+        }
+        .to_svg();
+        assert!(svg.len() < 300_000, "{} bytes for m = {m}", svg.len());
+    }
+}
