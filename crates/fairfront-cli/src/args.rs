@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairfront_solve::{EpsFair, Method, PfSmg};
 use serde::Deserialize;
 
 use crate::table_args::{FitConfig, TableArgs};
@@ -80,18 +81,18 @@ pub(crate) struct FitArgs {
     /// What is minimised; repeat for each, the loss first
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
     pub(crate) objective: Vec<String>,
-    /// Solver: auto or pf-smg
+    /// Solver: auto, pf-smg or eps-fair [default: auto, which is pf-smg]
     #[arg(
         long,
         value_name = "METHOD",
-        default_value = "auto",
+        hide_possible_values = true,
         help_heading = "Solver"
     )]
-    pub(crate) method: Method,
+    pub(crate) method: Option<MethodName>,
     /// The settings of the paper's experiments instead of ours
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub(crate) preset: Option<Preset>,
-    /// End when the front has this many points [default: 1500]
+    /// Points of the front at most [default: 1500]; with eps-fair the number of bounds [default: 100]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub(crate) points: Option<usize>,
     /// A setting of the solver; repeat for several (listed below)
@@ -120,6 +121,7 @@ impl FitArgs {
         };
         Self {
             objective: list(&self.objective, config.objective),
+            method: self.method.or(config.method),
             preset: self.preset.or(config.preset),
             points: self.points.or(config.points),
             set: list(&self.set, config.set),
@@ -129,10 +131,13 @@ impl FitArgs {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Method {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum MethodName {
+    #[default]
     Auto,
     PfSmg,
+    EpsFair,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -149,14 +154,23 @@ predictive_equality(A), the last three with the settings beta=8, smooth_max=bolt
 center=conditioned|all. Without --objective: log_loss, and disparate_impact of each attribute.";
 
 fn fit_help() -> String {
-    let mut text = String::from("Settings of the solver (--set NAME=VALUE):\n");
-    for (name, meaning) in fairfront_solve::Settings::NAMES {
-        let _ = writeln!(text, "  {name:20} {meaning}");
+    let mut text = String::new();
+    let methods = [
+        Method::PfSmg(PfSmg::default()),
+        Method::EpsFair(EpsFair::default()),
+    ];
+    for method in methods {
+        let _ = writeln!(text, "Settings of {} (--set NAME=VALUE):", method.name());
+        for (name, meaning) in method.names() {
+            let _ = writeln!(text, "  {name:20} {meaning}");
+        }
+        text.push('\n');
     }
     text.push_str(
-        "\nExamples:\n  fairfront fit loans.csv --target approved --positive yes --sensitive sex \
+        "Examples:\n  fairfront fit loans.csv --target approved --positive yes --sensitive sex \
          --out runs/sex\n  fairfront fit adult:gender --preset paper --out runs/gender\n  fairfront fit \
-         compas:race --objective log_loss --objective 'equal_opportunity(race)' --out runs/fnr",
+         compas:race --objective log_loss --objective 'equal_opportunity(race)' --out runs/fnr\n  \
+         fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds",
     );
     text
 }

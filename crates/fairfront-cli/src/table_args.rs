@@ -6,7 +6,7 @@ use clap::Args;
 use fairfront_data::{Error, Known, Merge, Prepared, ReadOptions, Spec, data_folder, grammar};
 use serde::{Deserialize, Deserializer};
 
-use crate::args::Preset;
+use crate::args::{MethodName, Preset};
 
 /// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
 /// lists there. Flags win over the file, the file over what a known data set brings along.
@@ -125,6 +125,7 @@ pub(crate) struct TableArgs {
 pub(crate) struct FitConfig {
     #[serde(deserialize_with = "one_or_many")]
     pub(crate) objective: Vec<String>,
+    pub(crate) method: Option<MethodName>,
     pub(crate) preset: Option<Preset>,
     pub(crate) points: Option<usize>,
     #[serde(deserialize_with = "one_or_many")]

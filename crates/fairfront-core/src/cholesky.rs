@@ -45,6 +45,15 @@ impl Cholesky {
     /// # Panics
     /// If `b` does not have n values.
     pub fn solve(&self, b: &mut [f64]) {
+        self.solve_lower(b);
+        self.solve_transposed(b);
+    }
+
+    /// Replaces `b` by L⁻¹b: the first half of [`Cholesky::solve`].
+    ///
+    /// # Panics
+    /// If `b` does not have n values.
+    pub fn solve_lower(&self, b: &mut [f64]) {
         let n = self.n;
         assert_eq!(b.len(), n, "the right-hand side needs n values");
         for i in 0..n {
@@ -52,6 +61,15 @@ impl Cholesky {
             let dot: f64 = row[..i].iter().zip(&b[..i]).map(|(l, x)| l * x).sum();
             b[i] = (b[i] - dot) / row[i];
         }
+    }
+
+    /// Replaces `b` by L⁻ᵀb: the second half of [`Cholesky::solve`].
+    ///
+    /// # Panics
+    /// If `b` does not have n values.
+    pub fn solve_transposed(&self, b: &mut [f64]) {
+        let n = self.n;
+        assert_eq!(b.len(), n, "the right-hand side needs n values");
         for i in (0..n).rev() {
             b[i] /= self.lower[i * n + i];
             let x = b[i];

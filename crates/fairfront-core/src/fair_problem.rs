@@ -1,3 +1,4 @@
+mod root;
 mod second_order;
 
 use std::borrow::Cow;
@@ -8,7 +9,7 @@ use rayon::prelude::*;
 use crate::lanes::{LANES, Lanes, ZERO};
 use crate::objective::Objective;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
-use crate::problem::{Batches, Gradients, Metric, Points, Problem};
+use crate::problem::{Batches, Gradients, Metric, Points, Problem, Roots};
 use crate::sample::Sampler;
 use crate::{Cholesky, Error, Purpose, RowBlock, RowSource, Stream, UNKNOWN_GROUP};
 
@@ -98,7 +99,11 @@ impl FairProblem {
     /// The same predictor and objectives on other rows of the same schema.
     pub fn values_on(&self, rows: &dyn RowSource, points: &Points) -> Result<Vec<f64>, Error> {
         let weights = self.weights_on(rows)?;
-        self.values_with(rows, &weights, points)
+        self.values_with(rows, &weights, &self.every(), points)
+    }
+
+    fn every(&self) -> Vec<usize> {
+        (0..self.objectives.len()).collect()
     }
 
     fn prepare(&self, objective: Box<dyn Objective>) -> Result<Prepared, Error> {
@@ -201,11 +206,14 @@ impl FairProblem {
         &self,
         rows: &dyn RowSource,
         weights: &[f64],
+        objectives: &[usize],
         points: &Points,
     ) -> Result<Vec<f64>, Error> {
-        let m = self.objectives.len();
+        let m = objectives.len();
         let own_rows = std::ptr::addr_eq(std::ptr::from_ref(rows), Arc::as_ptr(&self.rows));
-        let by_rows: Vec<usize> = (0..m)
+        let by_rows: Vec<usize> = objectives
+            .iter()
+            .copied()
             .filter(|i| !own_rows || self.objectives[*i].linear.is_none())
             .collect();
         let mut values = vec![0.0; points.len() * m];
@@ -227,7 +235,8 @@ impl FairProblem {
         for (index, point) in points.iter().enumerate() {
             let (block, lane) = (index / LANES, index % LANES);
             let mut offset = 0;
-            for (i, prepared) in self.objectives.iter().enumerate() {
+            for (place, &i) in objectives.iter().enumerate() {
+                let prepared = &self.objectives[i];
                 let objective = prepared.objective.as_ref();
                 let k = objective.n_means();
                 means.clear();
@@ -244,7 +253,8 @@ impl FairProblem {
                 }
                 slope.resize(k, 0.0);
                 let value = objective.outer(&means, &mut slope[..k]);
-                values[index * m + i] = value + self.add_penalty(objective.penalty(), point, None);
+                values[index * m + place] =
+                    value + self.add_penalty(objective.penalty(), point, None);
             }
         }
         Ok(values)
@@ -472,7 +482,19 @@ impl Problem for FairProblem {
 
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
         let weights: Vec<f64> = self.objectives.iter().map(|o| o.weight).collect();
-        self.values_with(self.rows.as_ref(), &weights, points)
+        self.values_with(self.rows.as_ref(), &weights, &self.every(), points)
+    }
+
+    fn values_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
+        let weights: Vec<f64> = self.objectives.iter().map(|o| o.weight).collect();
+        self.values_with(self.rows.as_ref(), &weights, &[objective], points)
+    }
+
+    fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {
+        let params = self.side_by_side(&[point]);
+        let mut out = Gradients::zeros(self.objectives.len(), 1, self.n_params);
+        self.block_gradient(objective, &[point], &params, Batches::All, &mut out, 0)?;
+        Ok(out.get(objective, 0).to_vec())
     }
 
     fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error> {
@@ -506,7 +528,7 @@ impl Problem for FairProblem {
         let n = self.n_params;
         let mut x = vec![0.0; n];
         let value = |x: &[f64]| -> Result<f64, Error> {
-            Ok(self.values(&Points::from_vec(n, x.to_vec()))?[0])
+            Ok(self.values_of(0, &Points::from_vec(n, x.to_vec()))?[0])
         };
         let mut current = value(&x)?;
         for _ in 0..100 {
@@ -551,17 +573,15 @@ impl Problem for FairProblem {
         Ok(Some(x))
     }
 
-    fn conserved(&self, objective: usize, _point: &[f64]) -> Result<Option<Vec<Vec<f64>>>, Error> {
-        let prepared = &self.objectives[objective];
-        let Some(linear) = &prepared.linear else {
-            return Ok(None);
-        };
-        Ok(prepared
-            .objective
-            .zero_directions(&linear.at_zero, &linear.slopes))
+    fn n_roots(&self, objective: usize) -> usize {
+        self.objectives[objective].objective.n_roots()
     }
 
-    fn has_zero(&self, objective: usize) -> bool {
-        self.objectives[objective].objective.has_zero()
+    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+        self.roots_at(objective, point)
+    }
+
+    fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
+        self.root_values_at(objective, points)
     }
 }

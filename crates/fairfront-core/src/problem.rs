@@ -159,6 +159,42 @@ impl Metric {
             Self::Dense(factor) => factor.solve(gradient),
         }
     }
+
+    /// Replaces v by L⁻ᵀv, L the factor of M: from variables in which M is the identity to
+    /// parameters.
+    pub fn to_params(&self, v: &mut [f64]) {
+        match self {
+            Self::Identity => {}
+            Self::Diagonal(inverse) => scale_by_roots(v, inverse),
+            Self::Dense(factor) => factor.solve_transposed(v),
+        }
+    }
+
+    /// Replaces a gradient by L⁻¹ times it: the gradient in those variables.
+    pub fn to_variables(&self, gradient: &mut [f64]) {
+        match self {
+            Self::Identity => {}
+            Self::Diagonal(inverse) => scale_by_roots(gradient, inverse),
+            Self::Dense(factor) => factor.solve_lower(gradient),
+        }
+    }
+}
+
+fn scale_by_roots(v: &mut [f64], squares: &[f64]) {
+    for (v, square) in v.iter_mut().zip(squares) {
+        *v *= square.sqrt();
+    }
+}
+
+/// What an objective is made of at a point, where it is a smooth maximum of squares c₁², …, cₙ².
+#[derive(Debug, Clone, PartialEq)]
+pub struct Roots {
+    /// The cₖ.
+    pub values: Vec<f64>,
+    /// Their gradients, `n_params` values each.
+    pub gradients: Vec<Vec<f64>>,
+    /// Whether the cₖ are affine in x: the gradients are then the same at every point.
+    pub affine: bool,
 }
 
 /// All a solver ever sees. Analytic test problems and users' own problems implement it too.
@@ -175,6 +211,18 @@ pub trait Problem: Sync {
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error>;
     /// Gradients of all objectives at some points. The points of one call share their batches.
     fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error>;
+    /// Values of one objective alone at all points.
+    fn values_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
+        let all = self.values(points)?;
+        let own = all.into_iter().skip(objective);
+        Ok(own.step_by(self.n_objectives()).collect())
+    }
+    /// The gradient of one objective alone at a point, with all rows.
+    fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {
+        let points = Points::from_vec(point.len(), point.to_vec());
+        let all = self.gradients(&points, Batches::All)?;
+        Ok(all.get(objective, 0).to_vec())
+    }
     /// A metric that suits the first objective near these parameters; steps of length 1 in it
     /// should not overshoot.
     fn metric(&self, _at: &[f64]) -> Result<Metric, Error> {
@@ -185,13 +233,25 @@ pub trait Problem: Sync {
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
         Ok(None)
     }
-    /// For an objective whose zero set is flat: directions whose products with a step say how
-    /// much the step changes what is to stay zero. Steps orthogonal to all of them keep it.
-    fn conserved(&self, _objective: usize, _point: &[f64]) -> Result<Option<Vec<Vec<f64>>>, Error> {
-        Ok(None)
+    /// n where an objective is a smooth maximum of squares c₁², …, cₙ², as covariances are: its
+    /// least value is then 0, reached on the flat set where all cₖ are 0. 0 for any other.
+    fn n_roots(&self, _objective: usize) -> usize {
+        0
     }
-    /// Whether the objective's least value is 0, reached on a flat set.
-    fn has_zero(&self, _objective: usize) -> bool {
-        false
+    /// The cₖ of an objective with [`Problem::n_roots`] above 0, and their gradients, at a point.
+    fn roots(&self, _objective: usize, _point: &[f64]) -> Result<Roots, Error> {
+        Ok(Roots {
+            values: Vec::new(),
+            gradients: Vec::new(),
+            affine: true,
+        })
+    }
+    /// The cₖ of an objective at many points, `n_roots` to a point.
+    fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
+        let mut values = Vec::with_capacity(points.len() * self.n_roots(objective));
+        for point in points.iter() {
+            values.extend(self.roots(objective, point)?.values);
+        }
+        Ok(values)
     }
 }

@@ -7,7 +7,7 @@ use fairfront_core::{
     Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, hex, measure,
 };
 use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
-use fairfront_solve::{Observer, Outcome, Settings, pf_smg};
+use fairfront_solve::{Method, Observer, Outcome};
 use sha2::{Digest, Sha256};
 
 use crate::{Error, parse_objective};
@@ -18,8 +18,8 @@ pub struct FitRequest {
     /// Objectives as written; where there are none, `log_loss` with `disparate_impact` of each
     /// attribute.
     pub objectives: Vec<String>,
-    /// The solver's settings.
-    pub settings: Settings,
+    /// The solver with its settings.
+    pub method: Method,
 }
 
 /// A finished run, in memory.
@@ -84,6 +84,7 @@ pub fn fit(
         .iter()
         .map(|text| parse_objective(text, &schema.attributes))
         .collect::<Result<_, _>>()?;
+    let mut method_notices = check_method(&request.method, &objectives)?;
     check(&objectives, prepared)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
@@ -98,7 +99,7 @@ pub fn fit(
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
-    let outcome = pf_smg(&problem, &request.settings, observer)?;
+    let outcome = request.method.solve(&problem, observer)?;
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
@@ -114,6 +115,7 @@ pub fn fit(
     }
     let mut notices = prepared.notices.clone();
     notices.extend(encoded.notices.iter().cloned());
+    notices.append(&mut method_notices);
     for split in &splits {
         for (name, _) in names.iter().zip(&split.meaningful).filter(|(_, m)| !**m) {
             notices.push(Notice::warning(format!(
@@ -188,6 +190,29 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
         )));
     }
     Ok(())
+}
+
+/// Whether the solver can treat these objectives, and what to be wary of.
+fn check_method(method: &Method, objectives: &[Box<dyn Objective>]) -> Result<Vec<Notice>, Error> {
+    let Method::EpsFair(_) = method else {
+        return Ok(Vec::new());
+    };
+    let fair = objectives.get(1..).unwrap_or_default();
+    if let Some(other) = fair.iter().find(|o| o.n_roots() == 0) {
+        return Err(Error::Usage(format!(
+            "eps-fair bounds covariances, and {} is made of none; leave it out, or choose --method \
+             pf-smg",
+            other.name()
+        )));
+    }
+    let not_convex = fair.iter().filter(|o| !o.is_linear_in_scores());
+    let warn = |name: String| {
+        Notice::warning(format!(
+            "{name} is not convex: eps-fair finds local solutions, and the front may be poor; \
+             compare it with that of --method pf-smg"
+        ))
+    };
+    Ok(not_convex.map(|o| warn(o.name())).collect())
 }
 
 fn split_values(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::{Measures, RowSource, hex};
 use fairfront_data::{Ordered, Part, Prepared, Spec};
-use fairfront_solve::{Counters, Settings, StopReason};
+use fairfront_solve::{Counters, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -27,10 +27,9 @@ pub struct RunInfo {
     pub source: String,
     /// Roles, policies, split and seed.
     pub spec: Spec,
-    /// The solver, `pf-smg`.
-    pub method: &'static str,
-    /// Its settings.
-    pub settings: Settings,
+    /// The solver and its settings: `method` and `settings`.
+    #[serde(flatten)]
+    pub method: Method,
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
     /// The objectives as asked for, with their settings.
@@ -153,7 +152,7 @@ pub fn front_table(fitted: &Fitted) -> FrontTable {
 }
 
 /// What `run.json` will say.
-pub fn run_info(prepared: &Prepared, fitted: &Fitted, settings: &Settings) -> RunInfo {
+pub fn run_info(prepared: &Prepared, fitted: &Fitted, method: &Method) -> RunInfo {
     let named = |pairs: Vec<(&str, f64)>| {
         Ordered(
             pairs
@@ -169,8 +168,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted, settings: &Settings) -> Ru
         program: env!("CARGO_PKG_VERSION").into(),
         source: prepared.table.name.clone(),
         spec: prepared.spec.clone(),
-        method: "pf-smg",
-        settings: settings.clone(),
+        method: method.clone(),
         objectives: fitted.objectives.clone(),
         requested: fitted.requested.clone(),
         features: fitted.encoded.encoding.schema().feature_names(),

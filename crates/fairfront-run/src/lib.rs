@@ -18,5 +18,5 @@ pub use folder::{
     run_info, source_of_run, write_run,
 };
 pub use objective::parse_objective;
-pub use preset::paper_settings;
+pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use table::FrontTable;

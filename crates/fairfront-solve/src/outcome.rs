@@ -37,6 +37,28 @@ impl Front {
         &self.values[index * self.n_objectives..(index + 1) * self.n_objectives]
     }
 
+    /// No points yet.
+    pub(crate) fn empty(n_params: usize, n_objectives: usize) -> Self {
+        Self {
+            points: Points::new(n_params),
+            values: Vec::new(),
+            n_objectives,
+        }
+    }
+
+    /// The points at these positions.
+    #[must_use]
+    pub(crate) fn select(&self, positions: &[usize]) -> Self {
+        Self {
+            points: self.points.select(positions),
+            values: positions
+                .iter()
+                .flat_map(|i| self.value(*i).to_vec())
+                .collect(),
+            n_objectives: self.n_objectives,
+        }
+    }
+
     /// The front ordered by its first objective (then the others): the order in which it is kept.
     #[must_use]
     pub fn sorted(self) -> Self {
@@ -48,11 +70,7 @@ impl Front {
                 .find(|o| o.is_ne())
                 .unwrap_or(a.cmp(b))
         });
-        Self {
-            points: self.points.select(&order),
-            values: order.iter().flat_map(|i| self.value(*i).to_vec()).collect(),
-            n_objectives: self.n_objectives,
-        }
+        self.select(&order)
     }
 }
 
@@ -66,6 +84,8 @@ pub enum StopReason {
     Steps,
     /// Further rounds no longer improve the front.
     Converged,
+    /// Every subproblem has been worked on.
+    Complete,
     /// The observer asked for it: the user, or a time limit.
     Stopped,
 }
@@ -73,7 +93,8 @@ pub enum StopReason {
 /// What was spent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Counters {
-    /// Stochastic gradients of each objective, one a point and step, as the paper counts.
+    /// Gradients of each objective, as the paper counts: stochastic ones, one a point and step;
+    /// for constraints one a covariance and evaluation, by finite differences too.
     pub gradient_evaluations: Vec<u64>,
     /// Points evaluated on all rows.
     pub evaluations: u64,
@@ -81,6 +102,20 @@ pub struct Counters {
     pub points_by_round: Vec<usize>,
     /// Points dropped because a value or a parameter was not finite.
     pub non_finite: u64,
+    /// What became of the subproblems, for a solver that has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subproblems: Option<Subproblems>,
+}
+
+/// What became of constrained subproblems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Subproblems {
+    /// Solved to the tolerances asked for.
+    pub solved: u64,
+    /// Not solved, or a constraint is violated; the point found is in the list all the same.
+    pub failed: u64,
+    /// Solutions (the unmitigated model is one) left out because another dominates or equals them.
+    pub dominated: u64,
 }
 
 /// How far a solver is.

@@ -3,11 +3,12 @@ use std::process::ExitCode;
 
 use fairfront_data::{Error, Prepared, grammar};
 use fairfront_run::{
-    FitRequest, Fitted, check_folder, fit, front_table, paper_settings, run_info, write_run,
+    FitRequest, Fitted, check_folder, fit, front_table, paper_eps_fair, paper_pf_smg, run_info,
+    write_run,
 };
-use fairfront_solve::{Settings, StopReason};
+use fairfront_solve::{EpsFair, Method, PfSmg, StopReason};
 
-use crate::args::{FitArgs, Method, Preset};
+use crate::args::{FitArgs, MethodName, Preset};
 use crate::progress::{self, Bar};
 use crate::table_args::TableArgs;
 use crate::{output, render};
@@ -31,8 +32,6 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
         let message = format!("--max-seconds {seconds}: give a number above 0");
         return Err(Error::Usage(message).into());
     }
-    // One method so far; `auto` is it.
-    let (Method::Auto | Method::PfSmg) = args.method;
     let paper = args.preset == Some(Preset::Paper);
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
     let prepared = table.prepare_for(paper)?;
@@ -40,19 +39,19 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
         0 => 1 + prepared.attributes.len(),
         n => n,
     };
-    let settings = settings(args, &prepared, paper, n_objectives)?;
+    let method = method(args, &prepared, paper, n_objectives)?;
     let request = FitRequest {
         objectives: args
             .objective
             .iter()
             .map(|o| as_in_paper(o, paper))
             .collect(),
-        settings,
+        method,
     };
     let fitted = fit(&prepared, &request, &mut bar);
     bar.finish();
     let fitted = fitted?;
-    write(&out, &prepared, &fitted, &request.settings, args)
+    write(&out, &prepared, &fitted, &request.method, args)
 }
 
 /// Writes the run and says what there is.
@@ -60,10 +59,10 @@ fn write(
     out: &Path,
     prepared: &Prepared,
     fitted: &Fitted,
-    settings: &Settings,
+    method: &Method,
     args: &FitArgs,
 ) -> anyhow::Result<ExitCode> {
-    let mut info = run_info(prepared, fitted, settings);
+    let mut info = run_info(prepared, fitted, method);
     let front = front_table(fitted);
     let encoding = fitted.encoded.encoding.to_json();
     let place = write_run(out, args.force, &mut info, &front, &encoding)?;
@@ -93,19 +92,25 @@ fn write(
     })
 }
 
-fn settings(
+/// The solver with its settings: the preset's or ours, changed by flags.
+fn method(
     args: &FitArgs,
     prepared: &Prepared,
     paper: bool,
     n_objectives: usize,
-) -> anyhow::Result<Settings> {
-    let mut settings = match paper {
-        true => paper_settings(&prepared.table.name, n_objectives),
-        false => Settings::default(),
+) -> anyhow::Result<Method> {
+    let source = &prepared.table.name;
+    let mut method = match (args.method.unwrap_or_default(), paper) {
+        (MethodName::Auto | MethodName::PfSmg, false) => Method::PfSmg(PfSmg::default()),
+        (MethodName::Auto | MethodName::PfSmg, true) => {
+            Method::PfSmg(paper_pf_smg(source, n_objectives))
+        }
+        (MethodName::EpsFair, false) => Method::EpsFair(EpsFair::default()),
+        (MethodName::EpsFair, true) => Method::EpsFair(paper_eps_fair(source)),
     };
-    settings.seed = prepared.spec.seed;
+    method.set_seed(prepared.spec.seed);
     if let Some(points) = args.points {
-        settings.most_points = points;
+        method.set_points(points);
     }
     let mut seen: Vec<&str> = Vec::new();
     for text in &args.set {
@@ -116,19 +121,20 @@ fn settings(
             return Err(Error::Usage(format!("--set {name} is given twice")).into());
         }
         seen.push(name.trim());
-        settings.set(name.trim(), value.trim()).map_err(|error| {
-            let known = Settings::NAMES.iter().map(|(name, _)| *name);
+        let (known, of) = (method.names(), method.name());
+        method.set(name.trim(), value.trim()).map_err(|error| {
+            let known = known.iter().map(|(name, _)| *name);
             let hint = match known.clone().any(|k| k == name.trim()) {
                 true => error.to_string(),
                 false => format!(
-                    "there is no such setting; {}",
+                    "there is no such setting of {of}; {}",
                     fairfront_data::near_names(name, known)
                 ),
             };
             Error::Usage(format!("--set {text:?}: {hint}"))
         })?;
     }
-    Ok(settings)
+    Ok(method)
 }
 
 /// The paper centres with all rows.

@@ -16,6 +16,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         StopReason::Points => "the list is full",
         StopReason::Steps => "the budget of steps is spent",
         StopReason::Converged => "no further improvement",
+        StopReason::Complete => "every bound has been tried",
         StopReason::Stopped => "stopped before its time; what was done is kept",
     };
     let seconds: f64 = info.seconds.0.iter().map(|(_, s)| s).sum();
@@ -25,12 +26,27 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         .iter()
         .map(|n| grouped(*n as usize))
         .collect();
+    let work = match info.counters.subproblems {
+        None => format!("{} rounds", grouped(info.counters.points_by_round.len())),
+        Some(of) => format!(
+            "{} subproblems solved, {} failed",
+            grouped(of.solved as usize),
+            grouped(of.failed as usize)
+        ),
+    };
+    let left_out = match info.counters.subproblems {
+        Some(of) if of.dominated > 0 => format!(
+            "  {} of {} solutions were dominated and left out\n",
+            grouped(of.dominated as usize),
+            grouped(of.dominated as usize + info.points)
+        ),
+        _ => String::new(),
+    };
     format!(
-        "{}: {} points in {seconds:.1} s ({why})\n  {} rounds, {} gradient evaluations, {} points \
-         evaluated on all {} training rows\n\n",
+        "{}: {} points in {seconds:.1} s ({why})\n  {work}, {} gradient evaluations, {} points \
+         evaluated on all {} training rows\n{left_out}\n",
         folder.display(),
         grouped(info.points),
-        grouped(info.counters.points_by_round.len()),
         gradients.join(" + "),
         grouped(info.counters.evaluations as usize),
         grouped(info.rows.get("train").copied().unwrap_or(0)),

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::lanes::{Lanes, ZERO};
 use crate::objective::Objective;
 use crate::predictor::{Rows, TILE_ROWS};
-use crate::problem::{Batches, Gradients, Metric};
+use crate::problem::{Metric, Problem};
 
 /// Gradient and Hessian at a point.
 #[derive(Debug, Clone)]
@@ -55,10 +55,8 @@ impl FairProblem {
                 lower[i * n + i] += objective.penalty();
             }
         }
-        let mut gradients = Gradients::zeros(self.objectives.len(), 1, n);
-        self.block_gradient(0, &[point], &params, Batches::All, &mut gradients, 0)?;
         Ok(Some(SecondOrder {
-            gradient: gradients.get(0, 0).to_vec(),
+            gradient: self.gradient_of(0, point)?,
             lower,
         }))
     }

@@ -1,4 +1,4 @@
-use super::Objective;
+use super::{Objective, Root};
 use crate::lanes::{LANES, Lanes};
 use crate::predictor::Rows;
 use crate::{Attribute, UNKNOWN_GROUP};
@@ -118,21 +118,6 @@ impl Covariance {
         let k = self.n_indicators();
         (k, k + 1, 2 * k + 1)
     }
-
-    /// The covariances at these means: E[aᵢψ] − āᵢ E[ψ].
-    fn covariances<'a>(&self, means: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
-        let (psi, shares, total) = self.layout();
-        let k = self.n_indicators();
-        let divisor = means[total];
-        (0..k).map(move |i| {
-            let share = if divisor > 0.0 {
-                means[shares + i] / divisor
-            } else {
-                0.0
-            };
-            means[i] - share * means[psi]
-        })
-    }
 }
 
 /// smooth-min(0, s) and its derivative: s below −μ, 0 above μ, a parabola between.
@@ -198,8 +183,8 @@ impl Objective for Covariance {
     }
 
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
-        let (psi, shares, total) = self.layout();
-        let squares: Vec<f64> = self.covariances(means).map(|c| c * c).collect();
+        let roots = self.roots(means);
+        let squares: Vec<f64> = roots.iter().map(|c| c.value * c.value).collect();
         let mut by_square = vec![0.0; squares.len()];
         let value = match (squares.as_slice(), self.smooth_max) {
             ([one], _) => {
@@ -210,15 +195,10 @@ impl Objective for Covariance {
             (_, SmoothMax::LogSumExp) => log_sum_exp(&squares, self.beta, &mut by_square),
         };
         slope.fill(0.0);
-        for (i, covariance) in self.covariances(means).enumerate() {
-            let d = 2.0 * covariance * by_square[i];
-            slope[i] = d;
-            // The shares do not depend on x; their derivatives are given all the same.
-            if means[total] > 0.0 {
-                let share = means[shares + i] / means[total];
-                slope[psi] -= d * share;
-                slope[shares + i] -= d * means[psi] / means[total];
-                slope[total] += d * means[psi] * share / means[total];
+        for (root, by_square) in roots.iter().zip(by_square) {
+            let d = 2.0 * root.value * by_square;
+            for (slope, by_mean) in slope.iter_mut().zip(&root.slope) {
+                *slope += d * by_mean;
             }
         }
         value
@@ -253,18 +233,28 @@ impl Objective for Covariance {
         Some((self.attribute, self.kind.label()))
     }
 
-    fn has_zero(&self) -> bool {
-        true
+    fn n_roots(&self) -> usize {
+        self.n_indicators()
     }
 
-    fn zero_directions(&self, at_zero: &[f64], slopes: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+    /// The covariances E[aᵢψ] − āᵢ E[ψ].
+    fn roots(&self, means: &[f64]) -> Vec<Root> {
         let (psi, shares, total) = self.layout();
-        let direction = |i: usize| {
-            let share = at_zero[shares + i] / at_zero[total].max(f64::MIN_POSITIVE);
-            let pairs = slopes[i].iter().zip(&slopes[psi]);
-            pairs.map(|(own, all)| own - share * all).collect()
+        let root = |i: usize| {
+            let mut slope = vec![0.0; means.len()];
+            slope[i] = 1.0;
+            let mut share = 0.0;
+            // The shares do not depend on x; their derivatives are given all the same.
+            if means[total] > 0.0 {
+                share = means[shares + i] / means[total];
+                slope[psi] = -share;
+                slope[shares + i] = -means[psi] / means[total];
+                slope[total] = means[psi] * share / means[total];
+            }
+            let value = means[i] - share * means[psi];
+            Root { value, slope }
         };
-        Some((0..self.n_indicators()).map(direction).collect())
+        (0..self.n_indicators()).map(root).collect()
     }
 }
 

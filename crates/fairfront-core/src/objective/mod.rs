@@ -55,14 +55,23 @@ pub trait Objective: Send + Sync {
     fn compares(&self) -> Option<(usize, Option<f64>)> {
         None
     }
-    /// Whether the least value is 0 and reached on a flat set, as for covariances: values far
-    /// below that of the unmitigated model then count as 0.
-    fn has_zero(&self) -> bool {
-        false
+    /// n where h is a smooth maximum of squares c₁², …, cₙ², as for covariances: its least value
+    /// is then 0, reached on a flat set, and values far below that of the unmitigated model count
+    /// as 0.
+    fn n_roots(&self) -> usize {
+        0
     }
-    /// Where the statistics are affine in x (`at_zero`, and the gradient of each mean): the
-    /// gradients of what has to stay 0 for the objective to stay 0.
-    fn zero_directions(&self, _at_zero: &[f64], _slopes: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
-        None
+    /// The cₖ as functions of the means.
+    fn roots(&self, _means: &[f64]) -> Vec<Root> {
+        Vec::new()
     }
+}
+
+/// A quantity whose square an objective is, or is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Root {
+    /// c.
+    pub value: f64,
+    /// ∂c by each of the objective's means.
+    pub slope: Vec<f64>,
 }

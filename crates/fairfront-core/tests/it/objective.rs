@@ -1,7 +1,7 @@
 use fairfront_core::{Batches, Points, Problem, RowSource};
 use proptest::prelude::*;
 
-use crate::plain::{N_FEATURES, dataset, objective, problem, rows, value};
+use crate::plain::{N_FEATURES, covariances, dataset, objective, problem, rows, smooth_max, value};
 
 const N_PARAMS: usize = N_FEATURES + 1;
 
@@ -33,6 +33,11 @@ proptest! {
                 prop_assert!(close(values[i * 6 + k], expected, 1e-11), "objective {k}: {} is not {expected}", values[i * 6 + k]);
             }
         }
+        // One objective alone gives the same numbers.
+        for k in 0..6 {
+            let own: Vec<f64> = values.iter().skip(k).step_by(6).copied().collect();
+            prop_assert_eq!(all.values_of(k, &points).unwrap(), own);
+        }
         // The same rows given as other rows take no short cut, and agree.
         let other = dataset(&rows, n_groups);
         let again = all.values_on(&other, &points).unwrap();
@@ -50,6 +55,7 @@ proptest! {
         let gradients = all.gradients(&points, Batches::All).unwrap();
         let h = 1e-5;
         for k in 0..6 {
+            prop_assert_eq!(&all.gradient_of(k, points.get(2)).unwrap(), gradients.get(k, 2));
             for i in 0..3 {
                 for j in 0..N_PARAMS {
                     let moved = |d: f64| {
@@ -82,6 +88,56 @@ proptest! {
         for k in 0..6 {
             for i in 0..4 {
                 prop_assert!(gradients.get(k, i).iter().all(|g| g.is_finite()));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Roots are the covariances of the definition, their gradients its central differences, and
+    /// the objective is the smooth maximum of their squares; many points at once give the same.
+    #[test]
+    fn roots_are_the_covariances(seed: u64, n_groups in 2_usize..5, weighted: bool, n_points in 1_usize..40) {
+        let rows = rows(seed, 150, n_groups, weighted);
+        let all = problem(dataset(&rows, n_groups), (0..6).map(|k| objective(k, n_groups)).collect());
+        let points = points(seed, n_points, 0.7);
+        let values = all.values(&points).unwrap();
+        prop_assert_eq!(all.n_roots(0), 0);
+        let x = points.get(n_points - 1);
+        for k in 1..6 {
+            let n_roots = if n_groups == 2 { 1 } else { n_groups };
+            prop_assert_eq!(all.n_roots(k), n_roots);
+            let roots = all.roots(k, x).unwrap();
+            prop_assert_eq!(roots.affine, k < 3, "disparate impact of a linear score is affine");
+            let expected = covariances(k, n_groups, &rows, x);
+            prop_assert_eq!(roots.values.len(), n_roots);
+            for (found, expected) in roots.values.iter().zip(&expected) {
+                // Sums of 150 terms in another order.
+                prop_assert!(close(*found, *expected, 1e-12), "{found} is not {expected}");
+            }
+            let squares: Vec<f64> = roots.values.iter().map(|c| c * c).collect();
+            let found = values[(n_points - 1) * 6 + k];
+            prop_assert!(close(found, smooth_max(k, &squares), 1e-12));
+
+            let many = all.root_values(k, &points).unwrap();
+            prop_assert_eq!(many.len(), n_points * n_roots);
+            for (a, b) in many[(n_points - 1) * n_roots..].iter().zip(&roots.values) {
+                prop_assert!(close(*a, *b, 1e-13));
+            }
+            let h = 1e-5;
+            for j in 0..N_PARAMS {
+                let moved = |d: f64| {
+                    let mut x = x.to_vec();
+                    x[j] += d;
+                    covariances(k, n_groups, &rows, &x)
+                };
+                for ((up, down), gradient) in moved(h).iter().zip(moved(-h)).zip(&roots.gradients) {
+                    let expected = (up - down) / (2.0 * h);
+                    // h² of truncation; smooth-min has a jump in its second derivative at ±μ.
+                    prop_assert!(close(gradient[j], expected, 3e-6), "objective {k}, parameter {j}");
+                }
             }
         }
     }
@@ -179,10 +235,12 @@ fn the_unmitigated_model_has_no_gradient_left() {
 }
 
 #[test]
-fn steps_orthogonal_to_the_conserved_directions_keep_a_zero() {
+fn steps_orthogonal_to_the_gradients_of_affine_roots_keep_a_zero() {
     let rows = rows(4, 500, 4, true);
     let all = problem(dataset(&rows, 4), vec![objective(0, 4), objective(1, 4)]);
-    let directions = all.conserved(1, &[0.0; N_PARAMS]).unwrap().unwrap();
+    let roots = all.roots(1, &[0.0; N_PARAMS]).unwrap();
+    assert!(roots.affine);
+    let directions = roots.gradients;
     assert_eq!(directions.len(), 4);
     // Gram–Schmidt of a random step against the directions.
     let mut step = points(4, 1, 1.0).get(0).to_vec();

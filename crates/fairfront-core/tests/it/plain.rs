@@ -145,12 +145,15 @@ fn mean<'a>(rows: impl Iterator<Item = &'a Row> + Clone, value: impl Fn(&Row) ->
     rows.map(|r| r.w * value(r)).sum::<f64>() / total
 }
 
+fn phi(row: &Row, x: &[f64]) -> f64 {
+    row.z.iter().zip(x).map(|(z, c)| z * c).sum::<f64>() + x[N_FEATURES]
+}
+
 /// The value of `objective(number, n_groups)` as its definition says, row by row.
 pub(crate) fn value(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> f64 {
-    let phi = |r: &Row| r.z.iter().zip(x).map(|(z, c)| z * c).sum::<f64>() + x[N_FEATURES];
     if number == 0 {
         let loss = mean(rows.iter(), |r| {
-            let m = r.y * phi(r);
+            let m = r.y * phi(r, x);
             // log(1 + e^{−m}) without overflow.
             if m > 0.0 {
                 (-m).exp().ln_1p()
@@ -160,6 +163,15 @@ pub(crate) fn value(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> 
         });
         return loss + 0.005 * x[..N_FEATURES].iter().map(|c| c * c).sum::<f64>();
     }
+    let squares: Vec<f64> = covariances(number, n_groups, rows, x)
+        .iter()
+        .map(|c| c * c)
+        .collect();
+    smooth_max(number, &squares)
+}
+
+/// The covariances whose squares objective `number` is made of; of two groups the second's.
+pub(crate) fn covariances(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> Vec<f64> {
     let smooth_min = |s: f64| {
         let mu = 0.3;
         if s < -mu {
@@ -177,9 +189,9 @@ pub(crate) fn value(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> 
     };
     let psi = |r: &Row| match number {
         _ if !counts(r) => 0.0,
-        1 | 2 => phi(r),
-        3 | 4 => smooth_min(phi(r)),
-        _ => smooth_min(-phi(r)),
+        1 | 2 => phi(r, x),
+        3 | 4 => smooth_min(phi(r, x)),
+        _ => smooth_min(-phi(r, x)),
     };
     let known: Vec<Row> = rows.iter().filter(|r| r.group.is_some()).cloned().collect();
     let covariance = |g: usize| {
@@ -190,13 +202,18 @@ pub(crate) fn value(number: usize, n_groups: usize, rows: &[Row], x: &[f64]) -> 
         };
         mean(known.iter(), |r| (a(r) - center) * psi(r))
     };
-    if n_groups == 2 {
-        return covariance(1).powi(2);
+    let first = usize::from(n_groups == 2);
+    (first..n_groups).map(covariance).collect()
+}
+
+/// The smooth maximum that objective `number` takes.
+pub(crate) fn smooth_max(number: usize, v: &[f64]) -> f64 {
+    if let [one] = v {
+        return *one;
     }
-    let v: Vec<f64> = (0..n_groups).map(|g| covariance(g).powi(2)).collect();
     if number == 2 {
         let sum: f64 = v.iter().map(|v| (3.0 * v).exp()).sum();
-        return (sum / n_groups as f64).ln() / 3.0;
+        return (sum / v.len() as f64).ln() / 3.0;
     }
     let e: Vec<f64> = v.iter().map(|v| (8.0 * v).exp()).collect();
     v.iter().zip(&e).map(|(v, e)| v * e).sum::<f64>() / e.iter().sum::<f64>()

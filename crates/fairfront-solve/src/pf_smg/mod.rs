@@ -4,19 +4,18 @@ mod settings;
 mod smg;
 mod start;
 
-pub use settings::{BatchSchedule, Exploration, HoleFilling, Settings};
+pub use settings::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 
 use std::ops::ControlFlow;
 
 use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
-use fairfront_pareto::{Values, holes, hypervolume, nondominated, ranges, select_spread, thin};
+use fairfront_pareto::{holes, hypervolume, ranges, select_spread, thin};
 
 use self::smg::{Frame, Pace, Run, Way};
+use crate::Error;
+use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
-use crate::{Error, MOST_OBJECTIVES};
 
-/// A covariance below this share of its value at the unmitigated model counts as 0.
-const ZERO: f64 = 1e-8;
 /// An improvement of the hypervolume below this share of it is none.
 const IMPROVEMENT: f64 = 5e-5;
 
@@ -24,147 +23,110 @@ const IMPROVEMENT: f64 = 5e-5;
 /// longer than the round.
 const MOST_JUDGED: usize = 4;
 
-/// Computes a front.
-///
-/// Repeats: every listed point starts `runs` runs of `steps` stochastic multi-gradient steps; the
-/// end points join the list; dominated points leave it; dense regions are thinned.
-pub fn pf_smg(
-    problem: &dyn Problem,
-    settings: &Settings,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, Error> {
-    let m = problem.n_objectives();
-    settings.check(problem.n_params())?;
-    if !(1..=MOST_OBJECTIVES).contains(&m) {
-        return Err(Error::Problem(format!(
-            "a front of {m} objectives cannot be computed; 1 to {MOST_OBJECTIVES} can"
-        )));
-    }
-    let mut solver = Solver::new(problem, settings, observer.stop_signal())?;
-    if m == 1 {
-        let front = solver.unmitigated.clone();
-        return solver.outcome(front, StopReason::Converged);
-    }
-    let mut list = solver.start()?;
-    let mut best = 0.0;
-    let mut idle = 0;
-    let mut k = 0;
-    let mut round = 0;
-    let stop = loop {
-        if list.len() >= settings.most_points {
-            break StopReason::Points;
+impl PfSmg {
+    /// Computes a front.
+    ///
+    /// Repeats: every listed point starts `runs` runs of `steps` stochastic multi-gradient steps;
+    /// the end points join the list; dominated points leave it; dense regions are thinned.
+    pub fn solve(
+        &self,
+        problem: &dyn Problem,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let settings = self;
+        settings.check(problem.n_params())?;
+        let m = problem.n_objectives();
+        let mut solver = Solver::new(problem, settings, observer.stop_signal())?;
+        if m == 1 {
+            let front = solver.ground.unmitigated.clone();
+            return solver.outcome(front, StopReason::Converged);
         }
-        if k >= settings.most_steps {
-            break StopReason::Steps;
-        }
-        list = solver.round(list, round, k, idle)?;
-        solver.counters.points_by_round.push(list.len());
-        k = k.saturating_add(settings.steps);
-        round += 1;
-
-        let progress = Progress {
-            round,
-            share: (k as f64 / settings.most_steps as f64)
-                .max(list.len() as f64 / settings.most_points as f64)
-                .min(1.0),
-            values: &list.values,
-            n_objectives: m,
-            reference: &solver.reference,
-        };
-        if observer.round(&progress) == ControlFlow::Break(()) {
-            break StopReason::Stopped;
-        }
-        if settings.patience > 0 && m <= MOST_JUDGED {
-            let volume = hypervolume(list.judged()?, &solver.corner)?;
-            idle = if volume > best * (1.0 + IMPROVEMENT) {
-                0
-            } else {
-                idle + 1
-            };
-            best = volume.max(best);
-            if idle >= settings.patience {
-                break StopReason::Converged;
+        let mut list = solver.start()?;
+        let mut best = 0.0;
+        let mut idle = 0;
+        let mut k = 0;
+        let mut round = 0;
+        let stop = loop {
+            if list.len() >= settings.most_points {
+                break StopReason::Points;
             }
-        }
-    };
-    solver.outcome(list, stop)
+            if k >= settings.most_steps {
+                break StopReason::Steps;
+            }
+            list = solver.round(list, round, k, idle)?;
+            solver.counters.points_by_round.push(list.len());
+            k = k.saturating_add(settings.steps);
+            round += 1;
+
+            let progress = Progress {
+                round,
+                share: (k as f64 / settings.most_steps as f64)
+                    .max(list.len() as f64 / settings.most_points as f64)
+                    .min(1.0),
+                values: &list.values,
+                n_objectives: m,
+                reference: &solver.ground.reference,
+            };
+            if observer.round(&progress) == ControlFlow::Break(()) {
+                break StopReason::Stopped;
+            }
+            if settings.patience > 0 && m <= MOST_JUDGED {
+                let volume = hypervolume(list.judged()?, &solver.corner)?;
+                idle = if volume > best * (1.0 + IMPROVEMENT) {
+                    0
+                } else {
+                    idle + 1
+                };
+                best = volume.max(best);
+                if idle >= settings.patience {
+                    break StopReason::Converged;
+                }
+            }
+        };
+        solver.outcome(list, stop)
+    }
 }
 
 pub(crate) struct Solver<'a> {
     problem: &'a dyn Problem,
-    settings: &'a Settings,
+    settings: &'a PfSmg,
     m: usize,
     frame: Frame,
-    unmitigated: Front,
-    /// Values at x = 0 for the loss, and 1.1 times those of the unmitigated model for the others:
-    /// ranges, thinning and holes use points inside it only.
-    reference: Vec<f64>,
+    /// Ranges, thinning and holes use points inside its reference only.
+    ground: Ground,
     /// A tenth of the starting front's range beyond it: improvements are judged in this corner,
     /// where the front fills most of the volume.
     corner: Vec<f64>,
-    /// Below these, objectives count as 0.
-    zeros: Vec<f64>,
     counters: Counters,
     stop: StopSignal,
 }
 
 impl<'a> Solver<'a> {
-    fn new(
-        problem: &'a dyn Problem,
-        settings: &'a Settings,
-        stop: StopSignal,
-    ) -> Result<Self, Error> {
+    fn new(problem: &'a dyn Problem, settings: &'a PfSmg, stop: StopSignal) -> Result<Self, Error> {
         let m = problem.n_objectives();
-        let n = problem.n_params();
-        let origin = vec![0.0; n];
         let mut counters = Counters {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
         let metric = match settings.metric {
-            true => problem.metric(&origin)?,
+            true => problem.metric(&vec![0.0; problem.n_params()])?,
             false => Metric::Identity,
         };
-        let minimiser = match problem.minimiser()? {
-            Some(x) => x,
-            None => start::descend(problem, 0, &origin, &metric, &mut counters, &stop)?,
-        };
-        let points = Points::from_vec(n, [minimiser, origin].concat());
-        let values = problem.values(&points)?;
-        counters.evaluations += 2;
-        let unmitigated = Front {
-            points: points.select(&[0]),
-            values: values[..m].to_vec(),
-            n_objectives: m,
-        };
-        if !unmitigated.values.iter().all(|v| v.is_finite()) {
-            return Err(Error::Problem(
-                "the objectives are not finite at the minimum of the first one".into(),
-            ));
-        }
-        let mut reference = vec![0.0; m];
-        let mut zeros = vec![0.0; m];
-        for i in 0..m {
-            let (own, at_origin) = (unmitigated.values[i], values[m + i]);
-            reference[i] = if i == 0 {
-                at_origin
-            } else {
-                1.1 * own.max(at_origin)
-            };
-            if problem.has_zero(i) {
-                zeros[i] = ZERO * own;
-            }
-        }
-        let frame = Frame::new(problem, settings, metric, &unmitigated, &mut counters)?;
+        let ground = Ground::find(problem, &metric, &mut counters, &stop)?;
+        let frame = Frame::new(
+            problem,
+            settings,
+            metric,
+            &ground.unmitigated,
+            &mut counters,
+        )?;
         Ok(Self {
             problem,
             settings,
             m,
             frame,
-            unmitigated,
-            corner: reference.clone(),
-            reference,
-            zeros,
+            corner: ground.reference.clone(),
+            ground,
             counters,
             stop,
         })
@@ -172,17 +134,13 @@ impl<'a> Solver<'a> {
 
     fn outcome(self, mut list: Front, stop: StopReason) -> Result<Outcome, Error> {
         if list.len() > self.settings.most_points {
-            let ranges = ranges(list.judged()?, Some(&self.reference));
+            let ranges = ranges(list.judged()?, Some(&self.ground.reference));
             let kept = select_spread(list.judged()?, self.settings.most_points, &ranges);
-            list = Front {
-                values: kept.iter().flat_map(|i| list.value(*i).to_vec()).collect(),
-                points: list.points.select(&kept),
-                n_objectives: self.m,
-            };
+            list = list.select(&kept);
         }
         Ok(Outcome {
             front: list.sorted(),
-            unmitigated: self.unmitigated,
+            unmitigated: self.ground.unmitigated,
             stop,
             counters: self.counters,
         })
@@ -194,20 +152,16 @@ impl<'a> Solver<'a> {
             Some(points) => points.clone(),
             None => self.draw_starts()?,
         };
-        let empty = Front {
-            points: Points::new(points.n_params()),
-            values: Vec::new(),
-            n_objectives: self.m,
-        };
+        let empty = Front::empty(points.n_params(), self.m);
         let list = self.join(empty, &points)?;
         // Where the origin is the minimum of an objective, its value there bounds nothing.
         for i in 0..self.m {
-            if self.reference[i] <= self.unmitigated.values[i] {
+            if self.ground.reference[i] <= self.ground.unmitigated.values[i] {
                 let values = list.values.iter().skip(i).step_by(self.m);
-                self.reference[i] = values.copied().fold(self.reference[i], f64::max);
+                self.ground.reference[i] = values.copied().fold(self.ground.reference[i], f64::max);
             }
         }
-        let ranges = ranges(list.judged()?, Some(&self.reference));
+        let ranges = ranges(list.judged()?, Some(&self.ground.reference));
         for (corner, (low, high)) in self.corner.iter_mut().zip(ranges) {
             if high > low {
                 *corner = low + 1.1 * (high - low);
@@ -253,7 +207,7 @@ impl<'a> Solver<'a> {
     fn runs(&self, list: &Front, round: usize, k: usize) -> Result<Vec<Run>, Error> {
         let settings = self.settings;
         let values = list.judged()?;
-        let ranges = ranges(values, Some(&self.reference));
+        let ranges = ranges(values, Some(&self.ground.reference));
         let active = select_spread(values, settings.most_active, &ranges);
         let mut runs = Vec::new();
         let mut starts = list.points.select(&active);
@@ -319,54 +273,19 @@ impl<'a> Solver<'a> {
         if !self.settings.metric {
             return 0;
         }
-        let zero = |i: &usize| self.problem.has_zero(*i) && values[*i] <= self.zeros[*i];
+        let zero = |i: &usize| self.problem.n_roots(*i) > 0 && values[*i] <= self.ground.zeros[*i];
         (0..self.m).filter(zero).fold(0, |bits, i| bits | 1 << i)
     }
 
-    /// Evaluates new points and joins them to the list.
+    /// Evaluates new points, joins them to the list and thins it.
     fn join(&mut self, list: Front, new: &Points) -> Result<Front, Error> {
-        let m = self.m;
-        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-        let sound: Vec<usize> = (0..new.len()).filter(|i| finite(new.get(*i))).collect();
-        let before = new.len();
-        let new = new.select(&sound);
-        let values = self.problem.values(&new)?;
-        self.counters.evaluations += new.len() as u64;
-        let mut points = list.points;
-        let mut all = list.values;
-        let mut n_bad = (before - new.len()) as u64;
-        for (point, values) in new.iter().zip(values.chunks_exact(m)) {
-            if finite(values) {
-                points.push(point);
-                all.extend_from_slice(values);
-            } else {
-                n_bad += 1;
-            }
-        }
-        self.counters.non_finite += n_bad;
-        // Zero to rounding is zero, or points of any loss with a covariance of 1e-30 would stay.
-        let judged: Vec<f64> = all
-            .chunks_exact(m)
-            .flat_map(|p| {
-                p.iter()
-                    .zip(&self.zeros)
-                    .map(|(v, z)| if v <= z { v.min(0.0) } else { *v })
-            })
-            .collect();
-        let mut kept = nondominated(Values::new(&judged, m)?);
-        if let Some(share) = self.settings.thinning {
-            let values = Values::new(&all, m)?.select(&kept);
-            let values = Values::new(&values, m)?;
-            let ranges = ranges(values, Some(&self.reference));
-            kept = thin(values, share, &ranges)
-                .into_iter()
-                .map(|i| kept[i])
-                .collect();
-        }
-        Ok(Front {
-            points: points.select(&kept),
-            values: Values::new(&all, m)?.select(&kept),
-            n_objectives: m,
-        })
+        let list = self
+            .ground
+            .join(self.problem, list, new, &mut self.counters)?;
+        let Some(share) = self.settings.thinning else {
+            return Ok(list);
+        };
+        let ranges = ranges(list.judged()?, Some(&self.ground.reference));
+        Ok(list.select(&thin(list.judged()?, share, &ranges)))
     }
 }

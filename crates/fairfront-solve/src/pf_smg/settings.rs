@@ -2,6 +2,7 @@ use fairfront_core::Points;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::setting::{parse, unknown, wrong};
 
 /// Rows drawn for an objective at step k: initial · growth^k, capped at a share of all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -37,10 +38,10 @@ pub struct HoleFilling {
     pub between: bool,
 }
 
-/// The settings of PF-SMG. [`Settings::default`] are ours, robust without tuning;
-/// [`Settings::paper`] are those of the paper.
+/// PF-SMG, the Pareto front of stochastic multi-gradient runs, with its settings.
+/// [`PfSmg::default`] are ours, robust without tuning; [`PfSmg::paper`] are those of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct PfSmg {
     /// Starting list; where `None`, `n_starts` points are drawn.
     #[serde(skip)]
     pub starts: Option<Points>,
@@ -95,7 +96,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for PfSmg {
     fn default() -> Self {
         Self {
             starts: None,
@@ -132,15 +133,7 @@ impl Default for Settings {
     }
 }
 
-fn wrong(setting: &'static str, value: String, rule: &'static str) -> Result<(), Error> {
-    Err(Error::Setting {
-        setting,
-        value,
-        rule,
-    })
-}
-
-impl Settings {
+impl PfSmg {
     /// The paper's way, with the settings of one of its experiments: p1, p2, α0, the interval of
     /// the step schedule, and the batch schedules.
     pub fn paper(
@@ -179,7 +172,7 @@ impl Settings {
         }
     }
 
-    /// Names that [`Settings::set`] takes, with what they mean.
+    /// Names that [`PfSmg::set`] takes, with what they mean.
     pub const NAMES: [(&'static str, &'static str); 24] = [
         ("starts", "points drawn to start from"),
         ("start-radius", "half width of the box they are drawn from"),
@@ -233,13 +226,6 @@ impl Settings {
 
     /// Sets one setting by its name.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
-        fn parse<T: std::str::FromStr>(value: &str, rule: &'static str) -> Result<T, Error> {
-            value.parse().map_err(|_| Error::Setting {
-                setting: "the setting",
-                value: value.to_owned(),
-                rule,
-            })
-        }
         let count = || parse::<usize>(value, "a whole number");
         let number = || parse::<f64>(value, "a number");
         let flag = || parse::<bool>(value, "true or false");
@@ -292,13 +278,7 @@ impl Settings {
             "max-steps" => self.most_steps = count()?,
             "patience" => self.patience = count()?,
             "metric" => self.metric = flag()?,
-            _ => {
-                return Err(Error::Setting {
-                    setting: "the name of the setting",
-                    value: name.to_owned(),
-                    rule: "one that `fairfront fit --help` lists",
-                });
-            }
+            _ => return unknown(name),
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 use fairfront_core::{Batches, LANES, Metric, Points, Problem};
 use rayon::prelude::*;
 
-use super::Settings;
+use super::PfSmg;
+use crate::descend::dot;
 use crate::outcome::{Counters, Front, StopSignal};
 use crate::{Error, MinNorm};
 
@@ -67,7 +68,7 @@ pub(crate) struct Frame {
 impl Frame {
     pub(crate) fn new(
         problem: &dyn Problem,
-        settings: &Settings,
+        settings: &PfSmg,
         metric: Metric,
         unmitigated: &Front,
         counters: &mut Counters,
@@ -91,8 +92,11 @@ impl Frame {
             if curvature.is_finite() && curvature > 0.0 {
                 frame.scales[i] = 1.0 / curvature;
             }
-            if let Some(directions) = problem.conserved(i, unmitigated.points.get(0))? {
-                frame.kept[i] = frame.basis(directions);
+            if problem.n_roots(i) > 0 {
+                let roots = problem.roots(i, unmitigated.points.get(0))?;
+                if roots.affine {
+                    frame.kept[i] = frame.basis(roots.gradients);
+                }
             }
         }
         Ok(frame)
@@ -156,7 +160,7 @@ impl Frame {
     pub(crate) fn execute(
         &self,
         problem: &dyn Problem,
-        settings: &Settings,
+        settings: &PfSmg,
         runs: &[Run],
         pace: &Pace,
     ) -> Result<Points, Error> {
@@ -175,7 +179,7 @@ impl Frame {
     fn run(
         &self,
         problem: &dyn Problem,
-        settings: &Settings,
+        settings: &PfSmg,
         run: &Run,
         pace: &Pace,
         number: usize,
@@ -228,12 +232,12 @@ impl Frame {
 }
 
 /// α at step k.
-fn step_length(settings: &Settings, k: usize) -> f64 {
+fn step_length(settings: &PfSmg, k: usize) -> f64 {
     settings.step * settings.step_factor.powi((k / settings.step_every) as i32)
 }
 
 /// Rows of each objective's batch at step k.
-fn batch_sizes(settings: &Settings, n_rows: usize, m: usize, k: usize, calm: f64) -> Vec<usize> {
+fn batch_sizes(settings: &PfSmg, n_rows: usize, m: usize, k: usize, calm: f64) -> Vec<usize> {
     let most = ((settings.batch_share * calm).min(1.0) * n_rows as f64).max(1.0);
     let size = |i: usize| {
         let schedule = &settings.batches[i.min(settings.batches.len() - 1)];
@@ -242,8 +246,4 @@ fn batch_sizes(settings: &Settings, n_rows: usize, m: usize, k: usize, calm: f64
         wanted.clamp(1.0, most) as usize
     };
     (0..m).map(size).collect()
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

@@ -1,6 +1,6 @@
 //! Problems with known fronts.
 
-use fairfront_core::{Batches, Error, Gradients, Points, Problem, Purpose, Stream};
+use fairfront_core::{Batches, Error, Gradients, Metric, Points, Problem, Purpose, Roots, Stream};
 
 /// fᵢ = ½‖x − aᵢ‖², with noise on stochastic gradients: the Pareto set is the convex hull of the
 /// aᵢ.
@@ -17,6 +17,14 @@ pub(crate) struct Fonseca {
 
 /// A quadratic pair that is not a number where the first coordinate is above 0.6.
 pub(crate) struct Cliff;
+
+/// f₁ = ½ Σ qⱼ(xⱼ − aⱼ)², and objectives that are means of squares of affine functions
+/// u·x + shift, given as (u, shift).
+pub(crate) struct Bounded {
+    pub(crate) curvature: Vec<f64>,
+    pub(crate) centre: Vec<f64>,
+    pub(crate) affine: Vec<Vec<(Vec<f64>, f64)>>,
+}
 
 fn each(
     problem: &dyn Problem,
@@ -137,5 +145,78 @@ impl Problem for Cliff {
         Ok(each(self, points, |objective, x| {
             vec![2.0 * (x[0] - objective as f64), 2.0 * x[1]]
         }))
+    }
+}
+
+impl Bounded {
+    fn values_at(&self, objective: usize, x: &[f64]) -> Vec<f64> {
+        self.affine[objective - 1]
+            .iter()
+            .map(|(u, shift)| shift + u.iter().zip(x).map(|(u, x)| u * x).sum::<f64>())
+            .collect()
+    }
+}
+
+impl Problem for Bounded {
+    fn n_params(&self) -> usize {
+        self.centre.len()
+    }
+
+    fn n_objectives(&self) -> usize {
+        1 + self.affine.len()
+    }
+
+    fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
+        let mut values = Vec::new();
+        for x in points.iter() {
+            let terms = x.iter().zip(&self.centre).zip(&self.curvature);
+            values.push(terms.map(|((x, a), q)| 0.5 * q * (x - a).powi(2)).sum());
+            for objective in 1..self.n_objectives() {
+                let c = self.values_at(objective, x);
+                values.push(c.iter().map(|c| c * c).sum::<f64>() / c.len() as f64);
+            }
+        }
+        Ok(values)
+    }
+
+    fn gradients(&self, points: &Points, _batches: Batches) -> Result<Gradients, Error> {
+        Ok(each(self, points, |objective, x| {
+            if objective == 0 {
+                let terms = x.iter().zip(&self.centre).zip(&self.curvature);
+                return terms.map(|((x, a), q)| q * (x - a)).collect();
+            }
+            let c = self.values_at(objective, x);
+            let mut gradient = vec![0.0; x.len()];
+            for (c_k, (u, _)) in c.iter().zip(&self.affine[objective - 1]) {
+                for (g, u) in gradient.iter_mut().zip(u) {
+                    *g += 2.0 * c_k * u / c.len() as f64;
+                }
+            }
+            gradient
+        }))
+    }
+
+    fn metric(&self, _at: &[f64]) -> Result<Metric, Error> {
+        Ok(Metric::Diagonal(
+            self.curvature.iter().map(|q| 1.0 / q).collect(),
+        ))
+    }
+
+    fn n_roots(&self, objective: usize) -> usize {
+        match objective {
+            0 => 0,
+            i => self.affine[i - 1].len(),
+        }
+    }
+
+    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+        Ok(Roots {
+            values: self.values_at(objective, point),
+            gradients: self.affine[objective - 1]
+                .iter()
+                .map(|(u, _)| u.clone())
+                .collect(),
+            affine: true,
+        })
     }
 }

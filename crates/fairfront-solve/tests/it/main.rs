@@ -1,4 +1,5 @@
-//! PF-SMG on analytic problems whose fronts are known.
+//! Solvers on analytic problems whose fronts are known.
 
 mod analytic;
+mod eps_fair;
 mod pf_smg;

@@ -6,12 +6,12 @@ use fairfront_core::{
     Purpose, RowBlock, Schema, Stream,
 };
 use fairfront_pareto::{dominates, hypervolume};
-use fairfront_solve::{BatchSchedule, Observer, Outcome, Progress, Settings, StopReason, pf_smg};
+use fairfront_solve::{BatchSchedule, Observer, Outcome, PfSmg, Progress, StopReason};
 
 use crate::analytic::{Cliff, Fonseca, Quadratics};
 
-fn solve(problem: &dyn fairfront_core::Problem, settings: &Settings) -> Outcome {
-    let outcome = pf_smg(problem, settings, &mut ()).unwrap();
+fn solve(problem: &dyn fairfront_core::Problem, settings: &PfSmg) -> Outcome {
+    let outcome = settings.solve(problem, &mut ()).unwrap();
     let front = &outcome.front;
     for i in 0..front.len() {
         assert!(front.value(i).iter().all(|v| v.is_finite()));
@@ -26,7 +26,7 @@ fn a_convex_pair() {
         centres: vec![vec![0.0, 0.0, 0.0], vec![1.0, 1.0, 0.0]],
         noise: 1.0,
     };
-    let outcome = solve(&problem, &Settings::default());
+    let outcome = solve(&problem, &PfSmg::default());
     assert!(outcome.front.len() > 100, "{} points", outcome.front.len());
     for i in 0..outcome.front.len() {
         // On the front √f₁ + √f₂ = 1; stochastic gradients leave a little.
@@ -41,11 +41,11 @@ fn a_convex_pair() {
 #[test]
 fn a_pair_whose_front_is_not_convex() {
     let problem = Fonseca { n: 3 };
-    let settings = Settings {
+    let settings = PfSmg {
         step: 0.5,
         n_starts: 20,
         start_radius: 1.0,
-        ..Settings::default()
+        ..PfSmg::default()
     };
     let outcome = solve(&problem, &settings);
     let root = 1.0 / 3.0_f64.sqrt();
@@ -69,10 +69,10 @@ fn three_and_five_objectives() {
             centres: (0..m).map(unit).collect(),
             noise: 0.3,
         };
-        let settings = Settings {
+        let settings = PfSmg {
             most_points: 400,
             most_steps: 200,
-            ..Settings::default()
+            ..PfSmg::default()
         };
         let outcome = solve(&problem, &settings);
         assert!(outcome.front.len() >= 100, "{} points", outcome.front.len());
@@ -95,10 +95,10 @@ fn the_paper_s_way_finds_the_pair_too() {
         initial: 50.0,
         growth: 1.01,
     };
-    let settings = Settings {
+    let settings = PfSmg {
         most_steps: 300,
         most_points: 600,
-        ..Settings::paper(2, 3, 0.3, 100, vec![schedule])
+        ..PfSmg::paper(2, 3, 0.3, 100, vec![schedule])
     };
     let outcome = solve(&problem, &settings);
     // f = (2t², 2(1 − t)²).
@@ -112,7 +112,7 @@ fn one_objective_gives_a_front_of_one_point() {
         centres: vec![vec![2.0, -1.0]],
         noise: 0.0,
     };
-    let outcome = solve(&problem, &Settings::default());
+    let outcome = solve(&problem, &PfSmg::default());
     assert_eq!(outcome.front.len(), 1);
     assert!((outcome.front.points.get(0)[0] - 2.0).abs() < 1e-6);
     assert_eq!(outcome.front, outcome.unmitigated);
@@ -120,14 +120,14 @@ fn one_objective_gives_a_front_of_one_point() {
 
 #[test]
 fn what_is_not_finite_is_counted_and_kept_out() {
-    let settings = Settings {
+    let settings = PfSmg {
         n_starts: 30,
         start_radius: 2.0,
         most_steps: 40,
         metric: false,
         anchors: false,
         step: 0.2,
-        ..Settings::default()
+        ..PfSmg::default()
     };
     let outcome = solve(&Cliff, &settings);
     assert!(outcome.counters.non_finite > 0);
@@ -141,11 +141,11 @@ fn a_starting_list_is_taken() {
         noise: 0.0,
     };
     let starts = Points::from_vec(2, vec![0.5, 0.0]);
-    let settings = Settings {
+    let settings = PfSmg {
         starts: Some(starts),
         holes: None,
         most_steps: 4,
-        ..Settings::default()
+        ..PfSmg::default()
     };
     let outcome = solve(&problem, &settings);
     assert_eq!(
@@ -171,7 +171,7 @@ fn an_observer_can_stop_it() {
         centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
         noise: 1.0,
     };
-    let outcome = pf_smg(&problem, &Settings::default(), &mut After(3)).unwrap();
+    let outcome = PfSmg::default().solve(&problem, &mut After(3)).unwrap();
     assert_eq!(outcome.stop, StopReason::Stopped);
     assert_eq!(outcome.counters.points_by_round.len(), 3);
     assert!(!outcome.front.is_empty());
@@ -179,8 +179,8 @@ fn an_observer_can_stop_it() {
 
 #[test]
 fn wrong_settings_are_refused() {
-    let refused = |change: fn(&mut Settings)| {
-        let mut settings = Settings::default();
+    let refused = |change: fn(&mut PfSmg)| {
+        let mut settings = PfSmg::default();
         change(&mut settings);
         settings.check(2).unwrap_err().to_string()
     };
@@ -206,18 +206,15 @@ fn wrong_settings_are_refused() {
         ("metric", "maybe"),
         ("nothing", "1"),
     ] {
-        assert!(
-            Settings::default().set(name, value).is_err(),
-            "{name}={value}"
-        );
+        assert!(PfSmg::default().set(name, value).is_err(), "{name}={value}");
     }
-    for (name, _) in Settings::NAMES {
+    for (name, _) in PfSmg::NAMES {
         let value = if ["anchors", "hole-between", "metric"].contains(&name) {
             "true"
         } else {
             "1"
         };
-        let mut settings = Settings::default();
+        let mut settings = PfSmg::default();
         settings
             .set(name, value)
             .unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -225,7 +222,7 @@ fn wrong_settings_are_refused() {
 }
 
 /// Two thousand rows with two features, a category and an attribute of three groups.
-fn fair_problem() -> FairProblem {
+pub(crate) fn fair_problem() -> FairProblem {
     let mut random = Stream::new(3, Purpose::Synthetic, [0, 0]);
     let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
     let schema = Schema {
@@ -277,18 +274,16 @@ fn fair_problem() -> FairProblem {
 fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let problem = fair_problem();
     let run = |threads: usize, seed: u64| {
-        let settings = Settings {
+        let settings = PfSmg {
             seed,
             most_steps: 40,
-            ..Settings::default()
+            ..PfSmg::default()
         };
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .unwrap();
-        let outcome = pool
-            .install(|| pf_smg(&problem, &settings, &mut ()))
-            .unwrap();
+        let outcome = pool.install(|| settings.solve(&problem, &mut ())).unwrap();
         let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         (
             bits(outcome.front.points.as_slice()),

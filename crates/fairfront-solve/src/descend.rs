@@ -1,0 +1,126 @@
+use fairfront_core::{Metric, Points, Problem};
+
+use crate::Error;
+use crate::outcome::{Counters, StopSignal};
+
+/// Steps of a descent at most.
+const DESCENT: usize = 1_000;
+/// The same for a square, of which only a point near 0 is wanted.
+const SQUARE_DESCENT: usize = 100;
+
+/// Minimises one objective from a point, with all rows: limited-memory BFGS whose first guess at
+/// the curvature is the metric. An objective with a flat zero is a square, whose minimum along a
+/// step is known.
+pub(crate) fn descend(
+    problem: &dyn Problem,
+    objective: usize,
+    from: &[f64],
+    metric: &Metric,
+    counters: &mut Counters,
+    stop: &StopSignal,
+) -> Result<Vec<f64>, Error> {
+    let n = problem.n_params();
+    let is_square = problem.n_roots(objective) > 0;
+    let value = |x: &[f64], counters: &mut Counters| -> Result<f64, Error> {
+        counters.evaluations += 1;
+        Ok(problem.values_of(objective, &Points::from_vec(n, x.to_vec()))?[0])
+    };
+    let gradient = |x: &[f64], counters: &mut Counters| -> Result<Vec<f64>, Error> {
+        counters.gradient_evaluations[objective] += 1;
+        Ok(problem.gradient_of(objective, x)?)
+    };
+    let mut x = from.to_vec();
+    let first = value(&x, counters)?;
+    let mut current = first;
+    let mut g = gradient(&x, counters)?;
+    let mut memory = Memory::default();
+    let most = if is_square { SQUARE_DESCENT } else { DESCENT };
+    for _ in 0..most {
+        if stop.is_set() || (is_square && current <= 1e-12 * first) {
+            break;
+        }
+        let mut step = memory.step(&g, metric);
+        let mut decrease = dot(&step, &g);
+        if decrease.is_nan() || decrease <= 0.0 {
+            // The memory is of no use here; the metric alone always goes down.
+            memory = Memory::default();
+            step = memory.step(&g, metric);
+            decrease = dot(&step, &g);
+        }
+        if !(decrease.is_finite() && decrease > 1e-22 * (1.0 + current.abs())) {
+            break;
+        }
+        let mut length = if is_square {
+            2.0 * current / decrease
+        } else {
+            1.0
+        };
+        let mut found = None;
+        while length > 1e-12 {
+            let trial: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - length * s).collect();
+            let there = value(&trial, counters)?;
+            if there <= current - 1e-4 * length * decrease {
+                found = Some((trial, there));
+                break;
+            }
+            length *= 0.5;
+        }
+        let Some((trial, there)) = found else { break };
+        let new_gradient = gradient(&trial, counters)?;
+        if !is_square {
+            memory.learn(&x, &trial, &g, &new_gradient);
+        }
+        (x, current, g) = (trial, there, new_gradient);
+    }
+    Ok(x)
+}
+
+/// The last moves and what they did to the gradient.
+#[derive(Default)]
+struct Memory {
+    /// Move, change of the gradient, and one over their product.
+    pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
+}
+
+impl Memory {
+    /// Pairs kept.
+    const MOST: usize = 20;
+
+    fn learn(&mut self, x: &[f64], new_x: &[f64], g: &[f64], new_g: &[f64]) {
+        let difference = |new: &[f64], old: &[f64]| -> Vec<f64> {
+            new.iter().zip(old).map(|(a, b)| a - b).collect()
+        };
+        let (s, y) = (difference(new_x, x), difference(new_g, g));
+        let product = dot(&s, &y);
+        // Only where the curvature is positive beyond rounding.
+        if product > 1e-12 * (dot(&s, &s) * dot(&y, &y)).sqrt() {
+            if self.pairs.len() == Self::MOST {
+                self.pairs.remove(0);
+            }
+            self.pairs.push((s, y, 1.0 / product));
+        }
+    }
+
+    /// The two loops of L-BFGS: an estimate of H⁻¹g.
+    fn step(&self, gradient: &[f64], metric: &Metric) -> Vec<f64> {
+        let mut q = gradient.to_vec();
+        let mut alphas = Vec::with_capacity(self.pairs.len());
+        for (s, y, rho) in self.pairs.iter().rev() {
+            let alpha = rho * dot(s, &q);
+            q.iter_mut().zip(y).for_each(|(q, y)| *q -= alpha * y);
+            alphas.push(alpha);
+        }
+        metric.step(&mut q);
+        for ((s, y, rho), alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
+            let beta = rho * dot(y, &q);
+            q.iter_mut()
+                .zip(s)
+                .for_each(|(q, s)| *q += (alpha - beta) * s);
+        }
+        q
+    }
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}

@@ -1,0 +1,179 @@
+//! EPS-fair: the loss under bounds on the covariances, once for each of many bounds.
+
+mod grid;
+mod settings;
+mod subproblem;
+
+pub use settings::EpsFair;
+
+use std::ops::{ControlFlow, Range};
+
+use fairfront_core::{MOST_DENSE, Metric, Points, Problem, Purpose, Stream};
+use rayon::prelude::*;
+
+use self::grid::Grid;
+use self::subproblem::{Setup, Solution};
+use crate::Error;
+use crate::ground::Ground;
+use crate::outcome::{Counters, Observer, Outcome, Progress, StopReason, Subproblems};
+
+/// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
+/// bounds. Their number is fixed so that the result does not depend on threads.
+const CHAINS: usize = 16;
+
+impl EpsFair {
+    /// Computes a front: min f₁ subject to |c| ≤ ε for every covariance c whose square the other
+    /// objectives are made of, for evenly spaced ε from 0 to that of the unmitigated model, which
+    /// is in the list too. Dominated solutions are left out.
+    pub fn solve(
+        &self,
+        problem: &dyn Problem,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check()?;
+        check_problem(problem)?;
+        let (m, n) = (problem.n_objectives(), problem.n_params());
+        let stop = observer.stop_signal();
+        let mut counters = Counters {
+            gradient_evaluations: vec![0; m],
+            subproblems: Some(Subproblems::default()),
+            ..Counters::default()
+        };
+        let metric = |at: &[f64]| match self.metric {
+            true => problem.metric(at),
+            false => Ok(Metric::Identity),
+        };
+        let ground = Ground::find(problem, &metric(&vec![0.0; n])?, &mut counters, &stop)?;
+        let largest = (1..m)
+            .map(|i| {
+                let roots = problem.root_values(i, &ground.unmitigated.points)?;
+                Ok(roots.iter().fold(0.0, |most, c| c.abs().max(most)))
+            })
+            .collect::<Result<Vec<f64>, Error>>()?;
+        let unmitigated = ground.unmitigated.points.get(0);
+        let setup = Setup {
+            problem,
+            settings: self,
+            metric: metric(unmitigated)?,
+            loss_scale: loss_scale(&ground),
+            stop,
+            largest,
+        };
+        // The first bounds are met by the unmitigated model.
+        let bounds = match m {
+            1 => Vec::new(),
+            _ => Grid::new(&setup.largest, self.points)?.bounds.split_off(1),
+        };
+        let chains = chains(bounds.len());
+        let mut starts = vec![unmitigated.to_vec(); chains.len()];
+        let mut list = ground.unmitigated.clone();
+        let mut tally = Subproblems::default();
+        let mut reason = StopReason::Complete;
+        let n_rounds = chains.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+        for round in 0..n_rounds {
+            // The next subproblem of every chain that has one.
+            let next: Vec<(usize, usize)> = (0..chains.len())
+                .filter_map(|chain| Some((chain, chains[chain].clone().nth(round)?)))
+                .collect();
+            let solutions: Vec<Solution> = next
+                .par_iter()
+                .map(|&(chain, number)| {
+                    let start = match self.cold {
+                        true => self.draw_start(number, n),
+                        false => starts[chain].clone(),
+                    };
+                    setup.solve(&bounds[number], &start)
+                })
+                .collect::<Result<_, _>>()?;
+            let mut points = Points::new(n);
+            for (&(chain, _), solution) in next.iter().zip(&solutions) {
+                count(&mut counters, problem, solution);
+                if solution.stopped {
+                    continue;
+                }
+                match solution.solved {
+                    true => tally.solved += 1,
+                    false => tally.failed += 1,
+                }
+                points.push(&solution.point);
+                if solution.point.iter().all(|x| x.is_finite()) {
+                    starts[chain].clone_from(&solution.point);
+                }
+            }
+            list = ground.join(problem, list, &points, &mut counters)?;
+            counters.points_by_round.push(list.len());
+            let progress = Progress {
+                round: round + 1,
+                share: (tally.solved + tally.failed) as f64 / bounds.len() as f64,
+                values: &list.values,
+                n_objectives: m,
+                reference: &ground.reference,
+            };
+            let asked = observer.round(&progress) == ControlFlow::Break(());
+            if solutions.iter().any(|s| s.stopped) || (asked && round + 1 < n_rounds) {
+                reason = StopReason::Stopped;
+                break;
+            }
+        }
+        let found = 1 + tally.solved + tally.failed - counters.non_finite;
+        tally.dominated = found - list.len() as u64;
+        counters.subproblems = Some(tally);
+        Ok(Outcome {
+            front: list.sorted(),
+            unmitigated: ground.unmitigated,
+            stop: reason,
+            counters,
+        })
+    }
+
+    /// A random point to start from, of its own for each subproblem.
+    fn draw_start(&self, number: usize, n_params: usize) -> Vec<f64> {
+        let mut random = Stream::new(self.seed, Purpose::Solver, [3, number as u64]);
+        (0..n_params)
+            .map(|_| self.start_radius * (2.0 * random.uniform() - 1.0))
+            .collect()
+    }
+}
+
+fn check_problem(problem: &dyn Problem) -> Result<(), Error> {
+    if let Some(i) = (1..problem.n_objectives()).find(|i| problem.n_roots(*i) == 0) {
+        return Err(Error::Problem(format!(
+            "objective {} is made of no covariances that could be bounded; leave it out, or use \
+             pf-smg",
+            i + 1
+        )));
+    }
+    let n = problem.n_params();
+    match n > MOST_DENSE {
+        false => Ok(()),
+        true => Err(Error::Problem(format!(
+            "eps-fair works with dense matrices and takes {MOST_DENSE} parameters at most, not \
+             {n}; use pf-smg"
+        ))),
+    }
+}
+
+/// What changes of the loss are compared with: its value at x = 0, or at its minimum where that is
+/// of larger size.
+fn loss_scale(ground: &Ground) -> f64 {
+    let scale = ground.reference[0].abs();
+    let scale = scale.max(ground.unmitigated.values[0].abs());
+    match scale.is_finite() && scale > 0.0 {
+        true => scale,
+        false => 1.0,
+    }
+}
+
+/// Subproblems in order, cut into chains of nearly the same length.
+fn chains(n: usize) -> Vec<Range<usize>> {
+    let k = CHAINS.min(n);
+    (0..k).map(|i| i * n / k..(i + 1) * n / k).collect()
+}
+
+fn count(counters: &mut Counters, problem: &dyn Problem, solution: &Solution) {
+    counters.evaluations += solution.evaluations;
+    for (i, count) in counters.gradient_evaluations.iter_mut().enumerate() {
+        let functions = if i == 0 { 1 } else { problem.n_roots(i) };
+        *count += solution.gradients * functions as u64;
+    }
+}

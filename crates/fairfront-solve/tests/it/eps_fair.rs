@@ -1,0 +1,405 @@
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fairfront_core::{Batches, Error, Gradients, Points, Problem, Roots};
+use fairfront_pareto::dominates;
+use fairfront_solve::{
+    EpsFair, Method, Observer, Outcome, Progress, StopReason, StopSignal, Subproblems,
+};
+
+use crate::analytic::{Bounded, Quadratics};
+use crate::pf_smg::fair_problem;
+
+fn solve(problem: &dyn Problem, settings: &EpsFair) -> Outcome {
+    let outcome = settings.solve(problem, &mut ()).unwrap();
+    let front = &outcome.front;
+    for i in 0..front.len() {
+        assert!((0..front.len()).all(|j| !dominates(front.value(j), front.value(i))));
+    }
+    let of = outcome.counters.subproblems.unwrap();
+    assert_eq!(
+        front.len() as u64 + of.dominated + outcome.counters.non_finite,
+        1 + of.solved + of.failed
+    );
+    outcome
+}
+
+/// One covariance, curvatures from 1 to 10⁴.
+fn one_bound() -> Bounded {
+    Bounded {
+        curvature: vec![1.0, 10.0, 100.0, 1e3, 1e4],
+        centre: vec![0.5, -1.0, 0.2, 0.1, 0.3],
+        affine: vec![vec![(vec![1.0, 0.5, -2.0, 3.0, 20.0], -0.7)]],
+    }
+}
+
+/// By Lagrange: with c(a) the covariance at the minimum of the loss, f₁ = (c(a) − ε)²/(2 u·Q⁻¹u).
+fn check_one_bound(outcome: &Outcome, n: usize, tolerance: f64) {
+    let problem = one_bound();
+    let (u, shift) = &problem.affine[0][0];
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let largest = (shift + dot(u, &problem.centre)).abs();
+    let inverse: Vec<f64> = u
+        .iter()
+        .zip(&problem.curvature)
+        .map(|(u, q)| u / q)
+        .collect();
+    assert_eq!(outcome.front.len(), n);
+    for i in 0..n {
+        let epsilon = largest * (1.0 - i as f64 / (n - 1) as f64);
+        let expected = (largest - epsilon).powi(2) / (2.0 * dot(u, &inverse));
+        let [loss, square] = outcome.front.value(i) else {
+            panic!("two objectives");
+        };
+        let off = (loss - expected).abs();
+        assert!(off < tolerance, "ε = {epsilon}: {loss} is not {expected}");
+        assert!((square.sqrt() - epsilon).abs() < tolerance, "ε = {epsilon}");
+    }
+}
+
+#[test]
+fn a_quadratic_loss_under_one_bound() {
+    for metric in [true, false] {
+        let settings = EpsFair {
+            points: 41,
+            metric,
+            ..EpsFair::default()
+        };
+        let outcome = solve(&one_bound(), &settings);
+        // The loss is solved to 1e-10 of its 460 at x = 0.
+        check_one_bound(&outcome, 41, 1e-7);
+        assert_eq!(outcome.stop, StopReason::Complete);
+        let expected = Subproblems {
+            solved: 40,
+            ..Subproblems::default()
+        };
+        assert_eq!(outcome.counters.subproblems, Some(expected));
+        let gradients = &outcome.counters.gradient_evaluations;
+        assert!(gradients[1] > 0 && outcome.counters.evaluations > gradients[1]);
+        if metric {
+            // In the metric the loss is ½‖v‖², and the first step hits the solution.
+            assert!(gradients[1] <= 3 * 40, "{gradients:?}");
+        }
+    }
+}
+
+#[test]
+fn finite_differences_and_random_starts_find_the_same() {
+    for (cold, metric) in [(true, true), (false, true), (true, false)] {
+        let settings = EpsFair {
+            points: 21,
+            cold,
+            metric,
+            finite_differences: true,
+            start_radius: 1.0,
+            ..EpsFair::default()
+        };
+        let outcome = solve(&one_bound(), &settings);
+        // Forward differences are off by 1e-8 of the curvature, 1e4 without the metric.
+        check_one_bound(&outcome, 21, 1e-4);
+        // A gradient evaluates the point and five moved ones.
+        let gradients = outcome.counters.gradient_evaluations[1];
+        assert!(outcome.counters.evaluations >= 6 * gradients);
+    }
+}
+
+#[test]
+fn the_paper_s_way_is_near_too() {
+    let settings = EpsFair {
+        start_radius: 1.0,
+        ..EpsFair::paper(30)
+    };
+    let outcome = solve(&one_bound(), &settings);
+    let of = outcome.counters.subproblems.unwrap();
+    assert_eq!(of.solved + of.failed, 29);
+    for i in 0..outcome.front.len() {
+        let [loss, square] = outcome.front.value(i) else {
+            panic!("two objectives");
+        };
+        // On the exact front √f₁ is linear in √f₂, and 0 at the unmitigated model.
+        let ends = [
+            outcome.front.value(0),
+            outcome.front.value(outcome.front.len() - 1),
+        ];
+        let share = square.sqrt() / ends[0][1].sqrt();
+        let expected = ends[1][0] * (1.0 - share).powi(2);
+        // Ended where a step changed the loss by less than 1e-6 of 460.
+        assert!((loss - expected).abs() < 0.02, "{loss} is not {expected}");
+    }
+}
+
+/// Bounds on coordinates cut the centre: x = clamp(a, ±ε), in a grid over two objectives, of which
+/// the first has two covariances.
+#[test]
+fn a_grid_over_two_objectives_with_several_covariances() {
+    let unit = |i: usize| (0..4).map(|j| f64::from(u8::from(i == j))).collect();
+    let problem = Bounded {
+        curvature: vec![1.0, 3.0, 2.0, 5.0],
+        centre: vec![2.0, -1.0, 1.5, 0.5],
+        affine: vec![vec![(unit(0), 0.0), (unit(1), 0.0)], vec![(unit(2), 0.0)]],
+    };
+    let settings = EpsFair {
+        points: 30,
+        ..EpsFair::default()
+    };
+    let outcome = solve(&problem, &settings);
+    // 5 · 5 ≤ 30; none dominates another.
+    assert_eq!(outcome.front.len(), 25);
+    let mut expected: Vec<Vec<f64>> = Vec::new();
+    for i in 0..5 {
+        for j in 0..5 {
+            let (e1, e2) = (0.5 * f64::from(i), 0.375 * f64::from(j));
+            expected.push(vec![e1, -e1.min(1.0), e2, 0.5]);
+        }
+    }
+    for x in outcome.front.points.iter() {
+        let near = |y: &Vec<f64>| x.iter().zip(y).all(|(x, y)| (x - y).abs() < 1e-6);
+        let at = expected.iter().position(near);
+        assert!(at.is_some(), "{x:?}");
+        expected.swap_remove(at.unwrap());
+    }
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_threads() {
+    let problem = fair_problem();
+    let run = |threads: usize, settings: &EpsFair| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let outcome = pool.install(|| solve(&problem, settings));
+        let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        (
+            bits(outcome.front.points.as_slice()),
+            bits(&outcome.front.values),
+            outcome.counters,
+        )
+    };
+    let warm = EpsFair {
+        points: 36,
+        ..EpsFair::default()
+    };
+    let one = run(1, &warm);
+    assert!(one.0.len() > 10);
+    assert_eq!(one, run(2, &warm));
+    assert_eq!(one, run(8, &warm));
+    let cold = |seed| EpsFair {
+        points: 16,
+        seed,
+        ..EpsFair::paper(16)
+    };
+    assert_eq!(run(1, &cold(1)), run(8, &cold(1)));
+    assert_ne!(run(2, &cold(1)).1, run(2, &cold(2)).1);
+}
+
+/// Three groups, a covariance that is linear in x and one that is not: all subproblems are solved,
+/// no covariance exceeds that of the unmitigated model, and each is brought to 0 somewhere.
+#[test]
+fn real_covariances_are_bounded() {
+    let problem = fair_problem();
+    let settings = EpsFair {
+        points: 49,
+        ..EpsFair::default()
+    };
+    let outcome = solve(&problem, &settings);
+    let of = outcome.counters.subproblems.unwrap();
+    assert_eq!((of.solved, of.failed), (48, 0));
+    let largest = |objective: usize, point: &[f64]| {
+        let point = Points::from_vec(point.len(), point.to_vec());
+        let roots = problem.root_values(objective, &point).unwrap();
+        roots.iter().fold(0.0_f64, |most, c| most.max(c.abs()))
+    };
+    let unmitigated = outcome.unmitigated.points.get(0);
+    for objective in [1, 2] {
+        let most = largest(objective, unmitigated);
+        for x in outcome.front.points.iter() {
+            assert!(largest(objective, x) <= most * (1.0 + 1e-8));
+        }
+        let least = outcome.front.points.iter().map(|x| largest(objective, x));
+        assert!(least.fold(f64::INFINITY, f64::min) <= 1e-8 * most);
+    }
+}
+
+#[test]
+fn a_fair_minimum_is_the_whole_front() {
+    let problem = Bounded {
+        centre: vec![0.0; 5],
+        affine: vec![vec![(vec![1.0; 5], 0.0)]],
+        ..one_bound()
+    };
+    let outcome = solve(&problem, &EpsFair::default());
+    assert_eq!(outcome.front, outcome.unmitigated);
+    assert_eq!(outcome.counters.subproblems, Some(Subproblems::default()));
+}
+
+/// Stops after some rounds, or once its signal has been asked often enough.
+struct Impatient {
+    rounds: usize,
+    asks: usize,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Observer for Impatient {
+    fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
+        assert!((0.0..=1.0).contains(&progress.share));
+        match progress.round >= self.rounds {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        let (asks, asked) = (self.asks, Arc::clone(&self.asked));
+        StopSignal::new(move || asked.fetch_add(1, Ordering::Relaxed) >= asks)
+    }
+}
+
+#[test]
+fn what_is_done_is_kept() {
+    let problem = fair_problem();
+    let settings = EpsFair {
+        points: 100,
+        ..EpsFair::default()
+    };
+    let run = |rounds: usize, asks: usize| {
+        let mut observer = Impatient {
+            rounds,
+            asks,
+            asked: Arc::default(),
+        };
+        let outcome = settings.solve(&problem, &mut observer).unwrap();
+        assert_eq!(outcome.stop, StopReason::Stopped);
+        let x = outcome.unmitigated.points.get(0);
+        assert!(outcome.front.points.iter().any(|y| x == y));
+        (
+            outcome.front.len(),
+            outcome.counters.subproblems.unwrap().solved,
+        )
+    };
+    let (points, solved) = run(2, usize::MAX);
+    assert!(points > 10 && solved == 32, "{points}, {solved}");
+    let (points, solved) = run(usize::MAX, 300);
+    assert!(points > 1 && (1..99).contains(&solved));
+    assert_eq!(run(usize::MAX, 0), (1, 0));
+}
+
+#[test]
+fn what_is_not_solved_is_counted_and_listed() {
+    let settings = EpsFair {
+        points: 11,
+        most_evaluations: 2,
+        metric: false,
+        ..EpsFair::default()
+    };
+    let outcome = solve(&one_bound(), &settings);
+    let of = outcome.counters.subproblems.unwrap();
+    assert_eq!((of.solved, of.failed), (0, 10));
+    assert!(outcome.front.len() > 1);
+}
+
+/// Cannot be evaluated after some calls, as when a file disappears.
+struct Failing {
+    inner: Bounded,
+    calls: AtomicUsize,
+}
+
+impl Problem for Failing {
+    fn n_params(&self) -> usize {
+        self.inner.n_params()
+    }
+
+    fn n_objectives(&self) -> usize {
+        2
+    }
+
+    fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
+        match self.calls.fetch_add(1, Ordering::Relaxed) {
+            0..200 => self.inner.values(points),
+            _ => Err(Error::OutOfRange {
+                what: "block",
+                index: 3,
+                count: 2,
+            }),
+        }
+    }
+
+    fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error> {
+        self.inner.gradients(points, batches)
+    }
+
+    fn n_roots(&self, objective: usize) -> usize {
+        self.inner.n_roots(objective)
+    }
+
+    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+        self.inner.roots(objective, point)
+    }
+}
+
+#[test]
+fn an_evaluation_that_fails_ends_the_work() {
+    let problem = Failing {
+        inner: one_bound(),
+        calls: AtomicUsize::new(0),
+    };
+    let settings = EpsFair {
+        points: 500,
+        ..EpsFair::default()
+    };
+    let error = settings.solve(&problem, &mut ()).unwrap_err().to_string();
+    assert_eq!(error, "block 3 does not exist: there are 2");
+}
+
+#[test]
+fn what_cannot_be_bounded_is_refused() {
+    let problem = Quadratics {
+        centres: vec![vec![0.0], vec![1.0]],
+        noise: 0.0,
+    };
+    let refused = |problem: &dyn Problem, settings: &EpsFair| {
+        let error = settings.solve(problem, &mut ()).unwrap_err();
+        error.to_string()
+    };
+    let no_roots = refused(&problem, &EpsFair::default());
+    assert!(
+        no_roots.starts_with("objective 2 is made of no covariances"),
+        "{no_roots}"
+    );
+    let large = Bounded {
+        curvature: vec![1.0; 1_001],
+        centre: vec![1.0; 1_001],
+        affine: vec![vec![(vec![1.0; 1_001], 0.0)]],
+    };
+    assert!(refused(&large, &EpsFair::default()).contains("not 1001; use pf-smg"));
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    let refused = |change: fn(&mut EpsFair)| {
+        let mut settings = EpsFair::default();
+        change(&mut settings);
+        settings.check().unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(|s| s.points = 1),
+        "points is 1; it must be at least 2"
+    );
+    assert!(refused(|s| s.points = usize::MAX).contains("too long"));
+    assert!(refused(|s| s.most_evaluations = 0).contains("max-evaluations is 0"));
+    assert!(refused(|s| s.tolerance = 0.0).contains("tolerance is 0"));
+    assert!(refused(|s| s.feasibility = f64::NAN).contains("feasibility is NaN"));
+    assert!(refused(|s| s.start_radius = -1.0).contains("not negative"));
+    for (name, value) in [("cold", "x"), ("tolerance", "small"), ("runs", "1")] {
+        assert!(EpsFair::default().set(name, value).is_err(), "{name}");
+    }
+    for (name, _) in EpsFair::NAMES {
+        let flags = ["cold", "finite-differences", "metric"];
+        let value = if flags.contains(&name) { "true" } else { "1" };
+        let mut method = Method::EpsFair(EpsFair::default());
+        method
+            .set(name, value)
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
