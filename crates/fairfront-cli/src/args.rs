@@ -62,11 +62,49 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Judge fronts side by side: purity, spread, hypervolume, cost
+    #[command(long_about = COMPARE, after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// The known data sets, and prepared rows for other tools
     Data {
         #[command(subcommand)]
         command: DataCommand,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Run folders, and CSV files with a row a point and a column an objective
+    #[arg(required = true, value_name = "RUN|FILE.csv")]
+    pub(crate) fronts: Vec<PathBuf>,
+    /// Reference point of the hypervolume: one number for each objective, by commas
+    #[arg(
+        long,
+        value_name = "N,N…",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub(crate) reference: Vec<f64>,
+    /// Bring all fronts to the size of the smallest first, well spread
+    #[arg(long)]
+    pub(crate) same_size: bool,
+    /// Whose extremes a front's spread is judged by
+    #[arg(long, value_name = "WHOSE", default_value = "union")]
+    pub(crate) extremes: Extremes,
+    /// Draw the fronts over each other in an SVG file (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Extremes {
+    /// The ends of the best points of all fronts
+    Union,
+    /// Each front's own ends
+    Own,
 }
 
 /// Flags of `fit` beyond those of the table.
@@ -174,6 +212,24 @@ fn fit_help() -> String {
     );
     text
 }
+
+const COMPARE: &str = "\
+Judge fronts side by side: purity, spread, hypervolume, cost
+
+  purity       share of a front's points that no point of any of the fronts dominates
+  gamma        widest gap between neighbours along any objective; also as a share of its range
+  delta        how uneven the gaps are; 0 where all are alike and both extremes are reached
+  hypervolume  volume dominated up to the reference point: unless given, for the loss its value
+               where all parameters are 0, for other objectives 1.1 times the largest of all fronts
+
+Only fronts of the same objectives on the same rows can be compared. What a CSV file is about
+nobody knows: its columns are matched by name where it has names.";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  fairfront compare runs/smg runs/eps
+  fairfront compare runs/smg runs/eps --same-size --svg fronts.svg
+  fairfront compare runs/smg theirs.csv --reference 0.7,0.1 --json";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,9 @@
 //! Tables a person likes to read.
 
+mod comparison;
 mod front;
 
+pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
 
 use std::fmt::Write;

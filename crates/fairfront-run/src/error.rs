@@ -19,6 +19,9 @@ pub enum Error {
     /// Reading and preparing the table.
     #[error(transparent)]
     Table(#[from] fairfront_data::Error),
+    /// Judging a front.
+    #[error(transparent)]
+    Front(#[from] fairfront_pareto::Error),
     /// Solving.
     #[error(transparent)]
     Solve(#[from] fairfront_solve::Error),

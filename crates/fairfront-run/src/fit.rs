@@ -31,6 +31,10 @@ pub struct Fitted {
     pub objectives: Vec<String>,
     /// The objectives as they were asked for.
     pub requested: Vec<String>,
+    /// The objectives with all their settings.
+    pub definitions: Vec<String>,
+    /// Their values on the training rows where all parameters are 0.
+    pub at_zero: Vec<f64>,
     /// The front and what it took.
     pub outcome: Outcome,
     /// Front and unmitigated model on each split that has rows.
@@ -87,6 +91,7 @@ pub fn fit(
     let mut method_notices = check_method(&request.method, &objectives)?;
     check(&objectives, prepared)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
+    let definitions = objectives.iter().map(|o| o.definition()).collect();
     let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
     for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
         if !meaningful {
@@ -96,6 +101,8 @@ pub fn fit(
             )));
         }
     }
+    let n = problem.n_params();
+    let at_zero = problem.values(&Points::from_vec(n, vec![0.0; n]))?;
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
@@ -134,6 +141,8 @@ pub fn fit(
         fingerprint: fingerprint(&encoded),
         objectives: names,
         requested,
+        definitions,
+        at_zero,
         outcome,
         splits,
         seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],

@@ -34,6 +34,10 @@ pub struct RunInfo {
     pub objectives: Vec<String>,
     /// The objectives as asked for, with their settings.
     pub requested: Vec<String>,
+    /// The objectives with all their settings.
+    pub definitions: Vec<String>,
+    /// Values of the objectives where all parameters are 0.
+    pub at_zero: Vec<f64>,
     /// Feature names in the order of the parameters; the intercept comes last.
     pub features: Vec<String>,
     /// Rows for training, validation and test.
@@ -78,12 +82,36 @@ pub struct RunSummary {
     pub objectives: Vec<String>,
     /// Feature names.
     pub features: Vec<String>,
+    /// The objectives with all their settings.
+    pub definitions: Vec<String>,
+    /// Values of the objectives where all parameters are 0.
+    pub at_zero: Vec<f64>,
+    /// SHA-256 of encoding and encoded rows.
+    pub fingerprint: String,
     /// Why the solver ended.
     pub stop: String,
+    /// What was spent.
+    pub counters: SpentSummary,
+    /// Wall seconds.
+    pub seconds: SecondsSummary,
     /// SHA-256 of `front.parquet`.
     pub front_sha256: String,
     /// The unmitigated model.
     pub unmitigated: UnmitigatedSummary,
+}
+
+/// What was spent, as read.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SpentSummary {
+    /// Gradients of each objective.
+    pub gradient_evaluations: Vec<u64>,
+}
+
+/// Wall seconds, as read.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SecondsSummary {
+    /// Those of the solver.
+    pub solve: f64,
 }
 
 /// The unmitigated model, as read.
@@ -171,6 +199,8 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted, method: &Method) -> RunInf
         method: method.clone(),
         objectives: fitted.objectives.clone(),
         requested: fitted.requested.clone(),
+        definitions: fitted.definitions.clone(),
+        at_zero: fitted.at_zero.clone(),
         features: fitted.encoded.encoding.schema().feature_names(),
         rows: Ordered(
             Part::ALL
@@ -376,6 +406,13 @@ fn read_summary(folder: &Path) -> Result<RunSummary, Error> {
                  {VERSION}",
                 summary.format, summary.version
             ),
+        ));
+    }
+    let n = summary.objectives.len();
+    if summary.definitions.len() != n || summary.at_zero.len() != n {
+        return Err(Error::file(
+            &path,
+            "the file is damaged (its objectives do not match); fit again",
         ));
     }
     Ok(summary)

@@ -2,8 +2,10 @@
 //!
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
-//! [`read_run`] reads what is needed to show it. A run folder holds no row of the data.
+//! [`read_run`] reads what is needed to show it. A run folder holds no row of the data. [`compare`]
+//! says what fronts are worth side by side.
 
+mod compare;
 mod error;
 mod fit;
 mod folder;
@@ -11,11 +13,12 @@ mod objective;
 mod preset;
 mod table;
 
+pub use compare::{CompareOptions, Comparison, JudgedFront, NamedFront, Origin, compare};
 pub use error::Error;
 pub use fit::{FitRequest, Fitted, SplitValues, fit};
 pub use folder::{
-    RunInfo, RunSummary, Unmitigated, UnmitigatedSummary, check_folder, front_table, read_run,
-    run_info, source_of_run, write_run,
+    RunInfo, RunSummary, SecondsSummary, SpentSummary, Unmitigated, UnmitigatedSummary,
+    check_folder, front_table, read_run, run_info, source_of_run, write_run,
 };
 pub use objective::parse_objective;
 pub use preset::{paper_eps_fair, paper_pf_smg};

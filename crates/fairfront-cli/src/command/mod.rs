@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod compare;
 mod data;
 mod demo;
 mod fit;
@@ -16,6 +17,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Fit { table, fit } => return fit::run(&table, &fit),
         Command::Inspect { table, json } => inspect::run(&table, json)?,
         Command::Show { run, csv, json } => show::run(&run, csv, json)?,
+        Command::Compare(args) => compare::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)

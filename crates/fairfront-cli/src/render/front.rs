@@ -138,7 +138,7 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
 }
 
 /// Four significant digits.
-fn significant(value: f64) -> String {
+pub(super) fn significant(value: f64) -> String {
     match value.abs() {
         0.0 => "0".into(),
         v if v < 1e-3 => format!("{value:.2e}"),

@@ -137,6 +137,26 @@ impl Objective for Covariance {
         format!("{}({})", self.kind.name(), self.attribute_name)
     }
 
+    fn definition(&self) -> String {
+        let mut settings = vec![self.attribute_name.clone()];
+        if self.kind.label().is_some() {
+            settings.push(format!("mu={}", self.mu));
+            settings.push(match self.center {
+                Center::Conditioned => "center=conditioned".into(),
+                Center::All => "center=all".into(),
+            });
+        }
+        // One covariance is its own maximum.
+        if self.n_groups > 2 {
+            settings.push(format!("beta={}", self.beta));
+            settings.push(match self.smooth_max {
+                SmoothMax::Boltzmann => "smooth_max=boltzmann".into(),
+                SmoothMax::LogSumExp => "smooth_max=lse".into(),
+            });
+        }
+        format!("{}({})", self.kind.name(), settings.join(", "))
+    }
+
     fn n_means(&self) -> usize {
         2 * self.n_indicators() + 2
     }

@@ -21,6 +21,10 @@ impl Objective for LogLoss {
         "log_loss".into()
     }
 
+    fn definition(&self) -> String {
+        format!("log_loss(lambda={})", self.lambda)
+    }
+
     fn n_means(&self) -> usize {
         1
     }

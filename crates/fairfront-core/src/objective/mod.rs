@@ -20,6 +20,11 @@ use crate::predictor::Rows;
 pub trait Objective: Send + Sync {
     /// The canonical name: `log_loss`, `disparate_impact(sex)`.
     fn name(&self) -> String;
+    /// The name with every setting that the value depends on: what two objectives must share for
+    /// their values to be comparable.
+    fn definition(&self) -> String {
+        self.name()
+    }
     /// Length of s.
     fn n_means(&self) -> usize;
     /// Total weight of the rows that take part.

@@ -1,0 +1,75 @@
+//! Fronts side by side, as a person reads them.
+
+use std::fmt::Write;
+
+use fairfront_core::grouped;
+use fairfront_run::Comparison;
+
+use super::TextTable;
+use super::front::significant;
+
+pub(crate) fn comparison(found: &Comparison) -> String {
+    let mut table = TextTable::new(&[
+        "front",
+        "method",
+        ">points",
+        ">purity",
+        ">gamma",
+        ">of range",
+        ">delta",
+        ">hypervolume",
+        ">ms/point",
+        ">gradients/point",
+    ]);
+    let optional = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+    for front in &found.fronts {
+        let points = match found.same_size {
+            Some(_) => format!(
+                "{} of {}",
+                grouped(front.points),
+                grouped(front.points_found)
+            ),
+            None => grouped(front.points),
+        };
+        table.row(vec![
+            front.name.clone(),
+            optional(front.method.clone()),
+            points,
+            format!("{:.3}", front.purity),
+            significant(front.gamma),
+            format!("{:.3}", front.scaled_gamma),
+            format!("{:.3}", front.delta),
+            seven(front.hypervolume),
+            optional(front.seconds_per_point.map(|s| format!("{:.3}", 1e3 * s))),
+            optional(front.gradients_per_point.map(|g| format!("{g:.1}"))),
+        ]);
+    }
+    let mut out = String::new();
+    table.render(&mut out);
+    let at = |(name, value): (&String, &f64)| format!("{name} {}", significant(*value));
+    let reference = found.objectives.iter().zip(&found.reference).map(at);
+    let reference: Vec<String> = reference.collect();
+    let _ = writeln!(
+        out,
+        "\nReference point of the hypervolume: {}. Gaps are judged by the extremes of {}.\n\
+         Larger is better: purity, hypervolume. Smaller is better: gamma, delta.",
+        reference.join(", "),
+        match found.extremes {
+            "own" => "each front itself",
+            _ => "all fronts together",
+        },
+    );
+    out
+}
+
+/// Seven significant digits: fronts that differ in a thousandth part of a percent are told apart.
+fn seven(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 || !v.is_finite() => value.to_string(),
+        v if (1e-3..1e6).contains(&v) => {
+            let digits = (6 - v.log10().floor() as i32).max(0) as usize;
+            format!("{value:.digits$}")
+        }
+        _ => format!("{value:.6e}"),
+    }
+}

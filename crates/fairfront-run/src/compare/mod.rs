@@ -1,0 +1,412 @@
+//! Fronts side by side: what each is worth next to the others.
+
+mod read;
+
+use fairfront_pareto::{
+    Values, additive_epsilon, hypervolume, igd_plus, nondominated, purity, ranges, select_spread,
+    spread,
+};
+use serde::Serialize;
+
+use crate::Error;
+
+/// A front to be compared: of a run, or of a file of values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedFront {
+    /// What it is called: its path as given.
+    pub name: String,
+    /// Names of the objectives; empty where a file has none.
+    pub objectives: Vec<String>,
+    /// Values, as many to a point as there are objectives.
+    pub values: Vec<f64>,
+    /// How many these are.
+    pub n_objectives: usize,
+    /// What is known of the run, where it is one.
+    pub run: Option<Origin>,
+}
+
+/// Where the front of a run comes from and what it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origin {
+    /// The files or the data set.
+    pub source: String,
+    /// The solver.
+    pub method: String,
+    /// Identifies the encoded rows.
+    pub fingerprint: String,
+    /// The objectives with all their settings.
+    pub definitions: Vec<String>,
+    /// Values of the objectives at x = 0.
+    pub at_zero: Vec<f64>,
+    /// Wall seconds of the solver.
+    pub seconds: f64,
+    /// Gradients evaluated, of all objectives.
+    pub gradients: u64,
+}
+
+/// How to compare.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CompareOptions {
+    /// The reference point of hypervolumes; found from the fronts where `None`.
+    pub reference: Option<Vec<f64>>,
+    /// Whether all fronts are brought to the size of the smallest, well spread.
+    pub same_size: bool,
+    /// Whether spreads are judged by each front's own extremes instead of those of the union.
+    pub own_extremes: bool,
+}
+
+/// Fronts side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Names of the objectives; f1, f2, … where no front has any.
+    pub objectives: Vec<String>,
+    /// The reference point.
+    pub reference: Vec<f64>,
+    /// The number of points that all fronts were brought to, where they were.
+    pub same_size: Option<usize>,
+    /// Whose extremes spreads are judged by: `union` or `own`.
+    pub extremes: &'static str,
+    /// In the order given.
+    pub fronts: Vec<JudgedFront>,
+}
+
+/// What is said of one front. Purity and hypervolume are better when larger, all others when
+/// smaller.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedFront {
+    /// Its name.
+    pub name: String,
+    /// The solver, where it is known.
+    pub method: Option<String>,
+    /// Points that were judged.
+    pub points: usize,
+    /// Points it had before it was brought to a common size.
+    pub points_found: usize,
+    /// Share of its points that no point of any front dominates.
+    pub purity: f64,
+    /// Γ: the widest gap.
+    pub gamma: f64,
+    /// The widest gap as a share of its objective's range.
+    pub scaled_gamma: f64,
+    /// Δ: how uneven the gaps are.
+    pub delta: f64,
+    /// Volume dominated up to the reference point.
+    pub hypervolume: f64,
+    /// Additive epsilon to the nondominated points of all fronts.
+    pub epsilon: f64,
+    /// IGD⁺ to the same.
+    pub igd_plus: f64,
+    /// Wall seconds of the solver by points found.
+    pub seconds_per_point: Option<f64>,
+    /// Gradients evaluated by points found.
+    pub gradients_per_point: Option<f64>,
+    /// Values of the points judged.
+    #[serde(skip)]
+    pub values: Vec<f64>,
+}
+
+/// Says what each front is worth next to the others. Fronts over different objectives or data are
+/// refused.
+pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Comparison, Error> {
+    let fronts = aligned(fronts)?;
+    let Some(first) = fronts.first() else {
+        return Err(Error::Usage("name at least one front".into()));
+    };
+    let m = first.n_objectives;
+    let objectives = match fronts.iter().find(|f| !f.objectives.is_empty()) {
+        Some(named) => named.objectives.clone(),
+        None => (1..=m).map(|i| format!("f{i}")).collect(),
+    };
+    let found: Vec<usize> = fronts.iter().map(|f| f.values.len() / m).collect();
+    let same_size = found.iter().copied().min().filter(|_| options.same_size);
+    let all = fronts.iter().flat_map(|f| f.values.iter().copied());
+    let all: Vec<f64> = all.collect();
+    let all_ranges = ranges(Values::new(&all, m)?, None);
+    let judged: Vec<Vec<f64>> = fronts
+        .iter()
+        .map(|front| {
+            let values = Values::new(&front.values, m)?;
+            Ok(match same_size {
+                Some(n) => values.select(&select_spread(values, n, &all_ranges)),
+                None => front.values.clone(),
+            })
+        })
+        .collect::<Result<_, Error>>()?;
+    let union = judged.concat();
+    let union = Values::new(&union, m)?;
+    let best = union.select(&nondominated(union));
+    let best = Values::new(&best, m)?;
+    let reference = match &options.reference {
+        Some(given) if given.len() != m => {
+            return Err(Error::Usage(format!(
+                "--reference has {} numbers; give one for each of {}",
+                given.len(),
+                objectives.join(", ")
+            )));
+        }
+        Some(given) => given.clone(),
+        None => reference(&fronts, union, &objectives),
+    };
+    let judge = |(front, values): (&NamedFront, &Vec<f64>)| {
+        let values = Values::new(values, m)?;
+        let spread = spread(values, if options.own_extremes { values } else { union })?;
+        let found = front.values.len() / m;
+        let by_point = |spent: f64| (found > 0).then(|| spent / found as f64);
+        let run = front.run.as_ref();
+        Ok(JudgedFront {
+            name: front.name.clone(),
+            method: run.map(|run| run.method.clone()),
+            points: values.len(),
+            points_found: found,
+            purity: purity(values, union)?,
+            gamma: spread.gamma,
+            scaled_gamma: spread.scaled_gamma,
+            delta: spread.delta,
+            hypervolume: hypervolume(values, &reference)?,
+            epsilon: additive_epsilon(values, best)?,
+            igd_plus: igd_plus(values, best)?,
+            seconds_per_point: run.and_then(|run| by_point(run.seconds)),
+            gradients_per_point: run.and_then(|run| by_point(run.gradients as f64)),
+            values: values.as_slice().to_vec(),
+        })
+    };
+    let pairs = fronts.iter().zip(&judged);
+    Ok(Comparison {
+        fronts: pairs.map(judge).collect::<Result<_, Error>>()?,
+        objectives,
+        reference,
+        same_size,
+        extremes: if options.own_extremes { "own" } else { "union" },
+    })
+}
+
+/// The fronts with their objectives in the order of the first, if they can be compared.
+fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
+    let Some(first) = fronts.iter().find(|f| !f.objectives.is_empty()) else {
+        let mut sizes = fronts.windows(2);
+        return match sizes.find(|pair| pair[0].n_objectives != pair[1].n_objectives) {
+            None => Ok(fronts.to_vec()),
+            Some(pair) => Err(other_number(&pair[0], &pair[1])),
+        };
+    };
+    if let Some(run) = fronts.iter().find_map(|f| f.run.as_ref().map(|r| (f, r))) {
+        for (front, other) in fronts.iter().filter_map(|f| Some((f, f.run.as_ref()?))) {
+            if other.fingerprint != run.1.fingerprint {
+                return Err(Error::Data(format!(
+                    "{} and {} are fronts on different rows ({} and {}): other data, another split or \
+                     other features; fit both with the same table, --split and --seed",
+                    run.0.name, front.name, run.1.source, other.source
+                )));
+            }
+        }
+    }
+    let mut aligned = Vec::new();
+    for front in fronts {
+        if front.n_objectives != first.n_objectives {
+            return Err(other_number(first, front));
+        }
+        if front.objectives.is_empty() {
+            aligned.push(front.clone());
+            continue;
+        }
+        let place = |name: &String| front.objectives.iter().position(|other| other == name);
+        let Some(order) = first
+            .objectives
+            .iter()
+            .map(place)
+            .collect::<Option<Vec<_>>>()
+        else {
+            return Err(Error::Data(format!(
+                "{} is a front of {}, but {} is one of {}; only fronts of the same objectives can be \
+                 compared",
+                first.name,
+                first.objectives.join(", "),
+                front.name,
+                front.objectives.join(", ")
+            )));
+        };
+        if let (Some(a), Some(b)) = (&first.run, &front.run) {
+            let pairs = a
+                .definitions
+                .iter()
+                .zip(order.iter().map(|i| &b.definitions[*i]));
+            if let Some((a, b)) = pairs.into_iter().find(|(a, b)| a != b) {
+                return Err(Error::Data(format!(
+                    "{} minimises {a}, but {} minimises {b}; only fronts of the same objectives can be \
+                     compared",
+                    first.name, front.name
+                )));
+            }
+        }
+        let reorder = |values: &[f64]| order.iter().map(|i| values[*i]).collect::<Vec<_>>();
+        let points = front.values.chunks_exact(front.n_objectives);
+        aligned.push(NamedFront {
+            objectives: first.objectives.clone(),
+            values: points.flat_map(reorder).collect(),
+            run: front.run.as_ref().map(|run| Origin {
+                at_zero: reorder(&run.at_zero),
+                ..run.clone()
+            }),
+            ..front.clone()
+        });
+    }
+    Ok(aligned)
+}
+
+fn other_number(a: &NamedFront, b: &NamedFront) -> Error {
+    Error::Data(format!(
+        "{} has {} objectives, but {} has {}; only fronts of the same objectives can be compared",
+        a.name, a.n_objectives, b.name, b.n_objectives
+    ))
+}
+
+/// For a loss its value at x = 0, for any other objective 1.1 times its largest value in the union
+/// (0.9 times where it is negative, 1 where it is 0).
+fn reference(fronts: &[NamedFront], union: Values, objectives: &[String]) -> Vec<f64> {
+    let run = fronts.iter().find_map(|front| front.run.as_ref());
+    let largest = ranges(union, None);
+    let of = |(i, name): (usize, &String)| match (run, name.as_str()) {
+        (Some(run), _) if i == 0 => run.at_zero[0],
+        (None, "log_loss") => std::f64::consts::LN_2,
+        _ => match largest[i].1 {
+            0.0 => 1.0,
+            high if high > 0.0 => 1.1 * high,
+            high => 0.9 * high,
+        },
+    };
+    objectives.iter().enumerate().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn front(name: &str, objectives: &[&str], values: &[f64]) -> NamedFront {
+        NamedFront {
+            name: name.into(),
+            objectives: objectives.iter().map(|&o| o.to_owned()).collect(),
+            values: values.to_vec(),
+            n_objectives: 2,
+            run: None,
+        }
+    }
+
+    fn run(of: NamedFront, fingerprint: &str, lambda: &str) -> NamedFront {
+        let definitions = of.objectives.iter().map(|o| format!("{o}({lambda})"));
+        NamedFront {
+            run: Some(Origin {
+                source: "rows.csv".into(),
+                method: "pf-smg".into(),
+                fingerprint: fingerprint.into(),
+                definitions: definitions.collect(),
+                at_zero: vec![5.0, 9.0],
+                seconds: 6.0,
+                gradients: 300,
+            }),
+            ..of
+        }
+    }
+
+    const NAMES: [&str; 2] = ["log_loss", "disparate_impact(sex)"];
+    const LINE: [f64; 6] = [1.0, 3.0, 2.0, 2.0, 3.0, 1.0];
+
+    fn of(fronts: &[NamedFront]) -> Result<Comparison, Error> {
+        compare(fronts, &CompareOptions::default())
+    }
+
+    #[test]
+    fn indicators_and_costs_stand_side_by_side() {
+        let a = run(front("a", &NAMES, &LINE), "x", "1");
+        let b = front("b", &NAMES, &[2.0, 2.5, 1.0, 3.0]);
+        let found = of(&[a, b]).unwrap();
+        assert_eq!(found.reference, [5.0, 3.0 * 1.1]);
+        let [a, b] = &found.fronts[..] else { panic!() };
+        assert_eq!((a.purity, b.purity), (1.0, 0.5));
+        assert_eq!(
+            (a.seconds_per_point, a.gradients_per_point),
+            (Some(2.0), Some(100.0))
+        );
+        assert_eq!((b.seconds_per_point, b.gradients_per_point), (None, None));
+        assert_eq!((a.epsilon, b.epsilon), (0.0, 1.5));
+        let volume = 4.0 * 0.3 + 3.0 + 2.0;
+        assert!((a.hypervolume - volume).abs() < 1e-12 && b.hypervolume < a.hypervolume);
+    }
+
+    #[test]
+    fn objectives_are_found_by_name() {
+        let swapped: Vec<f64> = LINE.chunks(2).flat_map(|p| [p[1], p[0]]).collect();
+        let fronts = [
+            front("a", &NAMES, &LINE),
+            front("b", &[NAMES[1], NAMES[0]], &swapped),
+            front("c", &[], &LINE),
+        ];
+        let found = of(&fronts).unwrap();
+        assert!(
+            found
+                .fronts
+                .iter()
+                .all(|f| f.purity == 1.0 && f.igd_plus == 0.0)
+        );
+        assert_eq!(found.objectives, NAMES);
+        assert_eq!(found.reference[0], std::f64::consts::LN_2);
+        assert_eq!(of(&fronts[2..]).unwrap().objectives, ["f1", "f2"]);
+    }
+
+    #[test]
+    fn fronts_that_cannot_be_compared_are_refused_with_the_reason() {
+        let refused = |a: NamedFront, b: NamedFront| of(&[a, b]).unwrap_err().to_string();
+        let a = || front("a", &NAMES, &LINE);
+        let other = front("b", &["log_loss", "disparate_impact(race)"], &LINE);
+        assert!(refused(a(), other).contains("disparate_impact(race)"));
+        let more = NamedFront {
+            n_objectives: 3,
+            ..front("b", &[], &LINE)
+        };
+        assert!(refused(a(), more.clone()).contains("b has 3"));
+        assert!(refused(front("a", &[], &LINE), more).contains("a has 2"));
+        let message = refused(run(a(), "x", "1"), run(a(), "y", "1"));
+        assert!(message.contains("different rows"), "{message}");
+        let message = refused(run(a(), "x", "1"), run(a(), "x", "2"));
+        assert!(
+            message.contains("log_loss(1)") && message.contains("log_loss(2)"),
+            "{message}"
+        );
+        assert!(of(&[]).is_err());
+        let options = CompareOptions {
+            reference: Some(vec![1.0]),
+            ..CompareOptions::default()
+        };
+        assert!(compare(&[a()], &options).unwrap_err().is_usage());
+    }
+
+    #[test]
+    fn one_size_is_that_of_the_smallest() {
+        let long: Vec<f64> = (0..=100)
+            .flat_map(|i| [f64::from(i), f64::from(100 - i)])
+            .collect();
+        let fronts = [
+            front("a", &NAMES, &long),
+            front("b", &NAMES, &[0.0, 100.0, 50.0, 50.0, 100.0, 0.0]),
+            front("empty", &NAMES, &[]),
+        ];
+        let options = CompareOptions {
+            same_size: true,
+            ..CompareOptions::default()
+        };
+        let found = compare(&fronts[..2], &options).unwrap();
+        assert_eq!(found.same_size, Some(3));
+        assert_eq!(
+            (found.fronts[0].points, found.fronts[0].points_found),
+            (3, 101)
+        );
+        assert_eq!(found.fronts[0].hypervolume, found.fronts[1].hypervolume);
+        assert_eq!(found.fronts[0].gamma, 50.0);
+        let with_empty = compare(&fronts, &options).unwrap();
+        assert!(
+            with_empty
+                .fronts
+                .iter()
+                .all(|f| f.points == 0 && f.hypervolume == 0.0)
+        );
+    }
+}
