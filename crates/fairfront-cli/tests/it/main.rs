@@ -1,5 +1,6 @@
 //! The command as a person runs it.
 
+mod compare;
 mod fit;
 
 use std::io::Write;
@@ -80,6 +81,7 @@ fn help_of_every_command() {
         ("help-inspect", &["inspect", "--help"]),
         ("help-fit", &["fit", "--help"]),
         ("help-show", &["show", "--help"]),
+        ("help-compare", &["compare", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
     ] {

@@ -1,0 +1,135 @@
+//! `compare` as a person runs it.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run_in;
+
+const LINE: &str = "log_loss,disparate_impact(sex)\n0.3,0.03\n0.4,0.02\n0.5,0.01\n";
+
+/// A folder with small fronts in files.
+fn folder() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    };
+    write("line.csv", LINE);
+    write("worse.csv", "0.3,0.03\n0.4,0.025\n0.45,0.02\n0.55,0.0125\n");
+    write("bare.csv", "1,2,3\n");
+    write("race.csv", "log_loss,disparate_impact(race)\n1,2\n");
+    write("text.csv", "0.3,0.1\n0.4,some\n");
+    folder
+}
+
+fn json(folder: &Path, args: &[&str]) -> Value {
+    let outcome = run_in(folder, &[&["compare", "--json"], args].concat(), b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    serde_json::from_str(&outcome.out).expect("JSON")
+}
+
+#[test]
+fn files_of_values_are_compared() {
+    let folder = folder();
+    let shown = run_in(folder.path(), &["compare", "line.csv", "worse.csv"], b"");
+    assert_eq!((shown.code, shown.err.as_str()), (0, ""));
+    insta::assert_snapshot!("compare", shown.out);
+    let found = json(folder.path(), &["line.csv", "worse.csv"]);
+    assert_eq!(found["reference"][0], std::f64::consts::LN_2);
+    assert_eq!(found["reference"][1], 1.1 * 0.03);
+    let fronts = found["fronts"].as_array().expect("fronts");
+    let names: Vec<&Value> = fronts.iter().map(|f| &f["name"]).collect();
+    assert_eq!(names, ["line.csv", "worse.csv"]);
+    assert_eq!(fronts[0]["purity"], 1.0);
+    assert_eq!(fronts[1]["purity"], 0.25);
+    assert_eq!(fronts[0]["seconds_per_point"], Value::Null);
+    let volume = fronts[0]["hypervolume"].as_f64().expect("a volume");
+    let ln2 = std::f64::consts::LN_2;
+    let expected = (ln2 - 0.3) * 0.003 + (ln2 - 0.4) * 0.01 + (ln2 - 0.5) * 0.01;
+    assert!((volume - expected).abs() < 1e-15);
+
+    let same = json(folder.path(), &["line.csv", "worse.csv", "--same-size"]);
+    assert_eq!(same["same_size"], 3);
+    assert_eq!(same["fronts"][1]["points"], 3);
+    assert_eq!(same["fronts"][1]["points_found"], 4);
+    let given = json(folder.path(), &["line.csv", "--reference", "0.5,0.03"]);
+    let volume = given["fronts"][0]["hypervolume"]
+        .as_f64()
+        .expect("a volume");
+    assert!((volume - 0.1 * 0.01).abs() < 1e-15);
+    let own = json(
+        folder.path(),
+        &["worse.csv", "line.csv", "--extremes", "own"],
+    );
+    assert_eq!(own["extremes"], "own");
+}
+
+#[test]
+fn runs_are_compared_and_drawn() {
+    let folder = TempDir::new().expect("a folder");
+    let fit = |out: &str, more: &[&str]| {
+        let args = [&["fit", "synthetic:1", "--quiet", "--out", out], more].concat();
+        assert_eq!(run_in(folder.path(), &args, b"").code, 0);
+    };
+    fit("a", &["--method", "eps-fair", "--points", "12"]);
+    fit("b", &["--method", "pf-smg", "--set", "max-steps=8"]);
+    let found = json(folder.path(), &["a", "b/", "--svg", "both.svg"]);
+    let [a, b] = [&found["fronts"][0], &found["fronts"][1]];
+    assert_eq!(
+        (&a["method"], &b["method"]),
+        (&"eps-fair".into(), &"pf-smg".into())
+    );
+    assert_eq!(b["name"], "b");
+    for front in [a, b] {
+        for name in ["purity", "gamma", "delta", "hypervolume"] {
+            assert!(front[name].as_f64().is_some_and(|v| v >= 0.0), "{name}");
+        }
+        for name in ["seconds_per_point", "gradients_per_point"] {
+            assert!(front[name].as_f64().is_some_and(|v| v > 0.0), "{name}");
+        }
+    }
+    let picture = std::fs::read_to_string(folder.path().join("both.svg")).expect("a picture");
+    assert!(picture.starts_with("<svg") && picture.contains("Fronts of synthetic:1"));
+    let printed = run_in(folder.path(), &["compare", "a", "--svg", "-"], b"");
+    assert!(printed.out.starts_with("<svg") && printed.out.trim_end().ends_with("</svg>"));
+
+    fit("other", &["--split", "60/10/30", "--set", "max-steps=2"]);
+    fit(
+        "strong",
+        &[
+            "--objective",
+            "log_loss(lambda=1)",
+            "--objective",
+            "disparate_impact(a)",
+        ],
+    );
+    for (other, reason) in [
+        ("other", "different rows"),
+        ("strong", "log_loss(lambda=1)"),
+    ] {
+        let refused = run_in(folder.path(), &["compare", "a", other], b"");
+        assert_eq!((refused.code, refused.out.as_str()), (1, ""));
+        assert!(refused.err.contains(reason), "{}", refused.err);
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_in_one_line() {
+    let folder = folder();
+    let refused = |args: &[&str], code: i32, reason: &str| {
+        let outcome = run_in(folder.path(), &[&["compare"], args].concat(), b"");
+        assert_eq!(outcome.code, code, "{}", outcome.err);
+        assert!(outcome.err.contains(reason), "{}", outcome.err);
+        assert_eq!((outcome.out.as_str(), outcome.err.lines().count()), ("", 1));
+    };
+    refused(&["line.csv", "race.csv"], 1, "disparate_impact(race)");
+    refused(&["line.csv", "bare.csv"], 1, "bare.csv has 3");
+    refused(&["text.csv"], 1, "line 2, column 2: \"some\"");
+    refused(&["none.csv"], 1, "no such run folder or CSV file");
+    refused(&["."], 1, "no run folder");
+    refused(&["line.csv", "--reference", "1"], 2, "--reference has 1");
+    refused(&["line.csv", "--reference", "1,NaN"], 2, "no number");
+    refused(&["line.csv", "--svg", "none/a.svg"], 1, "does not exist");
+    refused(&["line.csv", "--svg", "-", "--json"], 2, "standard output");
+}
