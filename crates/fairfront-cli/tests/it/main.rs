@@ -1,6 +1,7 @@
 //! The command as a person runs it.
 
 mod compare;
+mod eps_fair;
 mod fit;
 
 use std::io::Write;

@@ -13,10 +13,11 @@ impl Grid {
         let exponent = largest.len() as u32;
         let fits = |k: usize| k.checked_pow(exponent).is_some_and(|n| n <= points);
         if !fits(2) {
-            return Err(Error::Problem(format!(
-                "a grid of two bounds for each of {exponent} fairness objectives has more than \
-                 {points} combinations; ask for more points, or use pf-smg"
-            )));
+            return Err(Error::Setting {
+                setting: "points",
+                value: points.to_string(),
+                rule: "at least 2 to the power of the number of fairness objectives",
+            });
         }
         // The root by floating point can be one off.
         let mut k = (points as f64).powf(1.0 / f64::from(exponent)) as usize + 1;
@@ -72,6 +73,9 @@ mod tests {
             assert_eq!(sorted.len(), bounds.len());
         }
         let few = Grid::new(&[1.0, 1.0, 1.0], 7).err().unwrap().to_string();
-        assert!(few.contains("3 fairness objectives"), "{few}");
+        assert!(
+            few.starts_with("points is 7; it must be at least 2 to the power"),
+            "{few}"
+        );
     }
 }

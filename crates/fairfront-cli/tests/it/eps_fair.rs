@@ -1,0 +1,178 @@
+//! `fit --method eps-fair` as a person runs it.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::{Outcome, on_loans, run_in};
+
+const SMALL: [&str; 4] = ["fit", "demo(rows=900)", "--method", "eps-fair"];
+
+fn fit(folder: &Path, more: &[&str]) -> Outcome {
+    run_in(folder, &[&SMALL[..], more].concat(), b"")
+}
+
+fn json(folder: &Path) -> serde_json::Value {
+    let bytes = std::fs::read(folder.join("run.json")).expect("a run");
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+#[test]
+fn a_run_says_what_became_of_its_subproblems() {
+    let folder = TempDir::new().expect("a folder");
+    // Two attributes: a grid of four bounds each.
+    let outcome = fit(folder.path(), &["--points", "20", "--out", "r"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let run = json(&folder.path().join("r"));
+    assert_eq!(
+        (&run["method"], &run["stop"]),
+        (&"eps-fair".into(), &"complete".into())
+    );
+    assert_eq!(run["settings"]["points"], 20);
+    let count = |name: &str| run["counters"]["subproblems"][name].as_u64().expect(name);
+    assert_eq!((count("solved"), count("failed")), (15, 0));
+    assert_eq!(
+        run["points"].as_u64().expect("a count") + count("dominated"),
+        16
+    );
+    assert!(
+        outcome.out.contains("15 subproblems solved, 0 failed"),
+        "{}",
+        outcome.out
+    );
+    let said = outcome
+        .out
+        .contains("of 16 solutions were dominated and left out");
+    assert_eq!(said, count("dominated") > 0, "{}", outcome.out);
+    // Nothing depends on the number of threads.
+    let front = |run: &str| std::fs::read(folder.path().join(run).join("front.parquet")).ok();
+    let again = fit(
+        folder.path(),
+        &["--points", "20", "--out", "s", "--threads", "1"],
+    );
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(front("r").is_some());
+    assert_eq!(front("r"), front("s"));
+}
+
+#[test]
+fn a_toml_file_can_name_the_method_and_flags_win() {
+    let folder = TempDir::new().expect("a folder");
+    let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nmethod = \"eps-fair\"\n\
+                points = 5\nset = [\"tolerance=1e-7\"]\n";
+    std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
+    let fit = |more: &[&str]| {
+        let args = [&["fit", "--config", "run.toml", "--quiet"], more].concat();
+        run_in(folder.path(), &args, b"")
+    };
+    let outcome = fit(&["--out", "r"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let run = json(&folder.path().join("r"));
+    assert_eq!(run["counters"]["subproblems"]["solved"], 4);
+    assert_eq!(run["settings"]["tolerance"], 1e-7);
+    let flags = ["--method", "pf-smg", "--set", "max-steps=4", "--out", "s"];
+    let outcome = fit(&flags);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let run = json(&folder.path().join("s"));
+    assert_eq!(run["method"], "pf-smg");
+    assert!(run["counters"].get("subproblems").is_none());
+}
+
+#[test]
+fn the_paper_s_way_and_errors_of_rates() {
+    let folder = TempDir::new().expect("a folder");
+    let more = [
+        "--preset",
+        "paper",
+        "--points",
+        "5",
+        "--objective",
+        "log_loss",
+        "--objective",
+        "equal_opportunity(sex)",
+        "--out",
+        "r",
+    ];
+    let outcome = fit(folder.path(), &more);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(outcome.err.contains("is not convex"), "{}", outcome.err);
+    let run = json(&folder.path().join("r"));
+    assert_eq!(run["settings"]["finite_differences"], true);
+    assert_eq!(run["settings"]["start_radius"], 5.0);
+    assert_eq!(run["requested"][1], "equal_opportunity(sex, center=all)");
+    // 47 parameters: a gradient by differences evaluates 48 points.
+    let counters = &run["counters"];
+    let gradients = counters["gradient_evaluations"][0]
+        .as_u64()
+        .expect("a count");
+    assert!(counters["evaluations"].as_u64() > Some(48 * gradients));
+}
+
+#[test]
+fn wrong_usage_says_what_is_wrong() {
+    let spec = [
+        "fit",
+        "-",
+        "--target",
+        "approved",
+        "--sensitive",
+        "sex",
+        "--split",
+        "none",
+        "--method",
+        "eps-fair",
+        "--out",
+        "r",
+    ];
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--points", "1"], 2, "points is 1"),
+        (&["--set", "runs=1"], 2, "no such setting of eps-fair"),
+        (&["--set", "tolerence=1"], 2, "did you mean \"tolerance\"?"),
+        (&["--set", "feasibility=0"], 2, "feasibility is 0"),
+        (
+            &[
+                "--objective",
+                "log_loss",
+                "--objective",
+                "log_loss(lambda=1)",
+            ],
+            2,
+            "log_loss is made of none",
+        ),
+    ];
+    for (more, code, message) in cases {
+        let outcome = on_loans(&[&spec[..], more].concat());
+        assert!(
+            outcome.code == code && outcome.err.contains(message),
+            "{more:?}: {} {}",
+            outcome.code,
+            outcome.err
+        );
+        assert_eq!(outcome.err.matches('\n').count(), 1, "{}", outcome.err);
+    }
+}
+
+#[test]
+fn a_time_limit_keeps_what_is_done() {
+    let folder = TempDir::new().expect("a folder");
+    let args = [
+        "fit",
+        "demo",
+        "--method",
+        "eps-fair",
+        "--points",
+        "1000000",
+        "--max-seconds",
+        "1",
+        "--out",
+        "r",
+    ];
+    let outcome = run_in(folder.path(), &args, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(
+        outcome.out.contains("stopped before its time"),
+        "{}",
+        outcome.out
+    );
+    assert_eq!(json(&folder.path().join("r"))["stop"], "stopped");
+}
