@@ -1,5 +1,6 @@
 # make test      everything that has to pass; installs what the tests need
-# make bench     side-by-side measurements against peers (needs the published data sets)
+# make bench     side-by-side measurements against peers (needs the published data sets);
+#                make bench-neighbours: only fairfront beside other tools on Adult
 # make docs      the API documentation, warnings as errors
 # make reproduce the paper's experiments (none yet)
 # make clean     remove what was built
@@ -19,7 +20,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences python-test bench reproduce clean
+.PHONY: test lint rust-test docs licences python-test bench bench-neighbours reproduce clean
 
 test: lint rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -42,7 +43,7 @@ licences:
 	$(PYTHON) scripts/check_licences.py
 
 python-test: $(VENV)/.tests-installed
-	cargo build --locked
+	cargo build --locked -p fairfront-cli -p fairfront-bench
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 
 $(VENV)/.tests-installed: tests/python/requirements.txt
@@ -50,10 +51,19 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: $(VENV)/.tests-installed
-	cargo build --release --locked -p fairfront-bench -p fairfront-cli
+bench: bench-neighbours
+	cargo build --release --locked -p fairfront-bench
+	$(VENV_PYTHON) bench/indicators.py
 	$(VENV_PYTHON) bench/read_table.py
 	$(VENV_PYTHON) bench/fronts.py
+
+bench-neighbours: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/neighbours.py
+
+$(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
+	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	touch $@
 
 reproduce:
 	@echo "No experiment can be reproduced yet: there is no solver."; exit 1

@@ -9,3 +9,6 @@ pub use fairfront_solve as solve;
 
 #[doc = include_str!("../../../docs/objectives.md")]
 pub mod objectives {}
+
+#[doc = include_str!("../../../docs/compare.md")]
+pub mod comparing {}
