@@ -257,7 +257,7 @@ impl Objective for Covariance {
         self.n_indicators()
     }
 
-    /// The covariances E[aᵢψ] − āᵢ E[ψ].
+    /// The covariances `E[aᵢψ] − āᵢ E[ψ]`.
     fn roots(&self, means: &[f64]) -> Vec<Root> {
         let (psi, shares, total) = self.layout();
         let root = |i: usize| {

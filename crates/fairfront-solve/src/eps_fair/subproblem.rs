@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 
 use fairfront_core::{Metric, Points, Problem};
-use slsqp::{FailStatus, StopTols, SuccessStatus};
+use slsqp::{StopTols, SuccessStatus};
 
 use super::EpsFair;
 use crate::Error;
@@ -124,8 +124,7 @@ impl Setup<'_> {
         }
         let (converged, v) = match result {
             Ok((status, v, _)) => (!matches!(status, SuccessStatus::MaxEvalReached), v),
-            // No further progress in the numbers at hand is what an end at the minimum looks like.
-            Err((status, v, _)) => (matches!(status, FailStatus::RoundoffLimited), v),
+            Err((_, v, _)) => (false, v),
         };
         let point = self.point(start, &v);
         let finite = point.iter().all(|x| x.is_finite());
