@@ -525,52 +525,7 @@ impl Problem for FairProblem {
     }
 
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
-        let n = self.n_params;
-        let mut x = vec![0.0; n];
-        let value = |x: &[f64]| -> Result<f64, Error> {
-            Ok(self.values_of(0, &Points::from_vec(n, x.to_vec()))?[0])
-        };
-        let mut current = value(&x)?;
-        for _ in 0..100 {
-            let Some(SecondOrder {
-                gradient,
-                mut lower,
-            }) = self.second_order(&x)?
-            else {
-                return Ok(None);
-            };
-            let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
-            for i in 0..n {
-                lower[i * n + i] += 1e-12 * trace / n as f64;
-            }
-            let Some(factor) = Cholesky::new(lower, n) else {
-                return Ok(None);
-            };
-            let mut step = gradient.clone();
-            factor.solve(&mut step);
-            let decrement: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
-            if decrement <= 1e-22 * current.abs().max(1.0) {
-                break;
-            }
-            // Newton's step, halved until the loss falls enough.
-            let mut length = 1.0;
-            let found = loop {
-                let trial: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - length * s).collect();
-                let there = value(&trial)?;
-                if there <= current - 1e-4 * length * decrement {
-                    break Some((trial, there));
-                }
-                length *= 0.5;
-                if length < 1e-10 {
-                    break None;
-                }
-            };
-            // No fall to working precision: this is the minimum.
-            let Some((trial, there)) = found else { break };
-            x = trial;
-            current = there;
-        }
-        Ok(Some(x))
+        self.newton()
     }
 
     fn n_roots(&self, objective: usize) -> usize {
