@@ -1,19 +1,18 @@
+mod bound;
 mod root;
 mod second_order;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
 use crate::lanes::{LANES, Lanes, ZERO};
-use crate::objective::Objective;
+use crate::objective::{Objective, OfRoots};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
-use crate::problem::{Batches, Gradients, Metric, Points, Problem, Roots};
+use crate::problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 use crate::sample::Sampler;
 use crate::{Cholesky, Error, Purpose, RowBlock, RowSource, Stream, UNKNOWN_GROUP};
-
-pub use second_order::SecondOrder;
 
 /// Row blocks that one task sums before tasks are merged, in order.
 const BLOCKS_PER_TASK: usize = 4;
@@ -26,6 +25,8 @@ pub struct FairProblem {
     predictor: Box<dyn Predictor>,
     objectives: Vec<Prepared>,
     n_params: usize,
+    /// Found when first asked for.
+    label_means: OnceLock<[bound::LabelMean; 2]>,
 }
 
 /// An objective with what is found once about it and these rows.
@@ -56,6 +57,7 @@ impl FairProblem {
             rows,
             predictor,
             objectives: Vec::new(),
+            label_means: OnceLock::new(),
         };
         for objective in objectives {
             let prepared = problem.prepare(objective)?;
@@ -512,7 +514,7 @@ impl Problem for FairProblem {
 
     fn metric(&self, at: &[f64]) -> Result<Metric, Error> {
         let n = self.n_params;
-        if let Some(SecondOrder { mut lower, .. }) = self.second_order(at)? {
+        if let Some(SecondOrder { mut lower, .. }) = self.expansion(at)? {
             let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
             for i in 0..n {
                 lower[i * n + i] += 1e-8 * trace / n as f64;
@@ -526,6 +528,25 @@ impl Problem for FairProblem {
 
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
         self.newton()
+    }
+
+    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+        self.expansion(point)
+    }
+
+    fn of_roots(&self, objective: usize, roots: &[f64]) -> OfRoots {
+        self.objectives[objective].objective.of_roots(roots)
+    }
+
+    fn convex_below(&self, objective: usize) -> Option<f64> {
+        let objective = self.objectives[objective].objective.as_ref();
+        objective
+            .convex_below()
+            .filter(|_| self.predictor.is_linear())
+    }
+
+    fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error> {
+        self.bounds_at(level)
     }
 
     fn n_roots(&self, objective: usize) -> usize {

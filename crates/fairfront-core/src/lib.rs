@@ -29,11 +29,11 @@ pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
 };
 pub use error::Error;
-pub use fair_problem::{FairProblem, MOST_DENSE, SecondOrder};
+pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
 pub use measure::{Confusion, Measures, measure};
-pub use objective::{Center, Covariance, Kind, LogLoss, Objective, Root, SmoothMax};
+pub use objective::{Center, Covariance, Kind, LogLoss, Objective, OfRoots, Root, SmoothMax};
 pub use predictor::{Linear, Predictor, Rows, TILE_ROWS};
-pub use problem::{Batches, Gradients, Metric, Points, Problem, Roots};
+pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
 pub use text::{grouped, hex};

@@ -1,3 +1,4 @@
+use crate::objective::OfRoots;
 use crate::{Cholesky, Error};
 
 /// Parameter vectors, one after the other.
@@ -197,6 +198,27 @@ pub struct Roots {
     pub affine: bool,
 }
 
+/// Value, gradient and Hessian at a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SecondOrder {
+    /// f.
+    pub value: f64,
+    /// ∇f.
+    pub gradient: Vec<f64>,
+    /// The lower triangle of ∇²f, row by row, zeros above.
+    pub lower: Vec<f64>,
+}
+
+/// What is known of the first objective far from a point: enough to prove that nothing is better.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds {
+    /// For each parameter a modulus μ ≥ 0 so that f − ½ Σ μx² is convex.
+    pub modulus: Vec<f64>,
+    /// For each parameter the largest size it can have where f is at most the level asked about;
+    /// ∞ where that is not known.
+    pub radius: Vec<f64>,
+}
+
 /// All a solver ever sees. Analytic test problems and users' own problems implement it too.
 pub trait Problem: Sync {
     /// Number of parameters.
@@ -233,6 +255,21 @@ pub trait Problem: Sync {
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
         Ok(None)
     }
+    /// Value, gradient and Hessian of the first objective at a point, with all rows; `None` where
+    /// there are none, or too many parameters for a dense matrix.
+    fn second_order(&self, _point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+        Ok(None)
+    }
+    /// The objective is convex on a convex set that holds every x whose value is at most this: ∞
+    /// where it is convex everywhere. `None` claims nothing.
+    fn convex_below(&self, _objective: usize) -> Option<f64> {
+        None
+    }
+    /// What is known of the first objective wherever it is at most `level`, if it is convex; `None`
+    /// claims nothing.
+    fn bounds(&self, _level: f64) -> Result<Option<Bounds>, Error> {
+        Ok(None)
+    }
     /// n where an objective is a smooth maximum of squares c₁², …, cₙ², as covariances are: its
     /// least value is then 0, reached on the flat set where all cₖ are 0. 0 for any other.
     fn n_roots(&self, _objective: usize) -> usize {
@@ -245,6 +282,10 @@ pub trait Problem: Sync {
             gradients: Vec::new(),
             affine: true,
         })
+    }
+    /// An objective with [`Problem::n_roots`] above 0 as a function of its cₖ.
+    fn of_roots(&self, _objective: usize, _roots: &[f64]) -> OfRoots {
+        OfRoots::default()
     }
     /// The cₖ of an objective at many points, `n_roots` to a point.
     fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {

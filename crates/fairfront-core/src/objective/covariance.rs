@@ -1,4 +1,4 @@
-use super::{Objective, Root};
+use super::{Objective, OfRoots, Root};
 use crate::lanes::{LANES, Lanes};
 use crate::predictor::Rows;
 use crate::{Attribute, UNKNOWN_GROUP};
@@ -112,6 +112,18 @@ impl Covariance {
         self.n_groups - self.first_group()
     }
 
+    /// The smooth maximum of squares, with its derivative.
+    fn maximum(&self, squares: &[f64], slope: &mut [f64]) -> f64 {
+        match (squares, self.smooth_max) {
+            ([one], _) => {
+                slope[0] = 1.0;
+                *one
+            }
+            (_, SmoothMax::Boltzmann) => boltzmann(squares, self.beta, slope),
+            (_, SmoothMax::LogSumExp) => log_sum_exp(squares, self.beta, slope),
+        }
+    }
+
     /// Where the means are: E[aᵢψ], E[ψ], E[aᵢ·1], E[1], the last two over the rows that count
     /// where centring is conditioned.
     fn layout(&self) -> (usize, usize, usize) {
@@ -206,14 +218,7 @@ impl Objective for Covariance {
         let roots = self.roots(means);
         let squares: Vec<f64> = roots.iter().map(|c| c.value * c.value).collect();
         let mut by_square = vec![0.0; squares.len()];
-        let value = match (squares.as_slice(), self.smooth_max) {
-            ([one], _) => {
-                by_square[0] = 1.0;
-                *one
-            }
-            (_, SmoothMax::Boltzmann) => boltzmann(&squares, self.beta, &mut by_square),
-            (_, SmoothMax::LogSumExp) => log_sum_exp(&squares, self.beta, &mut by_square),
-        };
+        let value = self.maximum(&squares, &mut by_square);
         slope.fill(0.0);
         for (root, by_square) in roots.iter().zip(by_square) {
             let d = 2.0 * root.value * by_square;
@@ -275,6 +280,56 @@ impl Objective for Covariance {
             Root { value, slope }
         };
         (0..self.n_indicators()).map(root).collect()
+    }
+
+    fn of_roots(&self, roots: &[f64]) -> OfRoots {
+        let n = roots.len();
+        let squares: Vec<f64> = roots.iter().map(|c| c * c).collect();
+        let mut by_square = vec![0.0; n];
+        let value = self.maximum(&squares, &mut by_square);
+        let slope = roots.iter().zip(&by_square).map(|(c, d)| 2.0 * c * d);
+        let slope: Vec<f64> = slope.collect();
+        let mut curvature = vec![0.0; n * n];
+        // Of the smooth maximum by two squares, with p the softmax: βpᵢ(δᵢⱼ(aᵢ + 1) − pⱼ(aᵢ + aⱼ)) for
+        // Boltzmann's, whose derivatives are pᵢaᵢ; βpᵢ(δᵢⱼ − pⱼ) for log-sum-exp.
+        let largest = squares.iter().copied().fold(0.0, f64::max);
+        let e = squares.iter().map(|v| libm::exp(self.beta * (v - largest)));
+        let e: Vec<f64> = e.collect();
+        let total: f64 = e.iter().sum();
+        for i in 0..n {
+            for j in 0..n {
+                let (p, q) = (e[i] / total, e[j] / total);
+                let a = |i: usize| 1.0 + self.beta * (squares[i] - value);
+                let same = if i == j { 1.0 } else { 0.0 };
+                let by_squares = match (n, self.smooth_max) {
+                    (1, _) => 0.0,
+                    (_, SmoothMax::Boltzmann) => {
+                        self.beta * p * (same * (a(i) + 1.0) - q * (a(i) + a(j)))
+                    }
+                    (_, SmoothMax::LogSumExp) => self.beta * p * (same - q),
+                };
+                curvature[i * n + j] =
+                    4.0 * roots[i] * roots[j] * by_squares + same * 2.0 * by_square[i];
+            }
+        }
+        OfRoots {
+            value,
+            slope,
+            curvature,
+        }
+    }
+
+    /// Squares of linear scores are convex; so is log-sum-exp of them, which rises with each.
+    /// Boltzmann's maximum S of K squares v is where βv ≤ 1 for all of them (docs/method.md), and
+    /// S ≥ max v / K.
+    fn convex_below(&self) -> Option<f64> {
+        match (self.kind, self.n_indicators(), self.smooth_max) {
+            (Kind::DisparateImpact, 1, _) | (Kind::DisparateImpact, _, SmoothMax::LogSumExp) => {
+                Some(f64::INFINITY)
+            }
+            (Kind::DisparateImpact, k, SmoothMax::Boltzmann) => Some(1.0 / (self.beta * k as f64)),
+            _ => None,
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 use super::Objective;
-use crate::lanes::{LANES, Lanes, ZERO, exp_minus, sigmoid_minus, softplus_minus, vectorised};
+use crate::lanes::{
+    LANES, Lanes, ZERO, exp_minus, log_one_plus, sigmoid_minus, softplus_minus, vectorised,
+};
 use crate::predictor::{Rows, TILE_ROWS};
 
 /// E[log(1 + exp(−yφ))] + (λ/2)‖c‖².
@@ -68,12 +70,32 @@ impl Objective for LogLoss {
         true
     }
 
-    fn curvature(&self, rows: &Rows, scores: &[f64], out: &mut [f64]) -> Option<()> {
-        for ((score, weight), out) in scores.iter().zip(rows.weights()).zip(out) {
-            let s = sigmoid_minus(*score);
-            *out = weight * s * (1.0 - s);
-        }
-        Some(())
+    fn expand(
+        &self,
+        rows: &Rows,
+        scores: &[f64],
+        slope: &mut [f64],
+        curvature: &mut [f64],
+    ) -> Option<f64> {
+        let n = rows.len();
+        let mut losses = [0.0; TILE_ROWS];
+        expand(
+            rows.labels(),
+            rows.weights(),
+            &scores[..n],
+            &mut losses[..n],
+            &mut slope[..n],
+            &mut curvature[..n],
+        );
+        Some(losses[..n].iter().sum())
+    }
+
+    fn is_log_loss(&self) -> bool {
+        true
+    }
+
+    fn convex_below(&self) -> Option<f64> {
+        Some(f64::INFINITY)
     }
 }
 
@@ -94,6 +116,29 @@ vectorised! {
         }
         *product = products;
         *linear = sums;
+    }
+}
+
+vectorised! {
+    fn expand(
+        labels: &[f64],
+        weights: &[f64],
+        scores: &[f64],
+        losses: &mut [f64],
+        slopes: &mut [f64],
+        curvatures: &mut [f64],
+    ) {
+        for i in 0..labels.len() {
+            let (y, w) = (labels[i], weights[i]);
+            let m = y * scores[i];
+            let e = exp_minus(m.abs());
+            // σ(−|m|), and σ(−m) from it.
+            let small = e / (1.0 + e);
+            let s = if m >= 0.0 { small } else { 1.0 - small };
+            losses[i] = w * (log_one_plus(e) + (-m).max(0.0));
+            slopes[i] = -w * y * s;
+            curvatures[i] = w * small * (1.0 - small);
+        }
     }
 }
 

@@ -49,9 +49,25 @@ pub trait Objective: Send + Sync {
     fn is_linear_in_scores(&self) -> bool {
         false
     }
-    /// w · s″ of each row, for one point: what the Hessian of an objective with
-    /// [`Objective::is_mean`] is made of. `None` where it is not offered.
-    fn curvature(&self, _rows: &Rows, _scores: &[f64], _out: &mut [f64]) -> Option<()> {
+    /// For an objective with [`Objective::is_mean`] and one point: writes w · s′ and w · s″ of each
+    /// row, and returns Σ w · s. `None` where second derivatives are not offered.
+    fn expand(
+        &self,
+        _rows: &Rows,
+        _scores: &[f64],
+        _slope: &mut [f64],
+        _curvature: &mut [f64],
+    ) -> Option<f64> {
+        None
+    }
+    /// Whether it is the log loss, of which more is known than of other convex losses: it bounds
+    /// the parameters of any model that is as good as another.
+    fn is_log_loss(&self) -> bool {
+        false
+    }
+    /// With scores that are linear in x, the objective is convex on a convex set that holds every x
+    /// whose value is at most this: ∞ where it is convex everywhere. `None` claims nothing.
+    fn convex_below(&self) -> Option<f64> {
         None
     }
     /// The attribute whose groups it compares, and the label of the rows it compares them on where
@@ -70,6 +86,21 @@ pub trait Objective: Send + Sync {
     fn roots(&self, _means: &[f64]) -> Vec<Root> {
         Vec::new()
     }
+    /// h as a function of the cₖ, with its derivatives.
+    fn of_roots(&self, _roots: &[f64]) -> OfRoots {
+        OfRoots::default()
+    }
+}
+
+/// A smooth maximum of squares as a function of what is squared.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OfRoots {
+    /// Its value.
+    pub value: f64,
+    /// Its gradient by the roots.
+    pub slope: Vec<f64>,
+    /// Its second derivatives by the roots, row by row.
+    pub curvature: Vec<f64>,
 }
 
 /// A quantity whose square an objective is, or is made of.

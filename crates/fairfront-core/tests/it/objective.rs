@@ -216,7 +216,73 @@ fn the_hessian_agrees_with_differences_of_gradients() {
             assert!(close(second.lower[i * N_PARAMS + j], expected, 1e-8));
         }
     }
-    assert_eq!(second.gradient, gradient(&x));
+    // The same sums in another order.
+    for (a, b) in second.gradient.iter().zip(gradient(&x)) {
+        assert!(close(*a, b, 1e-14));
+    }
+    let value = loss.values(&Points::from_vec(N_PARAMS, x)).unwrap()[0];
+    assert!(close(second.value, value, 1e-14));
+}
+
+proptest! {
+    /// Derivatives by the roots agree with central differences, and the value with the objective's.
+    #[test]
+    fn objectives_are_functions_of_their_roots(seed: u64, n_groups in 2_usize..5, kind in 1_usize..6) {
+        let rows = rows(seed, 60, n_groups, false);
+        let all = problem(dataset(&rows, n_groups), vec![objective(0, n_groups), objective(kind, n_groups)]);
+        let points = points(seed, 1, 1.0);
+        let roots = all.roots(1, points.get(0)).unwrap().values;
+        let found = all.of_roots(1, &roots);
+        prop_assert!(close(found.value, all.values(&points).unwrap()[1], 1e-12));
+        let (n, h) = (roots.len(), 1e-5);
+        for i in 0..n {
+            let moved = |by: f64| {
+                let mut roots = roots.clone();
+                roots[i] += by;
+                all.of_roots(1, &roots)
+            };
+            let (up, down) = (moved(h), moved(-h));
+            prop_assert!(close(found.slope[i], (up.value - down.value) / (2.0 * h), 1e-8));
+            for j in 0..n {
+                let expected = (up.slope[j] - down.slope[j]) / (2.0 * h);
+                prop_assert!(close(found.curvature[i * n + j], expected, 1e-7));
+            }
+        }
+    }
+
+    /// Where an objective says that it is convex, chords lie above it.
+    #[test]
+    fn chords_lie_above_where_convexity_is_claimed(seed: u64, n_groups in 2_usize..6, kind in 0_usize..6, share in 0.0..1.0_f64) {
+        let rows = rows(seed, 80, n_groups, true);
+        let all = problem(dataset(&rows, n_groups), vec![objective(0, n_groups), objective(kind, n_groups)]);
+        let Some(level) = all.convex_below(1) else { return Ok(()) };
+        let mut ends = points(seed, 2, 1.0);
+        // Moved towards 0 until both values are low enough.
+        while all.values_of(1, &ends).unwrap().iter().any(|v| *v > level) {
+            let closer = ends.as_slice().iter().map(|x| 0.7 * x).collect();
+            ends = Points::from_vec(N_PARAMS, closer);
+        }
+        let between = |x: (&f64, &f64)| share * x.0 + (1.0 - share) * x.1;
+        let middle = ends.get(0).iter().zip(ends.get(1)).map(between).collect();
+        let low = all.values_of(1, &Points::from_vec(N_PARAMS, middle)).unwrap()[0];
+        let values = all.values_of(1, &ends).unwrap();
+        prop_assert!(low <= share * values[0] + (1.0 - share) * values[1] + 1e-12);
+    }
+
+    /// Models as good as another are no larger than the bounds say.
+    #[test]
+    fn parameters_are_within_their_bounds(seed: u64, scale in 0.1..30.0_f64) {
+        let rows = rows(seed, 80, 2, true);
+        let all = problem(dataset(&rows, 2), vec![objective(0, 2)]);
+        let points = points(seed, 1, scale);
+        let level = all.values(&points).unwrap()[0];
+        let bounds = all.bounds(level).unwrap().unwrap();
+        for (x, radius) in points.get(0).iter().zip(&bounds.radius) {
+            prop_assert!(x.abs() <= *radius, "{x} beyond {radius}");
+        }
+        prop_assert_eq!(bounds.modulus[N_FEATURES], 0.0);
+        prop_assert!(bounds.modulus[0] > 0.0);
+    }
 }
 
 #[test]
