@@ -376,15 +376,14 @@ impl FairProblem {
         Ok(())
     }
 
-    /// Gradients of one objective at up to [`LANES`] points.
+    /// Adds the gradients of one objective at up to [`LANES`] points, one after the other.
     fn block_gradient(
         &self,
         index: usize,
         block: &[&[f64]],
         params: &[Lanes],
         batches: Batches,
-        out: &mut Gradients,
-        first_point: usize,
+        out: &mut [f64],
     ) -> Result<(), Error> {
         let prepared = &self.objectives[index];
         let objective = prepared.objective.as_ref();
@@ -393,11 +392,10 @@ impl FairProblem {
         let mut slope = vec![0.0; k];
         if let (Some(linear), false) = (&prepared.linear, paper) {
             let mut means = Vec::with_capacity(k);
-            for (lane, point) in block.iter().enumerate() {
+            for (point, gradient) in block.iter().zip(out.chunks_exact_mut(self.n_params)) {
                 means.clear();
                 linear.means(point, &mut means);
                 objective.outer(&means, &mut slope);
-                let gradient = out.get_mut(index, first_point + lane);
                 for (s, direction) in slope.iter().zip(&linear.slopes) {
                     for (g, d) in gradient.iter_mut().zip(direction) {
                         *g += s * d;
@@ -438,8 +436,8 @@ impl FairProblem {
         self.each_block(batch.as_deref(), |rows| {
             self.pull_back(objective, rows, params, &slopes, &mut gradients);
         })?;
-        for (lane, point) in block.iter().enumerate() {
-            let gradient = out.get_mut(index, first_point + lane);
+        let of_points = block.iter().zip(out.chunks_exact_mut(self.n_params));
+        for (lane, (point, gradient)) in of_points.enumerate() {
             for (g, lanes) in gradient.iter_mut().zip(&gradients) {
                 *g += lanes[lane];
             }
@@ -492,11 +490,15 @@ impl Problem for FairProblem {
         self.values_with(self.rows.as_ref(), &weights, &[objective], points)
     }
 
-    fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {
-        let params = self.side_by_side(&[point]);
-        let mut out = Gradients::zeros(self.objectives.len(), 1, self.n_params);
-        self.block_gradient(objective, &[point], &params, Batches::All, &mut out, 0)?;
-        Ok(out.get(objective, 0).to_vec())
+    fn gradients_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
+        let n = self.n_params;
+        let mut out = vec![0.0; points.len() * n];
+        let all: Vec<&[f64]> = points.iter().collect();
+        for (block, out) in all.chunks(LANES).zip(out.chunks_mut(LANES * n)) {
+            let params = self.side_by_side(block);
+            self.block_gradient(objective, block, &params, Batches::All, out)?;
+        }
+        Ok(out)
     }
 
     fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error> {
@@ -506,7 +508,9 @@ impl Problem for FairProblem {
         for (number, block) in all.chunks(LANES).enumerate() {
             let params = self.side_by_side(block);
             for index in 0..m {
-                self.block_gradient(index, block, &params, batches, &mut out, number * LANES)?;
+                let first = number * LANES;
+                let out = out.get_mut_many(index, first, block.len());
+                self.block_gradient(index, block, &params, batches, out)?;
             }
         }
         Ok(out)

@@ -114,8 +114,18 @@ impl Gradients {
 
     /// A gradient, to be changed.
     pub fn get_mut(&mut self, objective: usize, point: usize) -> &mut [f64] {
-        let start = (objective * self.n_points + point) * self.n_params;
-        &mut self.data[start..start + self.n_params]
+        self.get_mut_many(objective, point, 1)
+    }
+
+    /// Those of one objective at some points in a row.
+    pub(crate) fn get_mut_many(
+        &mut self,
+        objective: usize,
+        first: usize,
+        n_points: usize,
+    ) -> &mut [f64] {
+        let start = (objective * self.n_points + first) * self.n_params;
+        &mut self.data[start..start + n_points * self.n_params]
     }
 }
 
@@ -239,11 +249,15 @@ pub trait Problem: Sync {
         let own = all.into_iter().skip(objective);
         Ok(own.step_by(self.n_objectives()).collect())
     }
+    /// The gradients of one objective alone at some points, with all rows, one after the other.
+    fn gradients_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
+        let all = self.gradients(points, Batches::All)?;
+        let own = (0..points.len()).flat_map(|i| all.get(objective, i));
+        Ok(own.copied().collect())
+    }
     /// The gradient of one objective alone at a point, with all rows.
     fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {
-        let points = Points::from_vec(point.len(), point.to_vec());
-        let all = self.gradients(&points, Batches::All)?;
-        Ok(all.get(objective, 0).to_vec())
+        self.gradients_of(objective, &Points::from_vec(point.len(), point.to_vec()))
     }
     /// A metric that suits the first objective near these parameters; steps of length 1 in it
     /// should not overshoot.

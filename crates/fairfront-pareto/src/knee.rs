@@ -1,3 +1,4 @@
+use crate::spread::scaled;
 use crate::{Values, nondominated, ranges};
 
 /// Position of the knee: the point farthest below the plane through the front's extremes (for two
@@ -20,22 +21,19 @@ pub fn knee(values: Values) -> Option<usize> {
     let mut front = nondominated(values);
     front.retain(|i| values.point(*i).iter().all(|v| v.is_finite()));
     let ranges = ranges(Values::checked(&values.select(&front), m), None);
-    let scaled: Vec<f64> = front
+    let within: Vec<f64> = front
         .iter()
         .flat_map(|i| values.point(*i).iter().zip(&ranges))
-        .map(|(v, (low, high))| match high > low {
-            true => (v - low) / (high - low),
-            false => 0.0,
-        })
+        .map(|(v, range)| scaled(*v, *range))
         .collect();
-    let scaled = Values::checked(&scaled, m);
+    let within = Values::checked(&within, m);
     let normal = match front.len() {
         0..=2 => None,
-        _ => normal(scaled),
+        _ => normal(within),
     };
     let normal = normal.unwrap_or_else(|| vec![1.0; m]);
     let height = |p: &[f64]| -> f64 { p.iter().zip(&normal).map(|(v, n)| v * n).sum() };
-    let heights: Vec<f64> = scaled.iter().map(height).collect();
+    let heights: Vec<f64> = within.iter().map(height).collect();
     let lowest = (0..front.len()).min_by(|a, b| heights[*a].total_cmp(&heights[*b]))?;
     Some(front[lowest])
 }
@@ -100,6 +98,8 @@ mod tests {
         assert_eq!(of(&[3.0, 4.0, 4.0, 3.0], 2), Some(0));
         assert_eq!(of(&[5.0, 5.0, 3.0, 4.0, 3.0, 4.0], 2), Some(1));
         assert_eq!(of(&[2.0, 1.0], 1), Some(1));
+        // A range wider than the largest number.
+        assert_eq!(of(&[-1e308, 1.0, 0.0, 0.0, 1e308, -1.0], 2), Some(0));
         // One point is best in the last two objectives: no plane falls in every direction.
         assert!(of(&[0.0, 9.0, 9.0, 1.0, 1.0, 1.0, 9.0, 0.0, 0.0], 3) == Some(1));
     }

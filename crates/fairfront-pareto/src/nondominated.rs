@@ -1,5 +1,6 @@
 use crate::Values;
 use crate::order::{key, lexicographic};
+use crate::spread::scaled;
 use crate::staircase::Staircase;
 
 /// Points that are likely to dominate many, tried on every other before anything is sorted.
@@ -74,10 +75,7 @@ pub(crate) fn survivors(values: Values) -> Vec<usize> {
     }
     let ranges = crate::ranges(values, None);
     let sum = |p: &[f64]| -> f64 {
-        let share = p.iter().zip(&ranges).map(|(v, (low, high))| {
-            let width = high - low;
-            if width > 0.0 { (v - low) / width } else { 0.0 }
-        });
+        let share = p.iter().zip(&ranges).map(|(v, range)| scaled(*v, *range));
         share.sum()
     };
     let mut sums: Vec<(f64, usize)> = values.iter().map(sum).zip(0..n).collect();

@@ -20,6 +20,16 @@ pub fn ranges(values: Values, bound: Option<&[f64]>) -> Vec<(f64, f64)> {
     ranges
 }
 
+/// Where a value lies in a range: 0 at its low end, 1 at its high one; 0 in a range of no width.
+pub(crate) fn scaled(value: f64, (low, high): (f64, f64)) -> f64 {
+    // Halves, because the width of a range can be beyond the largest number.
+    let width = high / 2.0 - low / 2.0;
+    match width > 0.0 {
+        true => (value / 2.0 - low / 2.0) / width,
+        false => 0.0,
+    }
+}
+
 /// Positions of the points to keep when dense regions are thinned, increasing: the extremes of
 /// every objective stay, and a point goes when one that stays is nearer than `share` of the range
 /// along *every* objective.
@@ -126,11 +136,9 @@ pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usi
     let scaled: Vec<f64> = values
         .iter()
         .flat_map(|p| {
-            p.iter().zip(ranges).map(|(v, (low, high))| {
-                let width = high - low;
+            p.iter().zip(ranges).map(|(v, range)| {
                 // Infinite values are far away, but at a distance.
-                let scaled = if width > 0.0 { (v - low) / width } else { 0.0 };
-                scaled.clamp(-1e6, 1e6)
+                scaled(*v, *range).clamp(-1e6, 1e6)
             })
         })
         .collect();

@@ -72,6 +72,17 @@ impl Ground {
         })
     }
 
+    /// What changes of the loss are compared with: its value at x = 0, or at its minimum where that
+    /// is of larger size.
+    pub(crate) fn loss_scale(&self) -> f64 {
+        let scale = self.reference[0].abs();
+        let scale = scale.max(self.unmitigated.values[0].abs());
+        match scale.is_finite() && scale > 0.0 {
+            true => scale,
+            false => 1.0,
+        }
+    }
+
     /// Evaluates new points and joins them to a list; what is dominated leaves it.
     pub(crate) fn join(
         &self,

@@ -1,5 +1,5 @@
 use super::recursion::{Level, Recursion};
-use super::{by_last_order, check, gain, inside};
+use super::{by_last_order, check, gain, inside, normalise};
 use crate::{Error, Values};
 
 /// What each point adds to the hypervolume of all: the part of its box, up to the reference point,
@@ -24,10 +24,11 @@ pub fn contributions(values: Values, reference: &[f64]) -> Result<Vec<f64>, Erro
     let counting: Vec<usize> = (0..values.len())
         .filter(|i| inside(values.point(*i), reference))
         .collect();
-    let gains: Vec<f64> = counting
+    let mut gains: Vec<f64> = counting
         .iter()
         .flat_map(|i| gain(values.point(*i), reference))
         .collect();
+    let unit = normalise(&mut gains, m);
     let order = by_last_order(&gains, m);
     let sorted = Values::checked(&gains, m).select(&order);
     let mut others = Level::new(m);
@@ -37,7 +38,8 @@ pub fn contributions(values: Values, reference: &[f64]) -> Result<Vec<f64>, Erro
         others.place(rank, std::iter::repeat(0.0));
         if let Some(free) = others.share(p) {
             contributions[counting[order[rank]]] = match p.iter().all(|v| v.is_finite()) {
-                true => free - recursion.volume(&others.shared),
+                // Rounding makes no point harmful.
+                true => unit.of((free - recursion.volume(&others.shared)).max(0.0)),
                 // Boxes that hold a corner far out hold it all; none does.
                 false => f64::INFINITY,
             };

@@ -26,7 +26,7 @@ use crate::{Error, Values};
 /// the volume is ∞.
 ///
 /// Cost: O(n log n) for two and three objectives; for four at most O(n²); each further objective
-/// multiplies by up to n, in practice by much less. Six objectives and a few hundred points take
+/// multiplies by up to n, in practice by much less: six objectives and 300 points of a sphere take
 /// some hundredths of a second.
 ///
 /// ```
@@ -43,7 +43,10 @@ pub fn hypervolume(values: Values, reference: &[f64]) -> Result<f64, Error> {
     }
     // A point that counts has no side of length 0.
     Ok(match gains.iter().all(|g| g.is_finite()) {
-        true => volume(&gains, values.n_objectives()),
+        true => {
+            let unit = normalise(&mut gains, values.n_objectives());
+            unit.of(volume(&gains, values.n_objectives()))
+        }
         false => f64::INFINITY,
     })
 }
@@ -63,6 +66,52 @@ fn inside(point: &[f64], reference: &[f64]) -> bool {
 /// How far a point lies below the reference point.
 fn gain<'a>(point: &'a [f64], reference: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
     point.iter().zip(reference).map(|(v, r)| r - v)
+}
+
+/// A volume in which the largest gain along each objective is between 1 and 2.
+struct Unit {
+    /// The powers of two that each was divided by.
+    exponents: Vec<i32>,
+}
+
+impl Unit {
+    /// A volume in units of the points as they were: only the end result can overflow.
+    fn of(&self, volume: f64) -> f64 {
+        let mut rest: i64 = self.exponents.iter().map(|e| i64::from(*e)).sum();
+        let mut volume = volume;
+        while rest != 0 && volume != 0.0 && volume.is_finite() {
+            let step = rest.clamp(-1_000, 1_000);
+            volume *= 2.0_f64.powi(step as i32);
+            rest -= step;
+        }
+        volume
+    }
+}
+
+/// Divides the finite gains of each objective by a power of two, which is exact, so that products
+/// of them neither overflow nor vanish.
+fn normalise(gains: &mut [f64], m: usize) -> Unit {
+    let mut exponents = vec![0; m];
+    for (objective, exponent) in exponents.iter_mut().enumerate() {
+        let own = gains.iter().skip(objective).step_by(m);
+        let largest = own.copied().filter(|g| g.is_finite()).fold(0.0, f64::max);
+        // The exponent's bits; 0 for the smallest numbers of all, which stay as they are.
+        let bits = (largest.to_bits() >> 52) as i32;
+        if bits > 0 {
+            *exponent = bits - 1_023;
+        }
+        // In two halves, as a power beyond 1023 is no number.
+        let halves = [*exponent / 2, *exponent - *exponent / 2];
+        for half in halves {
+            let factor = 2.0_f64.powi(-half);
+            gains
+                .iter_mut()
+                .skip(objective)
+                .step_by(m)
+                .for_each(|g| *g *= factor);
+        }
+    }
+    Unit { exponents }
 }
 
 /// The volume between the origin and the gains.

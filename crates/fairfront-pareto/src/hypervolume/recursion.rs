@@ -91,6 +91,8 @@ pub(super) struct Level {
     reach: Vec<f64>,
     /// By how much each point met is beyond all cuts, where it is.
     beyond: Vec<f64>,
+    /// The largest box of what is shared.
+    largest: Vec<f64>,
 }
 
 impl Level {
@@ -101,6 +103,7 @@ impl Level {
             cut: vec![0.0; d],
             reach: Vec::new(),
             beyond: Vec::new(),
+            largest: Vec::new(),
         }
     }
 
@@ -167,7 +170,36 @@ impl Level {
             self.shared
                 .extend(corner.map(|((met, p), cut)| met[i].min(*p) - cut));
         }
+        self.drop_held(p.len());
         Some(p.iter().zip(&self.cut).map(|(p, cut)| p - cut).product())
+    }
+
+    /// Drops what lies in the largest box, and again while that is much: where objectives agree, it
+    /// is nearly all.
+    fn drop_held(&mut self, d: usize) {
+        for _ in 0..4 {
+            let before = self.shared.len();
+            let size = |p: &[f64]| p.iter().product::<f64>();
+            let boxes = self.shared.chunks_exact(d).map(size).enumerate();
+            let Some((at, _)) = boxes.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+                return;
+            };
+            self.largest.clear();
+            self.largest
+                .extend_from_slice(&self.shared[at * d..(at + 1) * d]);
+            let mut end = 0;
+            for start in (0..before).step_by(d) {
+                let mut pairs = self.shared[start..start + d].iter().zip(&self.largest);
+                if start == at * d || pairs.any(|(v, l)| v > l) {
+                    self.shared.copy_within(start..start + d, end);
+                    end += d;
+                }
+            }
+            self.shared.truncate(end);
+            if 4 * end > 3 * before {
+                return;
+            }
+        }
     }
 
     /// Puts a point at its place after [`Level::share`]; those well inside its box go.

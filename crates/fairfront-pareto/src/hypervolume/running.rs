@@ -86,6 +86,12 @@ impl RunningHypervolume {
                 }
             },
         };
+        // Products of huge gains overflow, and differences of them are no numbers.
+        let gained = if gained.is_nan() {
+            f64::INFINITY
+        } else {
+            gained.max(0.0)
+        };
         self.volume += gained;
         Ok(gained)
     }

@@ -119,6 +119,29 @@ fn every_input_has_a_volume() {
 }
 
 #[test]
+fn only_the_result_can_overflow() {
+    assert_eq!(
+        of(&[1e200, 0.0, 0.0, 1e200], &[1e201, 1e201]),
+        f64::INFINITY
+    );
+    // Powers of two: exact.
+    let (huge, tiny) = (2.0_f64.powi(900), 2.0_f64.powi(-1_000));
+    let points = [0.0, huge, 0.0, huge, 0.0, tiny];
+    let reference = [4.0 * huge, 4.0 * huge, 4.0 * tiny];
+    let volume = of(&points, &reference);
+    assert_eq!(
+        volume,
+        of(&[0.0, 1.0, 0.0, 1.0, 0.0, 1.0], &[4.0; 3]) * 2.0_f64.powi(800)
+    );
+    let added = contributions_of(&points, &reference);
+    assert!(added.iter().all(|c| *c > 0.0 && c.is_finite()));
+    assert_eq!(
+        of(&vec![0.0; 6], &[f64::MAX, f64::MIN_POSITIVE, 1.0]),
+        f64::MAX * f64::MIN_POSITIVE
+    );
+}
+
+#[test]
 fn a_sphere_in_every_dimension() {
     // The part of the unit cube that a fine net of points on the sphere dominates (from outside)
     // tends to 1 − the volume of the ball's part in it, from below.

@@ -55,7 +55,7 @@ impl EpsFair {
             problem,
             settings: self,
             metric: metric(unmitigated)?,
-            loss_scale: loss_scale(&ground),
+            loss_scale: ground.loss_scale(),
             stop,
             largest,
         };
@@ -150,17 +150,6 @@ fn check_problem(problem: &dyn Problem) -> Result<(), Error> {
             "eps-fair works with dense matrices and takes {MOST_DENSE} parameters at most, not \
              {n}; use pf-smg"
         ))),
-    }
-}
-
-/// What changes of the loss are compared with: its value at x = 0, or at its minimum where that is
-/// of larger size.
-fn loss_scale(ground: &Ground) -> f64 {
-    let scale = ground.reference[0].abs();
-    let scale = scale.max(ground.unmitigated.values[0].abs());
-    match scale.is_finite() && scale > 0.0 {
-        true => scale,
-        false => 1.0,
     }
 }
 
