@@ -77,7 +77,7 @@ pub(crate) struct CompareArgs {
     /// Run folders, and CSV files with a row a point and a column an objective
     #[arg(required = true, value_name = "RUN|FILE.csv")]
     pub(crate) fronts: Vec<PathBuf>,
-    /// Reference point of the hypervolume: one number for each objective, by commas
+    /// Reference point of the hypervolume: one number for each objective, separated by commas
     #[arg(
         long,
         value_name = "N,N…",
@@ -91,6 +91,9 @@ pub(crate) struct CompareArgs {
     /// Whose extremes a front's spread is judged by
     #[arg(long, value_name = "WHOSE", default_value = "union")]
     pub(crate) extremes: Extremes,
+    /// Differences below this share of an objective's range are none, as far as purity goes
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub(crate) tolerance: f64,
     /// Draw the fronts over each other in an SVG file (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
@@ -217,13 +220,14 @@ const COMPARE: &str = "\
 Judge fronts side by side: purity, spread, hypervolume, cost
 
   purity       share of a front's points that no point of any of the fronts dominates
-  gamma        widest gap between neighbours along any objective; also as a share of its range
+  gamma        widest gap between neighbours along any objective
+  of range     the same with each objective as a share of its range
   delta        how uneven the gaps are; 0 where all are alike and both extremes are reached
   hypervolume  volume dominated up to the reference point: unless given, for the loss its value
                where all parameters are 0, for other objectives 1.1 times the largest of all fronts
 
-Only fronts of the same objectives on the same rows can be compared. What a CSV file is about
-nobody knows: its columns are matched by name where it has names.";
+Only fronts of the same objectives on the same rows can be compared. Of a CSV file only the names of
+its columns are known, where it has any: they are matched by name.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

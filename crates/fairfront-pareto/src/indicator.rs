@@ -1,7 +1,11 @@
 //! What one says about a front, next to others.
 
-use crate::order::lexicographic;
-use crate::{Error, Values, dominates, nondominated, ranges, weakly_dominates};
+use std::collections::HashSet;
+
+use crate::nondominated::Cover;
+use crate::order::{key, lexicographic};
+use crate::spread::scaled;
+use crate::{Error, Values, dominates_within, nondominated, ranges};
 
 /// The share of a front's points that no point of `union` dominates; ties count for both. 0 for
 /// an empty front.
@@ -11,15 +15,48 @@ pub fn purity(front: Values, union: Values) -> Result<f64, Error> {
     front.same_space(union.n_objectives())?;
     let best = union.select(&nondominated(union));
     let best = Values::checked(&best, union.n_objectives());
-    let pure = |p: &&[f64]| !best.iter().any(|b| dominates(b, p));
+    // Of the best points, one that covers another equals it.
+    let key = |p: &[f64]| p.iter().map(|v| key(*v)).collect::<Vec<_>>();
+    let among: HashSet<Vec<u64>> = best.iter().map(key).collect();
+    let cover = Cover::new(best);
+    let pure = |p: &&[f64]| among.contains(&key(p)) || !cover.covers(p);
     Ok(share(front.iter().filter(pure).count(), front.len()))
+}
+
+/// Purity of numbers that are known up to a tolerance: the share of a front's points that no point
+/// of `union` dominates by more than this share of an objective's range in the union, as
+/// [`dominates_within`](crate::dominates_within) says. O(n · number of nondominated points).
+pub fn purity_within(front: Values, union: Values, tolerance: f64) -> Result<f64, Error> {
+    front.same_space(union.n_objectives())?;
+    let m = union.n_objectives();
+    let ranges = ranges(union, None);
+    let scale = |values: Values| -> Vec<f64> {
+        let scaled = |p: &[f64]| {
+            let pairs = p.iter().zip(&ranges);
+            pairs
+                .map(|(v, range)| scaled(*v, *range))
+                .collect::<Vec<_>>()
+        };
+        values.iter().flat_map(scaled).collect()
+    };
+    let best = union.select(&nondominated(union));
+    let best = scale(Values::checked(&best, m));
+    let pure = |p: &&[f64]| {
+        !best
+            .chunks_exact(m)
+            .any(|b| dominates_within(b, p, tolerance))
+    };
+    let front_scaled = scale(front);
+    let n = front_scaled.chunks_exact(m).filter(pure).count();
+    Ok(share(n, front.len()))
 }
 
 /// How much of `covered` is covered: the share of its points that a point of `front` dominates or
 /// equals. 0 where there are none.
 pub fn coverage(front: Values, covered: Values) -> Result<f64, Error> {
     front.same_space(covered.n_objectives())?;
-    let under = |p: &&[f64]| front.iter().any(|f| weakly_dominates(f, p));
+    let cover = Cover::new(front);
+    let under = |p: &&[f64]| cover.covers(p);
     let n = covered.iter().filter(under).count();
     Ok(share(n, covered.len()))
 }
@@ -257,9 +294,30 @@ mod tests {
         assert_eq!(purity(of(&LINE), of(&union)), Ok(1.0));
         assert_eq!(purity(of(&LINE[..4]), of(&union)), Ok(1.0));
         assert_eq!(purity(of(&[1.0, 3.0, 5.0, 5.0]), of(&LINE)), Ok(0.5));
+        let near: Vec<f64> = LINE.iter().map(|v| v + 1e-12).collect();
+        let all = [&LINE[..], &near[..]].concat();
+        assert_eq!(purity(of(&near), of(&all)), Ok(0.0));
+        assert_eq!(purity_within(of(&near), of(&all), 1e-9), Ok(1.0));
+        assert_eq!(purity_within(of(&[9.0, 9.0]), of(&all), 1e-9), Ok(0.0));
     }
 
     proptest! {
+        #[test]
+        fn purity_and_coverage_are_their_definitions(raw in prop::collection::vec(0_u8..6, 0..400), cut in 0_usize..60, m in 1_usize..6) {
+            let n = raw.len() / m;
+            let all: Vec<f64> = raw[..n * m].iter().map(|v| f64::from(*v)).collect();
+            let (front, union) = (&all[..cut.min(n) * m], &all[..]);
+            let count = |test: &dyn Fn(&[f64]) -> bool| front.chunks(m).filter(|p| test(p)).count();
+            let pure = count(&|p| !union.chunks(m).any(|u| crate::dominates(u, p)));
+            let other = &all[cut.min(n) * m..];
+            let covered = count(&|p| other.chunks(m).any(|o| crate::weakly_dominates(o, p)));
+            let values = |points| Values::new(points, m).unwrap();
+            let share = |part: usize| part as f64 / (front.len() / m).max(1) as f64;
+            prop_assert_eq!(purity(values(front), values(union)), Ok(share(pure)));
+            prop_assert_eq!(purity_within(values(front), values(union), 0.0), Ok(share(pure)));
+            prop_assert_eq!(coverage(values(other), values(front)), Ok(share(covered)));
+        }
+
         #[test]
         fn order_and_copies_of_the_union_change_nothing(raw in prop::collection::vec(0_u8..9, 4..60), cut in 0_usize..20, m in 2_usize..4) {
             let n = raw.len() / m;

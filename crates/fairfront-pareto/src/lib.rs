@@ -10,7 +10,7 @@
 //! | find or keep the best points | [`nondominated`], [`Archive`] |
 //! | have fewer points, well spread | [`thin`], [`select_spread`], [`holes`] |
 //! | judge one front | [`hypervolume`], [`contributions`], [`RunningHypervolume`], [`spread`], [`knee`] |
-//! | judge fronts side by side | [`purity`], [`coverage`], [`additive_epsilon`], [`igd_plus`], [`Profile`] |
+//! | judge fronts side by side | [`purity`], [`purity_within`], [`coverage`], [`additive_epsilon`], [`igd_plus`], [`Profile`] |
 //!
 //! ```
 //! use fairfront_pareto::{Values, hypervolume, nondominated};
@@ -38,7 +38,7 @@ pub use archive::{Archive, Insertion};
 pub use dominance::{dominates, dominates_within, strictly_dominates, weakly_dominates};
 pub use error::Error;
 pub use hypervolume::{RunningHypervolume, contributions, hypervolume};
-pub use indicator::{Spread, additive_epsilon, coverage, igd_plus, purity, spread};
+pub use indicator::{Spread, additive_epsilon, coverage, igd_plus, purity, purity_within, spread};
 pub use knee::knee;
 pub use nondominated::nondominated;
 pub use profile::{Better, Profile};

@@ -76,10 +76,12 @@ pub(crate) fn survivors(values: Values) -> Vec<usize> {
     let ranges = crate::ranges(values, None);
     let sum = |p: &[f64]| -> f64 {
         let share = p.iter().zip(&ranges).map(|(v, range)| scaled(*v, *range));
-        share.sum()
+        let sum: f64 = share.sum();
+        // Infinities of both signs.
+        if sum.is_nan() { f64::INFINITY } else { sum }
     };
     let mut sums: Vec<(f64, usize)> = values.iter().map(sum).zip(0..n).collect();
-    // Any choice is right; that of the smallest sums is good. (NaN, from infinities, comes last.)
+    // Any choice is right; that of the smallest sums is good.
     sums.select_nth_unstable_by(CHAMPIONS, |a, b| a.0.total_cmp(&b.0));
     let champions: Vec<f64> = sums[..CHAMPIONS]
         .iter()
@@ -112,14 +114,36 @@ fn by_tree(values: Values, order: &[usize]) -> Vec<usize> {
         }
         return kept;
     }
-    let mut tree = Tree::new(values, order);
+    // The order has the first coordinate.
+    let mut tree = Tree::new(values, order, 1);
     for (rank, &i) in order.iter().enumerate() {
-        if !tree.covers(&values.point(i)[1..]) {
-            tree.insert(rank, &values.point(i)[1..]);
+        if !tree.covers(values.point(i)) {
+            tree.insert(rank, values.point(i));
             kept.push(i);
         }
     }
     kept
+}
+
+/// Points that are asked whether they cover others.
+pub(crate) struct Cover {
+    tree: Tree,
+}
+
+impl Cover {
+    pub(crate) fn new(values: Values) -> Self {
+        let order: Vec<usize> = (0..values.len()).collect();
+        let mut tree = Tree::new(values, &order, 0);
+        for (rank, point) in values.iter().enumerate() {
+            tree.insert(rank, point);
+        }
+        Self { tree }
+    }
+
+    /// Whether one of the points is at least as good everywhere.
+    pub(crate) fn covers(&self, point: &[f64]) -> bool {
+        self.tree.covers(point)
+    }
 }
 
 /// Points of a leaf.
@@ -128,8 +152,9 @@ const LEAF: usize = 8;
 /// A k-d tree over points known beforehand, which are put in one by one, and asked whether one of
 /// those put in is at least as good as another in every coordinate.
 ///
-/// The first coordinate of the points takes no part: their order has it.
+/// The first `skipped` coordinates of the points take no part.
 struct Tree {
+    skipped: usize,
     d: usize,
     /// For each node its smallest coordinates so far; node 1 is the root, 2i and 2i + 1 lie below i.
     corners: Vec<f64>,
@@ -142,8 +167,8 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(values: Values, order: &[usize]) -> Self {
-        let d = values.n_objectives() - 1;
+    fn new(values: Values, order: &[usize], skipped: usize) -> Self {
+        let d = values.n_objectives() - skipped;
         let n_leaves = order.len().div_ceil(LEAF).next_power_of_two();
         let mut slots = vec![0; order.len()];
         let mut ranks: Vec<usize> = (0..order.len()).collect();
@@ -158,7 +183,7 @@ impl Tree {
             }
             // Halves of whole leaves, so that every leaf but the last of a branch is full.
             let middle = start + (end - start) / 2;
-            let value = |rank: &usize| key(values.point(order[*rank])[axis + 1]);
+            let value = |rank: &usize| key(values.point(order[*rank])[axis + skipped]);
             if end - start > 1 {
                 ranks[start..end].select_nth_unstable_by_key(middle - start, value);
             }
@@ -167,6 +192,7 @@ impl Tree {
             open.push((middle, end, 2 * node + 1, next));
         }
         Self {
+            skipped,
             d,
             corners: vec![f64::INFINITY; 2 * n_leaves * d],
             first_leaf: n_leaves,
@@ -177,6 +203,7 @@ impl Tree {
 
     fn insert(&mut self, rank: usize, point: &[f64]) {
         let d = self.d;
+        let point = &point[self.skipped..];
         let (leaf, place) = (self.slots[rank] / LEAF, self.slots[rank] % LEAF);
         for (coordinates, value) in self.leaves[leaf * d..][..d].iter_mut().zip(point) {
             coordinates[place] = *value;
@@ -192,6 +219,7 @@ impl Tree {
 
     fn covers(&self, point: &[f64]) -> bool {
         let d = self.d;
+        let point = &point[self.skipped..];
         let mut open = [0; 2 * usize::BITS as usize];
         open[0] = 1;
         let mut n_open = 1;

@@ -5,7 +5,7 @@ use crate::{Error, Values};
 pub enum Better {
     /// Times, evaluations, gaps.
     Smaller,
-    /// Purity, hypervolume: their reciprocals are compared.
+    /// Purity, hypervolume: as if their reciprocals were compared.
     Larger,
 }
 
@@ -43,20 +43,19 @@ impl Profile {
         }
         let mut ratios = vec![Vec::with_capacity(results.len()); n_solvers];
         for problem in results {
-            let cost = |result: f64| match better {
-                Better::Smaller => result,
-                Better::Larger => 1.0 / result,
+            let (best, failed) = match better {
+                Better::Smaller => (
+                    problem.iter().copied().fold(f64::INFINITY, f64::min),
+                    f64::INFINITY,
+                ),
+                Better::Larger => (problem.iter().copied().fold(0.0, f64::max), 0.0),
             };
-            let best = problem
-                .iter()
-                .map(|r| cost(*r))
-                .fold(f64::INFINITY, f64::min);
             for (ratios, result) in ratios.iter_mut().zip(problem) {
-                let cost = cost(*result);
-                ratios.push(match cost == best && cost.is_finite() {
-                    true => 1.0,
-                    false if cost.is_infinite() => f64::INFINITY,
-                    false => cost / best,
+                ratios.push(match (*result == failed, *result == best, better) {
+                    (true, ..) => f64::INFINITY,
+                    (_, true, _) => 1.0,
+                    (.., Better::Smaller) => result / best,
+                    (.., Better::Larger) => best / result,
                 });
             }
         }
@@ -119,6 +118,9 @@ mod tests {
         assert_eq!(found.ratios(0), [1.0, 4.0, UP, UP]);
         assert_eq!(found.steps(0), [(1.0, 0.25), (4.0, 0.5)]);
         assert_eq!(found.ratios(1), [1.0, 1.0, UP, UP]);
+        let found = profile(&[-0.0, 2.0, 1e-310, 2e-310], Better::Larger);
+        assert_eq!(found.ratios(0)[1], UP);
+        assert!((found.ratios(0)[0] - 2.0).abs() < 1e-9);
     }
 
     #[test]

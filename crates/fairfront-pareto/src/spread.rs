@@ -1,4 +1,5 @@
 use crate::Values;
+use crate::order::lexicographic;
 
 /// Smallest and largest finite value of each objective over the points that lie inside `bound`
 /// (where one is given); `(0, 0)` where there is none.
@@ -35,7 +36,14 @@ pub(crate) fn scaled(value: f64, (low, high): (f64, f64)) -> f64 {
 /// along *every* objective.
 ///
 /// `ranges` are those of [`ranges`].
+///
+/// # Panics
+/// If there are fewer `ranges` than objectives.
 pub fn thin(values: Values, share: f64, ranges: &[(f64, f64)]) -> Vec<usize> {
+    assert!(
+        ranges.len() >= values.n_objectives(),
+        "a range for each objective"
+    );
     let n = values.len();
     let point = |i: usize| values.point(i);
     let width: Vec<f64> = ranges
@@ -127,9 +135,14 @@ pub fn holes(values: Values, ranges: &[(f64, f64)], n: usize) -> Vec<Hole> {
 }
 
 /// Positions of `n` well-spread points, increasing: the extremes first, then always the point
-/// farthest from those chosen, in values scaled by `ranges`. O(n · number of points).
+/// farthest from those chosen, in values scaled by `ranges`; copies only when nothing else is left.
+/// O(n · number of points).
+///
+/// # Panics
+/// If there are fewer `ranges` than objectives.
 pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usize> {
     let (total, m) = (values.len(), values.n_objectives());
+    assert!(ranges.len() >= m, "a range for each objective");
     if n >= total {
         return (0..total).collect();
     }
@@ -159,8 +172,14 @@ pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usi
         }
     };
     for objective in 0..m {
-        let value = |i: &usize| point(*i)[objective];
-        let lowest = (0..total).min_by(|a, b| value(a).total_cmp(&value(b)));
+        // Of equal ends the best in the other objectives.
+        let by_value = |a: &usize, b: &usize| {
+            let (a, b) = (point(*a), point(*b));
+            a[objective]
+                .total_cmp(&b[objective])
+                .then_with(|| lexicographic(a, b))
+        };
+        let lowest = (0..total).min_by(by_value);
         if let Some(lowest) = lowest.filter(|i| chosen.len() < n && !chosen.contains(i)) {
             choose(lowest, &mut chosen, &mut nearest);
         }
@@ -170,7 +189,10 @@ pub fn select_spread(values: Values, n: usize, ranges: &[(f64, f64)]) -> Vec<usi
         match farthest {
             Some(i) if nearest[i] > 0.0 => choose(i, &mut chosen, &mut nearest),
             // Only copies of chosen points are left.
-            _ => break,
+            _ => {
+                let copies: Vec<usize> = (0..total).filter(|i| !chosen.contains(i)).collect();
+                chosen.extend(copies.into_iter().take(n - chosen.len()));
+            }
         }
     }
     chosen.sort_unstable();
@@ -229,7 +251,7 @@ mod tests {
         let chosen = select_spread(of(&points), 5, &ranges(of(&points), None));
         assert_eq!(chosen, [0, 25, 50, 75, 100]);
         assert_eq!(select_spread(of(&points), 500, &[(0.0, 1.0); 2]).len(), 101);
-        assert_eq!(select_spread(of(&[1.0; 6]), 2, &[(1.0, 1.0); 2]).len(), 1);
+        assert_eq!(select_spread(of(&[1.0; 6]), 2, &[(1.0, 1.0); 2]).len(), 2);
     }
 
     #[test]

@@ -59,11 +59,16 @@ impl Staircase {
             }
         };
         area += (edge - left) * (y - floor);
-        self.insert(chunk, at, (x, y));
+        let last = self.insert(chunk, at, (x, y));
+        // Whatever was swept away lies right behind.
+        let empty = self.chunks[last + 1..].iter().take_while(|c| c.is_empty());
+        let n_empty = empty.count();
+        self.chunks.drain(last + 1..last + 1 + n_empty);
         area
     }
 
-    fn insert(&mut self, chunk: usize, at: usize, step: (f64, f64)) {
+    /// Puts a step at its place, and says which chunk ends up last of those it touched.
+    fn insert(&mut self, chunk: usize, at: usize, step: (f64, f64)) -> usize {
         match self.chunks.get_mut(chunk) {
             None => self.chunks.push(vec![step]),
             Some(steps) => {
@@ -71,10 +76,11 @@ impl Staircase {
                 if steps.len() > CHUNK {
                     let rest = steps.split_off(CHUNK / 2);
                     self.chunks.insert(chunk + 1, rest);
+                    return chunk + 1;
                 }
             }
         }
-        self.chunks.retain(|steps| !steps.is_empty());
+        chunk
     }
 
     /// Where the first step with this x or a larger one is, as chunk and place in it; behind the

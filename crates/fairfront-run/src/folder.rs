@@ -409,7 +409,7 @@ fn read_summary(folder: &Path) -> Result<RunSummary, Error> {
         ));
     }
     let n = summary.objectives.len();
-    if summary.definitions.len() != n || summary.at_zero.len() != n {
+    if n == 0 || summary.definitions.len() != n || summary.at_zero.len() != n {
         return Err(Error::file(
             &path,
             "the file is damaged (its objectives do not match); fit again",

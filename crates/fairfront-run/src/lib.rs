@@ -13,7 +13,9 @@ mod objective;
 mod preset;
 mod table;
 
-pub use compare::{CompareOptions, Comparison, JudgedFront, NamedFront, Origin, compare};
+pub use compare::{
+    CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
+};
 pub use error::Error;
 pub use fit::{FitRequest, Fitted, SplitValues, fit};
 pub use folder::{

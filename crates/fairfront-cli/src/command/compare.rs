@@ -1,3 +1,5 @@
+use std::path::{Path, PathBuf};
+
 use fairfront_data::Error;
 use fairfront_report::{Overlay, Series};
 use fairfront_run::{CompareOptions, Comparison, NamedFront, compare};
@@ -8,6 +10,9 @@ use crate::render;
 
 pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let svg = args.svg.as_deref().map(Target::check).transpose()?;
+    if let Some(Target::File(path)) = &svg {
+        check_picture(path, &args.fronts)?;
+    }
     if svg == Some(Target::Stdout) && args.json {
         let message = "--json and --svg - both write to standard output; name a file for one";
         return Err(Error::Usage(message.into()).into());
@@ -16,12 +21,18 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         let message = format!("--reference: {bad} is no number");
         return Err(Error::Usage(message).into());
     }
+    if !(0.0..1.0).contains(&args.tolerance) {
+        let message = "--tolerance is a share of a range, from 0 to below 1";
+        return Err(Error::Usage(message.into()).into());
+    }
     let fronts = args.fronts.iter().map(|path| NamedFront::read(path));
     let fronts: Vec<NamedFront> = fronts.collect::<Result<_, _>>()?;
     let options = CompareOptions {
         reference: (!args.reference.is_empty()).then(|| args.reference.clone()),
         same_size: args.same_size,
         own_extremes: args.extremes == Extremes::Own,
+        tolerance: args.tolerance,
+        distances: args.json,
     };
     let found = compare(&fronts, &options)?;
     if let Some(target) = &svg {
@@ -41,6 +52,28 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     output::print(&render::comparison(&found))
+}
+
+/// A picture replaces nothing but a picture, and no run gets a file that is not its own.
+fn check_picture(path: &Path, fronts: &[PathBuf]) -> anyhow::Result<()> {
+    let same = |front: &PathBuf| front.canonicalize().is_ok_and(|front| front == path);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let problem = if fronts.iter().any(same) {
+        "this is one of the fronts; name another file for the picture"
+    } else if folder.join("run.json").exists() {
+        "this is in a run folder, which holds nothing but its run; name a file elsewhere"
+    } else if path.exists() && !is_picture(path) {
+        "there is a file that is no SVG picture; name another"
+    } else {
+        return Ok(());
+    };
+    anyhow::bail!("{}: {problem}", path.display());
+}
+
+fn is_picture(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    text.starts_with("<svg") || text.starts_with("<?xml")
 }
 
 fn overlay(fronts: &[NamedFront], found: &Comparison) -> String {

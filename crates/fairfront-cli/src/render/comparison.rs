@@ -32,14 +32,15 @@ pub(crate) fn comparison(found: &Comparison) -> String {
             None => grouped(front.points),
         };
         table.row(vec![
-            front.name.clone(),
+            // What would move the cursor does not get to the terminal.
+            front.name.replace(char::is_control, "\u{fffd}"),
             optional(front.method.clone()),
             points,
             format!("{:.3}", front.purity),
             significant(front.gamma),
             format!("{:.3}", front.scaled_gamma),
             format!("{:.3}", front.delta),
-            seven(front.hypervolume),
+            optional(front.hypervolume.map(seven)),
             optional(front.seconds_per_point.map(|s| format!("{:.3}", 1e3 * s))),
             optional(front.gradients_per_point.map(|g| format!("{g:.1}"))),
         ]);
@@ -52,7 +53,7 @@ pub(crate) fn comparison(found: &Comparison) -> String {
     let _ = writeln!(
         out,
         "\nReference point of the hypervolume: {}. Gaps are judged by the extremes of {}.\n\
-         Larger is better: purity, hypervolume. Smaller is better: gamma, delta.",
+         Larger is better: purity, hypervolume. Smaller is better: the others.",
         reference.join(", "),
         match found.extremes {
             "own" => "each front itself",

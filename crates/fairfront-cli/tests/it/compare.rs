@@ -89,6 +89,10 @@ fn runs_are_compared_and_drawn() {
             assert!(front[name].as_f64().is_some_and(|v| v > 0.0), "{name}");
         }
     }
+    let again = run_in(folder.path(), &["compare", "a", "--svg", "both.svg"], b"");
+    assert_eq!(again.code, 0, "a picture is replaced");
+    let inside = run_in(folder.path(), &["compare", "a", "--svg", "a/both.svg"], b"");
+    assert!(inside.code == 1 && inside.err.contains("run folder"));
     let picture = std::fs::read_to_string(folder.path().join("both.svg")).expect("a picture");
     assert!(picture.starts_with("<svg") && picture.contains("Fronts of synthetic:1"));
     let printed = run_in(folder.path(), &["compare", "a", "--svg", "-"], b"");
@@ -105,7 +109,7 @@ fn runs_are_compared_and_drawn() {
         ],
     );
     for (other, reason) in [
-        ("other", "different rows"),
+        ("other", "differ in data"),
         ("strong", "log_loss(lambda=1)"),
     ] {
         let refused = run_in(folder.path(), &["compare", "a", other], b"");
@@ -124,12 +128,20 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
         assert_eq!((outcome.out.as_str(), outcome.err.lines().count()), ("", 1));
     };
     refused(&["line.csv", "race.csv"], 1, "disparate_impact(race)");
-    refused(&["line.csv", "bare.csv"], 1, "bare.csv has 3");
+    refused(&["line.csv", "bare.csv"], 1, "2 and 3");
     refused(&["text.csv"], 1, "line 2, column 2: \"some\"");
     refused(&["none.csv"], 1, "no such run folder or CSV file");
     refused(&["."], 1, "no run folder");
-    refused(&["line.csv", "--reference", "1"], 2, "--reference has 1");
+    refused(
+        &["line.csv", "--reference", "1"],
+        2,
+        "one number for each of log_loss",
+    );
     refused(&["line.csv", "--reference", "1,NaN"], 2, "no number");
     refused(&["line.csv", "--svg", "none/a.svg"], 1, "does not exist");
     refused(&["line.csv", "--svg", "-", "--json"], 2, "standard output");
+    refused(&["line.csv", "--svg", "line.csv"], 1, "one of the fronts");
+    refused(&["line.csv", "--svg", "bare.csv"], 1, "no SVG picture");
+    refused(&["line.csv", "--tolerance", "1"], 2, "--tolerance");
+    assert!(std::fs::read_to_string(folder.path().join("line.csv")).expect("a file") == LINE);
 }

@@ -19,6 +19,44 @@ use crate::{Error, Values};
 /// ```
 pub fn contributions(values: Values, reference: &[f64]) -> Result<Vec<f64>, Error> {
     check(values, reference)?;
+    let infinite = |v: &f64| v.is_infinite();
+    if !values.as_slice().iter().chain(reference).any(infinite) {
+        return Ok(finite(values, reference));
+    }
+    // Far enough out, a box goes on as it is: what grows with the distance is infinite.
+    let at_distance = |factor: f64| {
+        let m = values.n_objectives();
+        let mut data = values.as_slice().to_vec();
+        let mut limits = reference.to_vec();
+        for objective in 0..m {
+            let own = values.objective(objective).chain([reference[objective]]);
+            let own = own.filter(|v| v.is_finite());
+            let (low, high) = own.fold((0.0_f64, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
+            let far = factor * (1.0 + high / 2.0 - low / 2.0);
+            let place = |v: &mut f64| match *v {
+                f64::INFINITY => *v = high + far,
+                f64::NEG_INFINITY => *v = low - far,
+                _ => {}
+            };
+            data.iter_mut().skip(objective).step_by(m).for_each(place);
+            place(&mut limits[objective]);
+        }
+        // Points at ∞ stay beyond a reference point that is there too.
+        finite(Values::checked(&data, m), &limits)
+    };
+    let (near, far) = (at_distance(1.0), at_distance(2.0));
+    let each = near
+        .iter()
+        .zip(&far)
+        .map(|(near, far)| match *far > near * (1.0 + 1e-9) {
+            true => f64::INFINITY,
+            false => *near,
+        });
+    Ok(each.collect())
+}
+
+/// Contributions of finite points to a finite reference point.
+fn finite(values: Values, reference: &[f64]) -> Vec<f64> {
     let m = values.n_objectives();
     let mut contributions = vec![0.0; values.len()];
     let counting: Vec<usize> = (0..values.len())
@@ -37,14 +75,11 @@ pub fn contributions(values: Values, reference: &[f64]) -> Result<Vec<f64>, Erro
     for (rank, p) in sorted.chunks_exact(m).enumerate() {
         others.place(rank, std::iter::repeat(0.0));
         if let Some(free) = others.share(p) {
-            contributions[counting[order[rank]]] = match p.iter().all(|v| v.is_finite()) {
-                // Rounding makes no point harmful.
-                true => unit.of((free - recursion.volume(&others.shared)).max(0.0)),
-                // Boxes that hold a corner far out hold it all; none does.
-                false => f64::INFINITY,
-            };
+            // Rounding makes no point harmful.
+            let own = (free - recursion.volume(&others.shared)).max(0.0);
+            contributions[counting[order[rank]]] = unit.of(own);
         }
         others.place(rank, p.iter().copied());
     }
-    Ok(contributions)
+    contributions
 }

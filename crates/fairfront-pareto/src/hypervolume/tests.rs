@@ -95,6 +95,15 @@ fn every_input_has_a_volume() {
             [UP, 0.0]
         );
     }
+    // The first covers an area of 1 that the other does not; what it covers far out, both do.
+    let crossing = [0.0, 1.0, 1.0, 0.0];
+    assert_eq!(contributions_of(&crossing, &[UP, 2.0]), [1.0, UP]);
+    assert_eq!(contributions_of(&crossing, &[UP, UP]), [UP, UP]);
+    assert_eq!(contributions_of(&[0.0, UP, 1.0, 0.0], &[UP, UP]), [0.0, UP]);
+    assert_eq!(
+        contributions_of(&[-UP, 0.0, -UP, 0.0], &[1.0, 1.0]),
+        [0.0, 0.0]
+    );
     let values = Values::new(&[0.0, 0.0], 2).unwrap();
     let not_a_number = Error::NotANumber {
         point: 0,

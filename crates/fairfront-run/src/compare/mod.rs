@@ -3,12 +3,15 @@
 mod read;
 
 use fairfront_pareto::{
-    Values, additive_epsilon, hypervolume, igd_plus, nondominated, purity, ranges, select_spread,
-    spread,
+    Values, additive_epsilon, hypervolume, igd_plus, nondominated, purity, purity_within, ranges,
+    select_spread, spread,
 };
 use serde::Serialize;
 
 use crate::Error;
+
+/// Objectives up to which hypervolumes are found; beyond, even few points take too long.
+pub const MOST_VOLUME_OBJECTIVES: usize = 8;
 
 /// A front to be compared: of a run, or of a file of values.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +39,10 @@ pub struct Origin {
     pub fingerprint: String,
     /// The objectives with all their settings.
     pub definitions: Vec<String>,
-    /// Values of the objectives at x = 0.
-    pub at_zero: Vec<f64>,
+    /// The name of the loss.
+    pub loss: String,
+    /// Its value at x = 0.
+    pub loss_at_zero: f64,
     /// Wall seconds of the solver.
     pub seconds: f64,
     /// Gradients evaluated, of all objectives.
@@ -53,6 +58,10 @@ pub struct CompareOptions {
     pub same_size: bool,
     /// Whether spreads are judged by each front's own extremes instead of those of the union.
     pub own_extremes: bool,
+    /// Differences below this share of an objective's range are none, as far as purity goes.
+    pub tolerance: f64,
+    /// Whether distances to the best points are wanted too, which take time on long fronts.
+    pub distances: bool,
 }
 
 /// Fronts side by side.
@@ -90,12 +99,13 @@ pub struct JudgedFront {
     pub scaled_gamma: f64,
     /// Δ: how uneven the gaps are.
     pub delta: f64,
-    /// Volume dominated up to the reference point.
-    pub hypervolume: f64,
-    /// Additive epsilon to the nondominated points of all fronts.
-    pub epsilon: f64,
+    /// Volume dominated up to the reference point; `None` for more than
+    /// [`MOST_VOLUME_OBJECTIVES`] objectives.
+    pub hypervolume: Option<f64>,
+    /// Additive epsilon to the nondominated points of all fronts, where wanted.
+    pub epsilon: Option<f64>,
     /// IGD⁺ to the same.
-    pub igd_plus: f64,
+    pub igd_plus: Option<f64>,
     /// Wall seconds of the solver by points found.
     pub seconds_per_point: Option<f64>,
     /// Gradients evaluated by points found.
@@ -139,32 +149,42 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
     let reference = match &options.reference {
         Some(given) if given.len() != m => {
             return Err(Error::Usage(format!(
-                "--reference has {} numbers; give one for each of {}",
-                given.len(),
-                objectives.join(", ")
+                "--reference takes one number for each of {}; {} given",
+                objectives.join(", "),
+                given.len()
             )));
         }
         Some(given) => given.clone(),
-        None => reference(&fronts, union, &objectives),
+        None => reference(&fronts, Values::new(&all, m)?, &objectives),
     };
     let judge = |(front, values): (&NamedFront, &Vec<f64>)| {
         let values = Values::new(values, m)?;
-        let spread = spread(values, if options.own_extremes { values } else { union })?;
+        let spread = spread(values, if options.own_extremes { values } else { best })?;
         let found = front.values.len() / m;
         let by_point = |spent: f64| (found > 0).then(|| spent / found as f64);
         let run = front.run.as_ref();
+        let wanted = |indicator: fn(Values, Values) -> Result<f64, fairfront_pareto::Error>| {
+            let found = options.distances.then(|| indicator(values, best));
+            found.transpose()
+        };
         Ok(JudgedFront {
             name: front.name.clone(),
             method: run.map(|run| run.method.clone()),
             points: values.len(),
             points_found: found,
-            purity: purity(values, union)?,
+            purity: match options.tolerance > 0.0 {
+                true => purity_within(values, best, options.tolerance)?,
+                false => purity(values, best)?,
+            },
             gamma: spread.gamma,
             scaled_gamma: spread.scaled_gamma,
             delta: spread.delta,
-            hypervolume: hypervolume(values, &reference)?,
-            epsilon: additive_epsilon(values, best)?,
-            igd_plus: igd_plus(values, best)?,
+            hypervolume: match m <= MOST_VOLUME_OBJECTIVES {
+                true => Some(hypervolume(values, &reference)?),
+                false => None,
+            },
+            epsilon: wanted(additive_epsilon)?,
+            igd_plus: wanted(igd_plus)?,
             seconds_per_point: run.and_then(|run| by_point(run.seconds)),
             gradients_per_point: run.and_then(|run| by_point(run.gradients as f64)),
             values: values.as_slice().to_vec(),
@@ -180,26 +200,14 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
     })
 }
 
-/// The fronts with their objectives in the order of the first, if they can be compared.
+/// The fronts with their objectives in the order of the first run (the first with names where there
+/// is none), if they can be compared.
 fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
-    let Some(first) = fronts.iter().find(|f| !f.objectives.is_empty()) else {
-        let mut sizes = fronts.windows(2);
-        return match sizes.find(|pair| pair[0].n_objectives != pair[1].n_objectives) {
-            None => Ok(fronts.to_vec()),
-            Some(pair) => Err(other_number(&pair[0], &pair[1])),
-        };
+    let run = fronts.iter().find(|front| front.run.is_some());
+    let first = run.or_else(|| fronts.iter().find(|front| !front.objectives.is_empty()));
+    let Some(first) = first.or(fronts.first()) else {
+        return Ok(Vec::new());
     };
-    if let Some(run) = fronts.iter().find_map(|f| f.run.as_ref().map(|r| (f, r))) {
-        for (front, other) in fronts.iter().filter_map(|f| Some((f, f.run.as_ref()?))) {
-            if other.fingerprint != run.1.fingerprint {
-                return Err(Error::Data(format!(
-                    "{} and {} are fronts on different rows ({} and {}): other data, another split or \
-                     other features; fit both with the same table, --split and --seed",
-                    run.0.name, front.name, run.1.source, other.source
-                )));
-            }
-        }
-    }
     let mut aligned = Vec::new();
     for front in fronts {
         if front.n_objectives != first.n_objectives {
@@ -210,12 +218,8 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
             continue;
         }
         let place = |name: &String| front.objectives.iter().position(|other| other == name);
-        let Some(order) = first
-            .objectives
-            .iter()
-            .map(place)
-            .collect::<Option<Vec<_>>>()
-        else {
+        let order = first.objectives.iter().map(place);
+        let Some(order) = order.collect::<Option<Vec<_>>>() else {
             return Err(Error::Data(format!(
                 "{} is a front of {}, but {} is one of {}; only fronts of the same objectives can be \
                  compared",
@@ -226,27 +230,26 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
             )));
         };
         if let (Some(a), Some(b)) = (&first.run, &front.run) {
-            let pairs = a
-                .definitions
-                .iter()
-                .zip(order.iter().map(|i| &b.definitions[*i]));
-            if let Some((a, b)) = pairs.into_iter().find(|(a, b)| a != b) {
+            let theirs = order.iter().map(|i| &b.definitions[*i]);
+            if let Some((ours, theirs)) = a.definitions.iter().zip(theirs).find(|(a, b)| a != b) {
                 return Err(Error::Data(format!(
-                    "{} minimises {a}, but {} minimises {b}; only fronts of the same objectives can be \
-                     compared",
+                    "{} minimises {ours}, but {} minimises {theirs}; only fronts of the same objectives \
+                     can be compared",
                     first.name, front.name
                 )));
             }
+            if a.fingerprint != b.fingerprint {
+                return Err(Error::Data(format!(
+                    "{} and {} were fitted on rows ({} and {}) that differ in data, split, features or \
+                     sensitive columns; fit both with the same ones, and the same --seed",
+                    first.name, front.name, a.source, b.source
+                )));
+            }
         }
-        let reorder = |values: &[f64]| order.iter().map(|i| values[*i]).collect::<Vec<_>>();
         let points = front.values.chunks_exact(front.n_objectives);
         aligned.push(NamedFront {
             objectives: first.objectives.clone(),
-            values: points.flat_map(reorder).collect(),
-            run: front.run.as_ref().map(|run| Origin {
-                at_zero: reorder(&run.at_zero),
-                ..run.clone()
-            }),
+            values: points.flat_map(|p| order.iter().map(|i| p[*i])).collect(),
             ..front.clone()
         });
     }
@@ -255,8 +258,9 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
 
 fn other_number(a: &NamedFront, b: &NamedFront) -> Error {
     Error::Data(format!(
-        "{} has {} objectives, but {} has {}; only fronts of the same objectives can be compared",
-        a.name, a.n_objectives, b.name, b.n_objectives
+        "{} and {} have different numbers of objectives, {} and {}; only fronts of the same objectives \
+         can be compared",
+        a.name, b.name, a.n_objectives, b.n_objectives
     ))
 }
 
@@ -265,9 +269,9 @@ fn other_number(a: &NamedFront, b: &NamedFront) -> Error {
 fn reference(fronts: &[NamedFront], union: Values, objectives: &[String]) -> Vec<f64> {
     let run = fronts.iter().find_map(|front| front.run.as_ref());
     let largest = ranges(union, None);
-    let of = |(i, name): (usize, &String)| match (run, name.as_str()) {
-        (Some(run), _) if i == 0 => run.at_zero[0],
-        (None, "log_loss") => std::f64::consts::LN_2,
+    let of = |(i, name): (usize, &String)| match run {
+        Some(run) if *name == run.loss => run.loss_at_zero,
+        None if name == "log_loss" => std::f64::consts::LN_2,
         _ => match largest[i].1 {
             0.0 => 1.0,
             high if high > 0.0 => 1.1 * high,
@@ -299,7 +303,8 @@ mod tests {
                 method: "pf-smg".into(),
                 fingerprint: fingerprint.into(),
                 definitions: definitions.collect(),
-                at_zero: vec![5.0, 9.0],
+                loss: NAMES[0].into(),
+                loss_at_zero: 5.0,
                 seconds: 6.0,
                 gradients: 300,
             }),
@@ -311,7 +316,11 @@ mod tests {
     const LINE: [f64; 6] = [1.0, 3.0, 2.0, 2.0, 3.0, 1.0];
 
     fn of(fronts: &[NamedFront]) -> Result<Comparison, Error> {
-        compare(fronts, &CompareOptions::default())
+        let options = CompareOptions {
+            distances: true,
+            ..CompareOptions::default()
+        };
+        compare(fronts, &options)
     }
 
     #[test]
@@ -327,9 +336,10 @@ mod tests {
             (Some(2.0), Some(100.0))
         );
         assert_eq!((b.seconds_per_point, b.gradients_per_point), (None, None));
-        assert_eq!((a.epsilon, b.epsilon), (0.0, 1.5));
+        assert_eq!((a.epsilon, b.epsilon), (Some(0.0), Some(1.5)));
         let volume = 4.0 * 0.3 + 3.0 + 2.0;
-        assert!((a.hypervolume - volume).abs() < 1e-12 && b.hypervolume < a.hypervolume);
+        let [a, b] = [a, b].map(|front| front.hypervolume.unwrap());
+        assert!((a - volume).abs() < 1e-12 && b < a);
     }
 
     #[test]
@@ -345,11 +355,18 @@ mod tests {
             found
                 .fronts
                 .iter()
-                .all(|f| f.purity == 1.0 && f.igd_plus == 0.0)
+                .all(|f| f.purity == 1.0 && f.igd_plus == Some(0.0))
         );
         assert_eq!(found.objectives, NAMES);
         assert_eq!(found.reference[0], std::f64::consts::LN_2);
         assert_eq!(of(&fronts[2..]).unwrap().objectives, ["f1", "f2"]);
+        // A run knows its loss wherever a file has it.
+        let with_run = [fronts[1].clone(), run(fronts[0].clone(), "x", "1")];
+        let found = of(&with_run).unwrap();
+        assert_eq!(
+            (found.objectives, found.reference[0]),
+            (NAMES.map(String::from).to_vec(), 5.0)
+        );
     }
 
     #[test]
@@ -362,10 +379,13 @@ mod tests {
             n_objectives: 3,
             ..front("b", &[], &LINE)
         };
-        assert!(refused(a(), more.clone()).contains("b has 3"));
-        assert!(refused(front("a", &[], &LINE), more).contains("a has 2"));
+        assert!(
+            refused(a(), more.clone())
+                .contains("a and b have different numbers of objectives, 2 and 3")
+        );
+        assert!(refused(front("a", &[], &LINE), more).contains("2 and 3"));
         let message = refused(run(a(), "x", "1"), run(a(), "y", "1"));
-        assert!(message.contains("different rows"), "{message}");
+        assert!(message.contains("differ in data"), "{message}");
         let message = refused(run(a(), "x", "1"), run(a(), "x", "2"));
         assert!(
             message.contains("log_loss(1)") && message.contains("log_loss(2)"),
@@ -377,6 +397,20 @@ mod tests {
             ..CompareOptions::default()
         };
         assert!(compare(&[a()], &options).unwrap_err().is_usage());
+    }
+
+    #[test]
+    fn what_takes_too_long_is_left_out() {
+        let m = MOST_VOLUME_OBJECTIVES + 1;
+        let many = NamedFront {
+            n_objectives: m,
+            ..front("many", &[], &vec![1.0; 3 * m])
+        };
+        let found = compare(&[many], &CompareOptions::default()).unwrap();
+        assert_eq!(
+            (found.fronts[0].hypervolume, found.fronts[0].epsilon),
+            (None, None)
+        );
     }
 
     #[test]
@@ -406,7 +440,7 @@ mod tests {
             with_empty
                 .fronts
                 .iter()
-                .all(|f| f.points == 0 && f.hypervolume == 0.0)
+                .all(|f| f.points == 0 && f.hypervolume == Some(0.0))
         );
     }
 }

@@ -21,9 +21,10 @@ impl NamedFront {
             return Self::of_run(path, name);
         }
         let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::InvalidData => {
-                Error::file(path, "this is no text; name run folders and CSV files")
-            }
+            std::io::ErrorKind::InvalidData => Error::file(
+                path,
+                "this is no text in UTF-8; name run folders and CSV files",
+            ),
             std::io::ErrorKind::NotFound => {
                 Error::file(path, "there is no such run folder or CSV file")
             }
@@ -55,87 +56,143 @@ impl NamedFront {
                 method: run.method,
                 fingerprint: run.fingerprint,
                 definitions: run.definitions,
-                at_zero: run.at_zero,
+                loss: run.objectives[0].clone(),
+                loss_at_zero: run.at_zero[0],
                 seconds: run.seconds.solve,
-                gradients: run.counters.gradient_evaluations.iter().sum(),
+                gradients: (run.counters.gradient_evaluations.iter())
+                    .fold(0, |sum, n| u64::saturating_add(sum, *n)),
             }),
             objectives: run.objectives,
         })
     }
 
     fn of_text(path: &Path, name: String, text: &str) -> Result<Self, Error> {
-        let first = text.lines().next().unwrap_or_default();
-        let count = |separator: &u8| first.bytes().filter(|b| b == separator).count();
-        let separator = [b',', b';', b'\t'].into_iter().rev().max_by_key(count);
+        let text = text.trim_start_matches('\u{feff}');
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        // A file with another separator than the comma may have commas too.
+        let separators = [b'\t', b';', b','];
+        let has = |separator: &u8| first.is_some_and(|line| line.as_bytes().contains(separator));
         let mut reader = csv::ReaderBuilder::new()
-            .delimiter(separator.unwrap_or(b','))
+            .delimiter(separators.into_iter().find(has).unwrap_or(b','))
             .has_headers(false)
+            .flexible(true)
             .trim(csv::Trim::All)
-            .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
-        let mut header: Option<Vec<String>> = None;
-        let mut taken: Vec<usize> = Vec::new();
+            .from_reader(text.as_bytes());
+        let mut columns: Option<Columns> = None;
         let mut values = Vec::new();
         for record in reader.records() {
             let record = record.map_err(|e| Error::file(path, e))?;
-            let line = record.position().map_or(0, csv::Position::line);
-            if taken.is_empty() {
-                let names: Vec<&str> = record.iter().collect();
-                let named = |(i, name): (usize, &&str)| name.starts_with(PREFIX).then_some(i);
-                taken = names.iter().enumerate().filter_map(named).collect();
-                if taken.is_empty() {
-                    taken = (0..names.len()).collect();
+            let line = line_of(text, &record);
+            let place = |problem: String| Error::file(path, format!("line {line}{problem}"));
+            let columns = match &columns {
+                Some(columns) => columns,
+                None => {
+                    let found = columns.insert(Columns::of(&record).map_err(place)?);
+                    if !found.names.is_empty() {
+                        continue;
+                    }
+                    found
                 }
-                if names.iter().any(|name| name.parse::<f64>().is_err()) {
-                    let bare = |i: &usize| names[*i].trim_start_matches(PREFIX).to_owned();
-                    header = Some(taken.iter().map(bare).collect());
-                    continue;
-                }
+            };
+            if record.len() != columns.n_fields {
+                return Err(place(format!(
+                    " has another number of fields than the first row: {} instead of {}",
+                    record.len(),
+                    columns.n_fields
+                )));
             }
-            for &i in &taken {
-                let column = header.as_ref().map_or_else(
-                    || format!("column {}", i + 1),
-                    |names| {
-                        format!(
-                            "{:?}",
-                            names[taken.iter().position(|t| *t == i).unwrap_or(0)]
-                        )
-                    },
-                );
-                let field = record.get(i).unwrap_or_default();
-                match field.parse::<f64>() {
+            for (number, &i) in columns.taken.iter().enumerate() {
+                match record[i].parse::<f64>() {
                     Ok(value) if !value.is_nan() => values.push(value),
                     _ => {
-                        return Err(Error::file(
-                            path,
-                            format!(
-                                "line {line}, {column}: {field:?} is no number; every value of a \
-                                 front's objectives has to be one"
-                            ),
-                        ));
+                        let column = match columns.names.get(number) {
+                            Some(name) => format!("{name:?}"),
+                            None => format!("column {}", i + 1),
+                        };
+                        return Err(place(format!(
+                            ", {column}: {:?} is no number; every value of a front's objectives has to \
+                             be one, with a point before decimals",
+                            &record[i]
+                        )));
                     }
                 }
             }
         }
-        if taken.is_empty() {
+        let Some(columns) = columns else {
             return Err(Error::file(path, "the file is empty; give a row a point"));
-        }
-        let objectives = header.unwrap_or_default();
-        for (i, objective) in objectives.iter().enumerate() {
-            if objectives[..i].contains(objective) {
-                return Err(Error::file(
-                    path,
-                    format!("two columns are named {objective:?}; give each its own name"),
-                ));
-            }
-        }
+        };
         Ok(Self {
             name,
-            n_objectives: taken.len(),
-            objectives,
+            n_objectives: columns.taken.len(),
+            objectives: columns.names,
             values,
             run: None,
         })
     }
+}
+
+/// Which columns of a file are objectives.
+struct Columns {
+    n_fields: usize,
+    taken: Vec<usize>,
+    /// Their names, where the first row has names.
+    names: Vec<String>,
+}
+
+impl Columns {
+    /// From the first row: names, or values already.
+    fn of(row: &csv::StringRecord) -> Result<Self, String> {
+        let is_number = |field: &str| field.parse::<f64>().is_ok();
+        if row.iter().all(is_number) {
+            return Ok(Self {
+                n_fields: row.len(),
+                taken: (0..row.len()).collect(),
+                names: Vec::new(),
+            });
+        }
+        let starts = |i: &usize| row[*i].starts_with(PREFIX);
+        let mut taken: Vec<usize> = (0..row.len()).filter(starts).collect();
+        if taken.is_empty() {
+            // The number of a point is no objective.
+            taken = (0..row.len()).filter(|i| &row[*i] != "id").collect();
+        }
+        let names = taken
+            .iter()
+            .map(|i| row[*i].trim_start_matches(PREFIX).to_owned());
+        let names: Vec<String> = names.collect();
+        for (i, name) in names.iter().enumerate() {
+            if name.is_empty() || is_number(name) {
+                return Err(format!(
+                    " has names and numbers or empty fields, as {name:?}; give a name for each column, or \
+                     only numbers (with a point before decimals)"
+                ));
+            }
+            if names[..i].contains(name) {
+                return Err(format!(
+                    ": two columns are named {name:?}; give each its own name"
+                ));
+            }
+        }
+        match taken.is_empty() {
+            true => Err(" names no objective; give a column for each".into()),
+            false => Ok(Self {
+                n_fields: row.len(),
+                taken,
+                names,
+            }),
+        }
+    }
+}
+
+/// The line that a record begins in: the reader's own count passes over empty lines.
+fn line_of(text: &str, record: &csv::StringRecord) -> usize {
+    let start = record.position().map_or(0, |p| p.byte() as usize);
+    let bytes = text.as_bytes();
+    let blank = bytes[start..]
+        .iter()
+        .take_while(|b| b.is_ascii_whitespace());
+    let end = start + blank.count();
+    1 + bytes[..end].iter().filter(|b| **b == b'\n').count()
 }
 
 #[cfg(test)]
@@ -179,7 +236,13 @@ mod tests {
         assert!(refused("a,b\n1,2\n3,x\n").contains("line 3, \"b\": \"x\""));
         assert!(refused("1,2\n3,\n").contains("line 2, column 2: \"\""));
         assert!(refused("1,2\n3,NaN\n").contains("line 2"));
-        assert!(refused("1,2\n3\n").contains("a.csv"));
+        assert!(refused("1,2\n3\n").contains("line 2 has another number of fields"));
         assert!(refused("a,a\n1,2\n").contains("two columns"));
+        assert!(refused("a,b\n\n\n1,2\n\n1,y\n").contains("line 6, \"b\": \"y\""));
+        // What is half a header is none.
+        assert!(refused("0.3,\n0.4,0.1\n").contains("line 1 has names and numbers"));
+        assert!(refused("0.3,0.x1\n0.4,0.1\n").contains("line 1"));
+        assert!(refused("0,5;0,3\n0,6;0,2\n").contains("with a point before decimals"));
+        assert!(refused("id\n1\n").contains("names no objective"));
     }
 }
