@@ -227,6 +227,10 @@ pub struct Bounds {
     /// For each parameter the largest size it can have where f is at most the level asked about;
     /// ∞ where that is not known.
     pub radius: Vec<f64>,
+    /// Where one parameter alone has no modulus, say b, and ∂²f/∂b² changes by at most a factor e^δ
+    /// over a distance δ along any direction in which ∇²f says that scores move by δ: how fast the
+    /// gradient by the other parameters can change with b.
+    pub coupling: Option<f64>,
 }
 
 /// All a solver ever sees. Analytic test problems and users' own problems implement it too.

@@ -124,3 +124,14 @@ impl Memory {
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
+
+/// dᵀ W d for a lower triangle.
+pub(crate) fn energy(lower: &[f64], d: &[f64]) -> f64 {
+    let n = d.len();
+    let mut sum = 0.0;
+    for i in 0..n {
+        let below = dot(&lower[i * n..i * n + i], &d[..i]);
+        sum += d[i] * (2.0 * below + lower[i * n + i] * d[i]);
+    }
+    sum
+}

@@ -91,28 +91,36 @@ impl Ground {
         new: &Points,
         counters: &mut Counters,
     ) -> Result<Front, Error> {
-        let m = list.n_objectives;
         let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
         let sound: Vec<usize> = (0..new.len()).filter(|i| finite(new.get(*i))).collect();
-        let before = list.len() + new.len();
+        counters.non_finite += (new.len() - sound.len()) as u64;
         let new = new.select(&sound);
         let values = problem.values(&new)?;
         counters.evaluations += new.len() as u64;
+        let m = list.n_objectives;
         let mut all = list;
         for (point, values) in new.iter().zip(values.chunks_exact(m)) {
-            if finite(values) {
-                all.points.push(point);
-                all.values.extend_from_slice(values);
+            match finite(values) {
+                true => {
+                    all.points.push(point);
+                    all.values.extend_from_slice(values);
+                }
+                false => counters.non_finite += 1,
             }
         }
-        counters.non_finite += (before - all.len()) as u64;
-        // Zero to rounding is zero, or points of any loss with a covariance of 1e-30 would stay.
+        Ok(all.select(&self.best(&all)?))
+    }
+
+    /// Positions of the points that no other dominates. Zero to rounding is zero, or points of any
+    /// loss with a covariance of 1e-30 would stay.
+    pub(crate) fn best(&self, all: &Front) -> Result<Vec<usize>, Error> {
+        let m = all.n_objectives;
         let judge = |(v, zero): (&f64, &f64)| if v <= zero { v.min(0.0) } else { *v };
         let judged: Vec<f64> = all
             .values
             .chunks_exact(m)
             .flat_map(|values| values.iter().zip(&self.zeros).map(judge))
             .collect();
-        Ok(all.select(&nondominated(Values::new(&judged, m)?)))
+        Ok(nondominated(Values::new(&judged, m)?))
     }
 }

@@ -3,11 +3,14 @@
 //! - [`MinNorm`]: the shortest convex combination of gradients, in a metric.
 //! - [`PfSmg`]: the Pareto front of stochastic multi-gradient runs, after Liu and Vicente.
 //! - [`EpsFair`]: the baseline, the loss under bounds on the covariances, one solution a bound.
+//! - [`Trace`]: the exact front, followed with second derivatives.
 //! - [`Method`]: any of them, chosen at run time.
+//! - [`certify`]: what can be proven about the points of a front.
 //!
 //! A solver sees nothing but the `Problem` trait, so that analytic problems and users' own are
 //! solved by the same code. Long work reports to an [`Observer`], which may ask it to stop.
 
+mod certificate;
 mod descend;
 mod eps_fair;
 mod error;
@@ -17,7 +20,9 @@ mod min_norm;
 mod outcome;
 mod pf_smg;
 mod setting;
+mod trace;
 
+pub use certificate::{Certificate, certify};
 pub use eps_fair::EpsFair;
 pub use error::Error;
 pub use method::Method;
@@ -26,3 +31,4 @@ pub use outcome::{
     Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal, Subproblems,
 };
 pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, PfSmg};
+pub use trace::Trace;

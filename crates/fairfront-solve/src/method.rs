@@ -1,7 +1,7 @@
 use fairfront_core::Problem;
 use serde::{Deserialize, Serialize};
 
-use crate::{EpsFair, Error, Observer, Outcome, PfSmg};
+use crate::{EpsFair, Error, Observer, Outcome, PfSmg, Trace};
 
 /// A solver with its settings. As JSON: `"method"` and `"settings"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,14 +15,17 @@ pub enum Method {
     PfSmg(PfSmg),
     /// The loss under bounds on the covariances.
     EpsFair(EpsFair),
+    /// The exact front, followed with second derivatives.
+    Trace(Trace),
 }
 
 impl Method {
-    /// `pf-smg` or `eps-fair`.
+    /// `pf-smg`, `eps-fair` or `trace`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::PfSmg(_) => "pf-smg",
             Self::EpsFair(_) => "eps-fair",
+            Self::Trace(_) => "trace",
         }
     }
 
@@ -31,6 +34,7 @@ impl Method {
         match self {
             Self::PfSmg(_) => &PfSmg::NAMES,
             Self::EpsFair(_) => &EpsFair::NAMES,
+            Self::Trace(_) => &Trace::NAMES,
         }
     }
 
@@ -39,6 +43,7 @@ impl Method {
         match self {
             Self::PfSmg(settings) => settings.set(name, value),
             Self::EpsFair(settings) => settings.set(name, value),
+            Self::Trace(settings) => settings.set(name, value),
         }
     }
 
@@ -47,6 +52,7 @@ impl Method {
         match self {
             Self::PfSmg(settings) => settings.most_points = points,
             Self::EpsFair(settings) => settings.points = points,
+            Self::Trace(settings) => settings.points = points,
         }
     }
 
@@ -55,6 +61,7 @@ impl Method {
         match self {
             Self::PfSmg(settings) => settings.seed = seed,
             Self::EpsFair(settings) => settings.seed = seed,
+            Self::Trace(_) => {}
         }
     }
 
@@ -67,6 +74,7 @@ impl Method {
         match self {
             Self::PfSmg(settings) => settings.solve(problem, observer),
             Self::EpsFair(settings) => settings.solve(problem, observer),
+            Self::Trace(settings) => settings.solve(problem, observer),
         }
     }
 }

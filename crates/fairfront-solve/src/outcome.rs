@@ -5,6 +5,8 @@ use fairfront_core::Points;
 use fairfront_pareto::Values;
 use serde::Serialize;
 
+use crate::Certificate;
+
 /// Points none of which dominates another, with their values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Front {
@@ -62,6 +64,11 @@ impl Front {
     /// The front ordered by its first objective (then the others): the order in which it is kept.
     #[must_use]
     pub fn sorted(self) -> Self {
+        self.select(&self.order())
+    }
+
+    /// Positions in that order.
+    pub(crate) fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.sort_by(|a, b| {
             let pairs = self.value(*a).iter().zip(self.value(*b));
@@ -70,7 +77,7 @@ impl Front {
                 .find(|o| o.is_ne())
                 .unwrap_or(a.cmp(b))
         });
-        self.select(&order)
+        order
     }
 }
 
@@ -91,7 +98,7 @@ pub enum StopReason {
 }
 
 /// What was spent.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Counters {
     /// Gradients of each objective, as the paper counts: stochastic ones, one a point and step;
     /// for constraints one a covariance and evaluation, by finite differences too.
@@ -105,6 +112,10 @@ pub struct Counters {
     /// What became of the subproblems, for a solver that has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subproblems: Option<Subproblems>,
+    /// The longest distance between neighbours that a surface was left with, as a share of the
+    /// objectives' ranges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_hole: Option<f64>,
 }
 
 /// What became of constrained subproblems.
@@ -191,4 +202,6 @@ pub struct Outcome {
     pub stop: StopReason,
     /// What was spent.
     pub counters: Counters,
+    /// What is known of each point of the front, where the solver found out; empty otherwise.
+    pub certificates: Vec<Certificate>,
 }

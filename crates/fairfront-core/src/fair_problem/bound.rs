@@ -14,7 +14,8 @@ impl FairProblem {
             return Ok(None);
         };
         let objective = prepared.objective.as_ref();
-        if !self.predictor.is_linear() || !objective.is_log_loss() || !(level >= 0.0) {
+        if !self.predictor.is_linear() || !objective.is_log_loss() || level.is_nan() || level < 0.0
+        {
             return Ok(None);
         }
         let n = self.n_params;
@@ -24,7 +25,8 @@ impl FairProblem {
             false => f64::INFINITY,
         };
         let mut intercept = 0.0_f64;
-        for side in &self.label_means()? {
+        let sides = self.label_means()?;
+        for side in &sides {
             let share = side.weight / prepared.weight.max(f64::MIN_POSITIVE);
             // log(e^s − 1) ≤ s.
             let score = level / share;
@@ -35,7 +37,13 @@ impl FairProblem {
             true => inside,
             false => outside,
         };
+        let mean_size = sides
+            .iter()
+            .map(|side| side.weight * side.size)
+            .sum::<f64>();
         Ok(Some(Bounds {
+            // ∂²/∂b∂c is E[σ′z], and σ′ ≤ 1/4; |σ″| ≤ σ′ limits how fast curvatures change.
+            coupling: Some(0.25 * mean_size / prepared.weight.max(f64::MIN_POSITIVE)),
             modulus: (0..n).map(|i| of(i, lambda, 0.0)).collect(),
             radius: (0..n).map(|i| of(i, largest, intercept)).collect(),
         }))
@@ -49,12 +57,16 @@ impl FairProblem {
         let n = self.n_params;
         let mut sums = [vec![0.0; n + 1], vec![0.0; n + 1]];
         let mut weights = [0.0; 2];
+        let mut sizes = [0.0; 2];
         for index in 0..self.rows.n_blocks() {
             let block = self.rows.block(index)?;
             for row in 0..block.n_rows() {
                 let side = usize::from(block.labels()[row] < 0.0);
                 let weight = block.weights()[row];
                 weights[side] += weight;
+                let numeric = block.numeric(row).iter().map(|z| z * z).sum::<f64>();
+                let size = (numeric + block.codes(row).len() as f64).sqrt();
+                sizes[side] += weight * size;
                 for (sum, z) in sums[side].iter_mut().zip(block.numeric(row)) {
                     *sum += weight * z;
                 }
@@ -69,6 +81,11 @@ impl FairProblem {
             let square: f64 = features.iter().map(|s| (s / weight).powi(2)).sum();
             LabelMean {
                 weight,
+                size: if weight > 0.0 {
+                    sizes[side] / weight
+                } else {
+                    0.0
+                },
                 // Without such rows nothing bounds the intercept.
                 norm: if weight > 0.0 {
                     square.sqrt()
@@ -87,4 +104,6 @@ pub(super) struct LabelMean {
     weight: f64,
     /// ‖z̄‖.
     norm: f64,
+    /// The mean of ‖z‖, at most.
+    size: f64,
 }

@@ -145,7 +145,7 @@ fn only_the_result_can_overflow() {
     let added = contributions_of(&points, &reference);
     assert!(added.iter().all(|c| *c > 0.0 && c.is_finite()));
     assert_eq!(
-        of(&vec![0.0; 6], &[f64::MAX, f64::MIN_POSITIVE, 1.0]),
+        of(&[0.0; 6], &[f64::MAX, f64::MIN_POSITIVE, 1.0]),
         f64::MAX * f64::MIN_POSITIVE
     );
 }

@@ -82,8 +82,10 @@ impl NamedFront {
         let mut values = Vec::new();
         for record in reader.records() {
             let record = record.map_err(|e| Error::file(path, e))?;
-            let line = line_of(text, &record);
-            let place = |problem: String| Error::file(path, format!("line {line}{problem}"));
+            let place = |problem: String| {
+                let line = line_of(text, &record);
+                Error::file(path, format!("line {line}{problem}"))
+            };
             let columns = match &columns {
                 Some(columns) => columns,
                 None => {
@@ -192,7 +194,7 @@ fn line_of(text: &str, record: &csv::StringRecord) -> usize {
         .iter()
         .take_while(|b| b.is_ascii_whitespace());
     let end = start + blank.count();
-    1 + bytes[..end].iter().filter(|b| **b == b'\n').count()
+    1 + text[..end].matches('\n').count()
 }
 
 #[cfg(test)]

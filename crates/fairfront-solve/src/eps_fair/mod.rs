@@ -123,6 +123,7 @@ impl EpsFair {
             unmitigated: ground.unmitigated,
             stop: reason,
             counters,
+            certificates: Vec::new(),
         })
     }
 

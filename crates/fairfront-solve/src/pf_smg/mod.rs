@@ -143,6 +143,7 @@ impl<'a> Solver<'a> {
             unmitigated: self.ground.unmitigated,
             stop,
             counters: self.counters,
+            certificates: Vec::new(),
         })
     }
 

@@ -1,0 +1,330 @@
+//! What can be proven about the points of a front.
+
+use fairfront_core::{Batches, Metric, Points, Problem};
+use fairfront_pareto::{ranges, select_spread};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::descend::{dot, energy};
+use crate::{Error, Front, MinNorm};
+
+/// Points whose gradients are found together.
+const BLOCK: usize = 32;
+/// Objectives below this share of their largest value on a front are also tried as zeros.
+const SMALL: f64 = 1e-6;
+
+/// Points at which second derivatives are found, for bounds on them everywhere else.
+const ANCHORS: usize = 12;
+
+/// What is known of a point x̂.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Certificate {
+    /// λ on the simplex with the shortest Σ λᵢ∇fᵢ(x̂).
+    pub multipliers: Vec<f64>,
+    /// The length of that sum: 0 at a stationary point.
+    pub residual: f64,
+    /// A proven bound, for convex problems: no x has f1(x) < f1(x̂) − `gap` with fᵢ(x) ≤ fᵢ(x̂) for all
+    /// others. `None` where nothing is proven.
+    pub gap: Option<f64>,
+}
+
+/// Certificates of all points.
+///
+/// With multipliers ν ≥ 0, L = f1 + Σ νᵢ(fᵢ − fᵢ(x̂)) is at most f1 wherever the others are no worse
+/// than at x̂. If all are convex and f1 − ½ Σ μⱼxⱼ² is convex too, then
+/// L(x) ≥ f1(x̂) + ∇L·(x − x̂) + ½ Σ μⱼ(xⱼ − x̂ⱼ)², whose least value is f1(x̂) less the gap:
+/// gⱼ²/(2μⱼ) for each parameter, or |gⱼ| times how far it can be from x̂ⱼ. An objective that is 0 at x̂
+/// has no gradient there; it is held by the multipliers of what it is the square of instead.
+///
+/// The intercept b has no modulus. With κ = ∂²f1/∂b² at x̂, the least value along b is at most
+/// δ = −log(1 − |g|/κ) away (g = ∂L/∂b), where the other gradients have changed by at most δ times a coupling R,
+/// so that |g|δ + (‖g′‖ + δR)²/(2μ) is a gap too, with g′ the gradient by the others.
+pub fn certify(problem: &dyn Problem, front: &Front) -> Result<Vec<Certificate>, Error> {
+    certify_with(problem, front, &anchors(problem, front)?)
+}
+
+/// The same, where second derivatives are known at some points.
+pub(crate) fn certify_with(
+    problem: &dyn Problem,
+    front: &Front,
+    anchors: &[Anchor],
+) -> Result<Vec<Certificate>, Error> {
+    let m = problem.n_objectives();
+    let largest: Vec<f64> = (0..m)
+        .map(|i| {
+            let values = front.values.iter().skip(i).step_by(m);
+            values.copied().fold(0.0, f64::max)
+        })
+        .collect();
+    let numbers: Vec<usize> = (0..front.len()).collect();
+    let blocks: Vec<Vec<Certificate>> = numbers
+        .par_chunks(BLOCK)
+        .map(|block| {
+            let points = front.points.select(block);
+            let values: Vec<&[f64]> = block.iter().map(|i| front.value(*i)).collect();
+            certify_block(problem, &points, &values, &largest, anchors)
+        })
+        .collect::<Result<_, Error>>()?;
+    Ok(blocks.into_iter().flatten().collect())
+}
+
+fn certify_block(
+    problem: &dyn Problem,
+    points: &Points,
+    values: &[&[f64]],
+    largest: &[f64],
+    anchors: &[Anchor],
+) -> Result<Vec<Certificate>, Error> {
+    let (m, n) = (problem.n_objectives(), problem.n_params());
+    let gradients = problem.gradients(points, Batches::All)?;
+    let mut min_norm = MinNorm::new(m, n);
+    let mut direction = vec![0.0; n];
+    let mut certificates = Vec::with_capacity(points.len());
+    for (index, (x, values)) in points.iter().zip(values).enumerate() {
+        min_norm.clear();
+        for i in 0..m {
+            min_norm.push(gradients.get(i, index), 1.0, &Metric::Identity);
+        }
+        let multipliers = min_norm.solve().to_vec();
+        direction.fill(0.0);
+        for (i, lambda) in multipliers.iter().enumerate() {
+            for (d, g) in direction.iter_mut().zip(gradients.get(i, index)) {
+                *d += lambda * g;
+            }
+        }
+        let of_objectives: Vec<&[f64]> = (0..m).map(|i| gradients.get(i, index)).collect();
+        certificates.push(Certificate {
+            residual: dot(&direction, &direction).sqrt(),
+            gap: gap(problem, x, values, &of_objectives, largest, anchors)?,
+            multipliers,
+        });
+    }
+    Ok(certificates)
+}
+
+fn gap(
+    problem: &dyn Problem,
+    x: &[f64],
+    values: &[f64],
+    gradients: &[&[f64]],
+    largest: &[f64],
+    anchors: &[Anchor],
+) -> Result<Option<f64>, Error> {
+    let convex = |i: usize| {
+        problem
+            .convex_below(i)
+            .is_some_and(|level| values[i] <= level)
+    };
+    if !(0..values.len()).all(convex) {
+        return Ok(None);
+    }
+    let Some(bounds) = problem.bounds(values[0])? else {
+        return Ok(None);
+    };
+    let shortfall = |gradient: &[f64]| -> f64 {
+        let each = gradient
+            .iter()
+            .zip(x)
+            .zip(bounds.modulus.iter().zip(&bounds.radius));
+        each.map(|((g, x), (modulus, radius))| match *g == 0.0 {
+            true => 0.0,
+            false => (g * g / (2.0 * modulus)).min(g.abs() * (radius + x.abs())),
+        })
+        .sum()
+    };
+    let by_curvature = |gradient: &[f64]| -> Option<f64> {
+        let free = free_parameter(&bounds.modulus)?;
+        let curvatures = anchors.iter().map(|anchor| anchor.curvature_at(x, free));
+        let kappa = curvatures.fold(0.0, f64::max);
+        let along = gradient[free].abs();
+        let distance = -(-along / kappa).ln_1p();
+        if along >= kappa || kappa.is_nan() {
+            return None;
+        }
+        let others = gradient.iter().enumerate().filter(|(j, _)| *j != free);
+        let modulus = bounds.modulus.iter().copied().filter(|m| *m > 0.0);
+        let modulus = modulus.fold(f64::INFINITY, f64::min);
+        let length = others.map(|(_, g)| g * g).sum::<f64>().sqrt();
+        let length = length + distance * bounds.coupling?;
+        Some(along * distance + length * length / (2.0 * modulus))
+    };
+    let mut best = f64::INFINITY;
+    for as_zeros in [false, true] {
+        let mut columns: Vec<Column> = Vec::new();
+        let mut any = false;
+        for i in 1..values.len() {
+            let zero = as_zeros && values[i] <= SMALL * largest[i] && problem.n_roots(i) > 0;
+            let roots = if zero {
+                Some(problem.roots(i, x)?)
+            } else {
+                None
+            };
+            match roots.filter(|roots| roots.affine) {
+                Some(roots) => {
+                    any = true;
+                    // A smooth maximum of k squares is at least a k-th of the largest.
+                    let size = (roots.values.len() as f64 * values[i].max(0.0)).sqrt();
+                    let pairs = roots.values.iter().zip(roots.gradients);
+                    columns.extend(pairs.map(|(value, gradient)| Column {
+                        gradient,
+                        slack: Some(value.abs() + size),
+                    }));
+                }
+                None => columns.push(Column {
+                    gradient: gradients[i].to_vec(),
+                    slack: None,
+                }),
+            }
+        }
+        if as_zeros && !any {
+            break;
+        }
+        let (left, nu) = balance(gradients[0], &columns);
+        let slack: f64 = columns
+            .iter()
+            .zip(&nu)
+            .map(|(column, nu)| column.slack.map_or(0.0, |slack| nu.abs() * slack))
+            .sum();
+        let found = shortfall(&left).min(by_curvature(&left).unwrap_or(f64::INFINITY)) + slack;
+        if found < best {
+            best = found;
+        }
+    }
+    // What the value itself is rounded by.
+    let gap = best + f64::EPSILON * values[0].abs();
+    Ok(Some(gap).filter(|gap| gap.is_finite()))
+}
+
+/// The one parameter without a modulus, if it is the only one.
+fn free_parameter(modulus: &[f64]) -> Option<usize> {
+    let mut free = modulus.iter().enumerate().filter(|(_, m)| **m == 0.0);
+    match (free.next(), free.next()) {
+        (Some((only, _)), None) => Some(only),
+        _ => None,
+    }
+}
+
+/// A point at which second derivatives of the loss are known.
+pub(crate) struct Anchor {
+    x: Vec<f64>,
+    lower: Vec<f64>,
+}
+
+impl Anchor {
+    pub(crate) fn new(x: Vec<f64>, lower: Vec<f64>) -> Self {
+        Self { x, lower }
+    }
+
+    /// A lower bound of ∂²f1/∂b² at another point. With weights σ′ at the anchor, scores move by
+    /// √(ΔᵀHΔ/κ) on the average, and σ′ falls by no more than e to that.
+    fn curvature_at(&self, x: &[f64], free: usize) -> f64 {
+        let n = x.len();
+        let kappa = self.lower[free * n + free];
+        let moved: Vec<f64> = x.iter().zip(&self.x).map(|(x, a)| x - a).collect();
+        let energy = energy(&self.lower, &moved).max(0.0);
+        kappa * (-(energy / kappa).sqrt()).exp()
+    }
+}
+
+/// Anchors well spread along a front, where there are second derivatives.
+fn anchors(problem: &dyn Problem, front: &Front) -> Result<Vec<Anchor>, Error> {
+    let known = problem.bounds(front.values.first().copied().unwrap_or(0.0))?;
+    let coupled =
+        known.is_some_and(|b| b.coupling.is_some() && free_parameter(&b.modulus).is_some());
+    if !coupled || front.is_empty() {
+        return Ok(Vec::new());
+    }
+    let values = front.judged()?;
+    let mut anchors = Vec::new();
+    for i in select_spread(values, ANCHORS, &ranges(values, None)) {
+        let x = front.points.get(i);
+        if let Some(second) = problem.second_order(x)? {
+            anchors.push(Anchor::new(x.to_vec(), second.lower));
+        }
+    }
+    Ok(anchors)
+}
+
+/// What may hold the loss in balance.
+struct Column {
+    gradient: Vec<f64>,
+    /// For a root, of either sign: how far it can be from where it is. An objective's own multiplier
+    /// is not negative.
+    slack: Option<f64>,
+}
+
+/// Multipliers that leave little of a gradient, and what is left: least squares, without those
+/// that would have the wrong sign. Any are valid; better ones give a smaller gap.
+fn balance(gradient: &[f64], columns: &[Column]) -> (Vec<f64>, Vec<f64>) {
+    let mut active: Vec<usize> = (0..columns.len()).collect();
+    loop {
+        let nu = least_squares(gradient, columns, &active);
+        let wrong = active
+            .iter()
+            .copied()
+            .filter(|i| columns[*i].slack.is_none() && nu[*i] < 0.0)
+            .min_by(|a, b| nu[*a].total_cmp(&nu[*b]));
+        let Some(wrong) = wrong else {
+            let mut left = gradient.to_vec();
+            for (column, nu) in columns.iter().zip(&nu) {
+                for (l, g) in left.iter_mut().zip(&column.gradient) {
+                    *l += nu * g;
+                }
+            }
+            return (left, nu);
+        };
+        active.retain(|i| *i != wrong);
+    }
+}
+
+/// ν with the shortest gradient + Σ νᵢ columnᵢ over the active columns, by orthogonalising them;
+/// columns that others span get 0.
+fn least_squares(gradient: &[f64], columns: &[Column], active: &[usize]) -> Vec<f64> {
+    let mut nu = vec![0.0; columns.len()];
+    // Orthonormal q, and how each column is made of them.
+    let mut basis: Vec<(usize, Vec<f64>, Vec<f64>)> = Vec::new();
+    for &i in active {
+        let own = &columns[i].gradient;
+        let norm = dot(own, own).sqrt();
+        if !(norm > 0.0 && norm.is_finite()) {
+            continue;
+        }
+        let mut q = own.clone();
+        let mut parts = vec![0.0; basis.len()];
+        // Twice, which leaves nothing but rounding.
+        for _ in 0..2 {
+            for (k, (_, other, _)) in basis.iter().enumerate() {
+                let part = dot(&q, other);
+                parts[k] += part;
+                for (q, o) in q.iter_mut().zip(other) {
+                    *q -= part * o;
+                }
+            }
+        }
+        let left = dot(&q, &q).sqrt();
+        if left <= 1e-10 * norm {
+            continue;
+        }
+        q.iter_mut().for_each(|q| *q /= left);
+        parts.push(left);
+        basis.push((i, q, parts));
+    }
+    let mut goal: Vec<f64> = Vec::with_capacity(basis.len());
+    let mut left = gradient.to_vec();
+    for (_, q, _) in &basis {
+        let part = dot(&left, q);
+        goal.push(-part);
+        for (l, q) in left.iter_mut().zip(q) {
+            *l -= part * q;
+        }
+    }
+    for k in (0..basis.len()).rev() {
+        let (i, _, parts) = &basis[k];
+        let value = goal[k] / parts[k];
+        nu[*i] = value;
+        for (goal, part) in goal.iter_mut().zip(&parts[..k]) {
+            *goal -= value * part;
+        }
+    }
+    nu
+}

@@ -1,0 +1,358 @@
+//! Three objectives and more: the front as a surface, in cells that are halved where it is coarse.
+//!
+//! Every choice of weights for the objectives but the loss, from 0 (of no concern) to ∞ (to be 0),
+//! gives a point of the front. The weights are a cube, cut into simplices; the longest edge, seen
+//! in the objectives, is halved until none is long.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::ControlFlow;
+
+use fairfront_core::Points;
+use rayon::prelude::*;
+
+use super::Trace;
+use super::model::{Model, Solved, Weight};
+use crate::Error;
+use crate::descend::dot;
+use crate::ground::Ground;
+use crate::outcome::{Counters, Observer, Progress};
+
+/// Edges that are halved before the longest are looked for again: a fixed number, so that the mesh
+/// does not depend on the number of threads.
+const BATCH: usize = 16;
+/// Axes of the cube at most: it has as many simplices as they have orders.
+pub(super) const MOST_AXES: usize = 7;
+
+/// A solved choice of weights.
+struct Vertex {
+    /// Place in the cube: 0 for no weight, 1 for ∞.
+    place: Vec<f64>,
+    x: Vec<f64>,
+    values: Vec<f64>,
+}
+
+/// An edge by its length, longest first; ties by its ends.
+#[derive(PartialEq)]
+struct Edge {
+    length: f64,
+    ends: (usize, usize),
+}
+
+impl Eq for Edge {}
+
+impl Ord for Edge {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_length = self.length.total_cmp(&other.length);
+        by_length.then_with(|| other.ends.cmp(&self.ends))
+    }
+}
+
+impl PartialOrd for Edge {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Points of the surface.
+pub(super) struct Surface {
+    pub(super) points: Points,
+    /// The longest edge left, as a share of the objectives' ranges.
+    pub(super) hole: f64,
+    /// Whether all was done that was asked for.
+    pub(super) complete: bool,
+}
+
+pub(super) struct Mesh<'a> {
+    model: &'a Model<'a>,
+    settings: &'a Trace,
+    ground: &'a Ground,
+    /// For each axis the weight in the middle of the cube.
+    scales: Vec<f64>,
+    vertices: Vec<Vertex>,
+    cells: Vec<Vec<usize>>,
+    /// The cells around each edge.
+    around: HashMap<(usize, usize), Vec<usize>>,
+    queue: BinaryHeap<Edge>,
+    /// Lengths are measured in these.
+    widths: Vec<f64>,
+}
+
+impl<'a> Mesh<'a> {
+    pub(super) fn new(
+        model: &'a Model<'a>,
+        settings: &'a Trace,
+        ground: &'a Ground,
+        counters: &mut Counters,
+    ) -> Result<Self, Error> {
+        let x = ground.unmitigated.points.get(0);
+        let start = model.minimise(
+            &vec![Weight::Finite(0.0); ground.zeros.len() - 1],
+            x,
+            counters,
+        )?;
+        let mut scales = Vec::new();
+        for i in 1..ground.zeros.len() {
+            // The weight at which both pull alike: one over the curvature of the objective where
+            // that of the loss is 1.
+            let gradient = model.problem.gradient_of(i, x)?;
+            let mut solved = gradient.clone();
+            start.kkt.solve(&mut solved);
+            let scale = 2.0 * ground.unmitigated.values[i] / dot(&gradient, &solved);
+            scales.push(if scale.is_finite() && scale > 0.0 {
+                scale
+            } else {
+                1.0
+            });
+        }
+        Ok(Self {
+            model,
+            settings,
+            ground,
+            scales,
+            vertices: Vec::new(),
+            cells: Vec::new(),
+            around: HashMap::new(),
+            queue: BinaryHeap::new(),
+            widths: Vec::new(),
+        })
+    }
+
+    /// Refines until no edge is long, or as many points are there as were asked for.
+    pub(super) fn refine(
+        mut self,
+        counters: &mut Counters,
+        observer: &mut dyn Observer,
+    ) -> Result<Surface, Error> {
+        let axes = self.scales.len();
+        let corners: Vec<(Vec<f64>, Vec<f64>)> = (0..1_usize << axes)
+            .map(|bits| {
+                let place = (0..axes).map(|axis| f64::from(u8::from(bits >> axis & 1 == 1)));
+                (
+                    place.collect(),
+                    self.ground.unmitigated.points.get(0).to_vec(),
+                )
+            })
+            .collect();
+        self.solve(corners, counters)?;
+        self.measure();
+        self.cut_cube(axes);
+        let hole = self.settings.hole;
+        // A surface is refined until it is fine; what has more dimensions until points are spent.
+        let most = match axes {
+            0..=2 => self.settings.points.saturating_mul(20),
+            _ => self.settings.points,
+        };
+        let mut complete = true;
+        let mut round = 0;
+        loop {
+            let longest = self.longest();
+            if longest <= hole || self.vertices.len() >= most {
+                break;
+            }
+            round += 1;
+            let values: Vec<f64> = self
+                .vertices
+                .iter()
+                .flat_map(|v| v.values.clone())
+                .collect();
+            counters.points_by_round.push(self.vertices.len());
+            let progress = Progress {
+                round,
+                share: match axes {
+                    // The number of points grows as the square of their fineness.
+                    0..=2 => (hole / longest).powi(2).min(1.0),
+                    _ => self.vertices.len() as f64 / most as f64,
+                },
+                values: &values,
+                n_objectives: axes + 1,
+                reference: &self.ground.reference,
+            };
+            if observer.round(&progress) == ControlFlow::Break(()) || self.model.stop.is_set() {
+                complete = false;
+                break;
+            }
+            self.halve((most - self.vertices.len()).min(BATCH), counters)?;
+        }
+        let mut points = Points::new(self.model.problem.n_params());
+        for vertex in &self.vertices {
+            points.push(&vertex.x);
+        }
+        Ok(Surface {
+            points,
+            hole: self.longest(),
+            complete,
+        })
+    }
+
+    /// Solves at some places, each from its own start, and keeps what is finite.
+    fn solve(
+        &mut self,
+        places: Vec<(Vec<f64>, Vec<f64>)>,
+        counters: &mut Counters,
+    ) -> Result<(), Error> {
+        let m = self.scales.len() + 1;
+        let solved: Vec<(Vec<f64>, Solved, Counters)> = places
+            .into_par_iter()
+            .map(|(place, start)| {
+                let mut own = Counters {
+                    gradient_evaluations: vec![0; m],
+                    ..Counters::default()
+                };
+                let weights: Vec<Weight> = place
+                    .iter()
+                    .zip(&self.scales)
+                    .map(|(z, scale)| match *z < 1.0 {
+                        true => Weight::Finite(scale * z / (1.0 - z)),
+                        false => Weight::Infinite,
+                    })
+                    .collect();
+                let found = self.model.minimise(&weights, &start, &mut own)?;
+                Ok((place, found, own))
+            })
+            .collect::<Result<_, Error>>()?;
+        let mut points = Points::new(self.model.problem.n_params());
+        let tally = counters.subproblems.get_or_insert_default();
+        for (_, found, own) in &solved {
+            match found.converged {
+                true => tally.solved += 1,
+                false => tally.failed += 1,
+            }
+            points.push(&found.x);
+            counters.evaluations += own.evaluations;
+            for (sum, n) in counters
+                .gradient_evaluations
+                .iter_mut()
+                .zip(&own.gradient_evaluations)
+            {
+                *sum += n;
+            }
+        }
+        counters.evaluations += points.len() as u64;
+        let values = self.model.problem.values(&points)?;
+        for ((place, found, _), values) in solved.into_iter().zip(values.chunks_exact(m)) {
+            self.vertices.push(Vertex {
+                place,
+                x: found.x,
+                values: values.to_vec(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Ranges of the objectives over the corners.
+    fn measure(&mut self) {
+        let m = self.scales.len() + 1;
+        self.widths = (0..m)
+            .map(|i| {
+                let values = self.vertices.iter().map(|v| v.values[i]);
+                let finite = values.filter(|v| v.is_finite());
+                let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |range, v| {
+                    (range.0.min(v), range.1.max(v))
+                });
+                if high > low { high - low } else { 1.0 }
+            })
+            .collect();
+    }
+
+    /// One simplex for each order of the axes: from the corner of no weights, axis by axis, to that
+    /// of all.
+    fn cut_cube(&mut self, axes: usize) {
+        let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
+        for axis in 0..axes {
+            orders = orders
+                .into_iter()
+                .flat_map(|order| {
+                    (0..=order.len()).map(move |at| {
+                        let mut longer = order.clone();
+                        longer.insert(at, axis);
+                        longer
+                    })
+                })
+                .collect();
+        }
+        for order in orders {
+            let mut cell = vec![0];
+            for axis in order {
+                cell.push(cell[cell.len() - 1] | 1 << axis);
+            }
+            self.add_cell(cell);
+        }
+    }
+
+    fn add_cell(&mut self, cell: Vec<usize>) {
+        let index = self.cells.len();
+        for (i, &a) in cell.iter().enumerate() {
+            for &b in &cell[i + 1..] {
+                let ends = (a.min(b), a.max(b));
+                let cells = self.around.entry(ends).or_default();
+                if cells.is_empty() {
+                    let length = self.length(ends);
+                    self.queue.push(Edge { length, ends });
+                }
+                self.around.entry(ends).or_default().push(index);
+            }
+        }
+        self.cells.push(cell);
+    }
+
+    fn length(&self, (a, b): (usize, usize)) -> f64 {
+        let pairs = self.vertices[a].values.iter().zip(&self.vertices[b].values);
+        let scaled = pairs
+            .zip(&self.widths)
+            .map(|((a, b), w)| ((a - b) / w).powi(2));
+        let length = scaled.sum::<f64>().sqrt();
+        if length.is_finite() { length } else { 0.0 }
+    }
+
+    /// The length of the longest edge that is still there.
+    fn longest(&mut self) -> f64 {
+        while let Some(edge) = self.queue.peek() {
+            if self
+                .around
+                .get(&edge.ends)
+                .is_some_and(|cells| !cells.is_empty())
+            {
+                return edge.length;
+            }
+            self.queue.pop();
+        }
+        0.0
+    }
+
+    /// Halves the longest edges.
+    fn halve(&mut self, n: usize, counters: &mut Counters) -> Result<(), Error> {
+        let mut edges = Vec::new();
+        while edges.len() < n && self.longest() > self.settings.hole {
+            let Some(edge) = self.queue.pop() else { break };
+            edges.push(edge.ends);
+        }
+        let middle = |a: &[f64], b: &[f64]| -> Vec<f64> {
+            a.iter().zip(b).map(|(a, b)| 0.5 * (a + b)).collect()
+        };
+        let places = edges.iter().map(|&(a, b)| {
+            let (a, b) = (&self.vertices[a], &self.vertices[b]);
+            (middle(&a.place, &b.place), middle(&a.x, &b.x))
+        });
+        let first = self.vertices.len();
+        self.solve(places.collect(), counters)?;
+        for (i, ends) in edges.into_iter().enumerate() {
+            let cells = self.around.remove(&ends).unwrap_or_default();
+            for index in cells {
+                let old = std::mem::take(&mut self.cells[index]);
+                for (k, &a) in old.iter().enumerate() {
+                    for &b in &old[k + 1..] {
+                        if let Some(around) = self.around.get_mut(&(a.min(b), a.max(b))) {
+                            around.retain(|other| *other != index);
+                        }
+                    }
+                }
+                for gone in [ends.0, ends.1] {
+                    let swap = |v: &usize| if *v == gone { first + i } else { *v };
+                    self.add_cell(old.iter().map(swap).collect());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! The exact front, followed with second derivatives.
+
+mod curve;
+mod kkt;
+mod mesh;
+mod model;
+mod settings;
+
+pub use settings::Trace;
+
+use fairfront_core::{Metric, Problem};
+use fairfront_pareto::{ranges, select_spread};
+
+use self::curve::Curve;
+use self::mesh::{MOST_AXES, Mesh};
+use self::model::Model;
+use crate::Error;
+use crate::certificate::{Certificate, certify, certify_with};
+use crate::ground::Ground;
+use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
+
+/// Points whose gradients are found together.
+const BLOCK: usize = 32;
+/// Points of a curve are mended where their gap is above this share of the loss at 0, a few times at
+/// most.
+const LOOSE: f64 = 1e-6;
+const REPAIRS: usize = 2;
+
+impl Trace {
+    /// Computes a front. Fails where the loss has no second derivatives, or another objective is
+    /// not made of covariances.
+    pub fn solve(
+        &self,
+        problem: &dyn Problem,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check()?;
+        let m = problem.n_objectives();
+        let mut counters = Counters {
+            gradient_evaluations: vec![0; m],
+            ..Counters::default()
+        };
+        let stop = observer.stop_signal();
+        let ground = Ground::find(problem, &Metric::Identity, &mut counters, &stop)?;
+        let model = Model::new(problem, &stop)?;
+        let (found, certificates, complete) = match m {
+            1 => (ground.unmitigated.clone(), Vec::new(), true),
+            2 => self.curve(&model, &ground, &mut counters, observer)?,
+            _ if m > MOST_AXES + 1 => {
+                return Err(Error::Problem(format!(
+                    "a surface of {m} objectives cannot be followed; {} at most can, use pf-smg",
+                    MOST_AXES + 1
+                )));
+            }
+            _ => {
+                let mesh = Mesh::new(&model, self, &ground, &mut counters)?;
+                let surface = mesh.refine(&mut counters, observer)?;
+                counters.largest_hole = Some(surface.hole);
+                let start = ground.unmitigated.clone();
+                let mut front = ground.join(problem, start, &surface.points, &mut counters)?;
+                if front.len() > self.points {
+                    let ranges = ranges(front.judged()?, Some(&ground.reference));
+                    front = front.select(&select_spread(front.judged()?, self.points, &ranges));
+                }
+                let certificates = certify(problem, &front)?;
+                (front, certificates, surface.complete)
+            }
+        };
+        let order = found.order();
+        Ok(Outcome {
+            front: found.select(&order),
+            certificates: match certificates.is_empty() {
+                true => Vec::new(),
+                false => order.iter().map(|i| certificates[*i].clone()).collect(),
+            },
+            unmitigated: ground.unmitigated,
+            stop: match complete {
+                true => StopReason::Complete,
+                false => StopReason::Stopped,
+            },
+            counters,
+        })
+    }
+
+    /// Two objectives: points along the curve with their certificates, mended where a cubic
+    /// between nodes was not good enough.
+    fn curve(
+        &self,
+        model: &Model,
+        ground: &Ground,
+        counters: &mut Counters,
+        observer: &mut dyn Observer,
+    ) -> Result<(Front, Vec<Certificate>, bool), Error> {
+        let problem = model.problem;
+        let curve = Curve::new(model, self, ground)?;
+        let mut along = curve.follow(ground, counters, observer)?;
+        let anchors = along.anchors();
+        let limit = LOOSE * ground.loss_scale();
+        for attempt in 0.. {
+            counters.evaluations += along.points.len() as u64;
+            counters.gradient_evaluations[0] += along.points.len() as u64;
+            let all = Front {
+                values: problem.values(&along.points)?,
+                points: along.points.clone(),
+                n_objectives: 2,
+            };
+            let certificates = certify_with(problem, &all, &anchors)?;
+            let loose = |i: &usize| certificates[*i].gap.is_none_or(|gap| gap > limit);
+            let loose: Vec<usize> = (0..all.len()).filter(loose).collect();
+            if attempt < REPAIRS && !loose.is_empty() && along.is_between_nodes() {
+                curve.repair(&mut along, &loose, counters)?;
+                continue;
+            }
+            let best = ground.best(&all)?;
+            let certificates = best.iter().map(|i| certificates[*i].clone()).collect();
+            return Ok((all.select(&best), certificates, along.complete));
+        }
+        Err(Error::Problem("the curve could not be followed".into()))
+    }
+}

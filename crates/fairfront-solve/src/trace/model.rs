@@ -1,0 +1,229 @@
+//! What Newton's method sees: the loss to second order, the other objectives through their roots.
+
+use fairfront_core::{Points, Problem, Roots, SecondOrder};
+
+use super::kkt::Kkt;
+use crate::Error;
+use crate::descend::{dot, energy};
+use crate::outcome::{Counters, StopSignal};
+
+/// Newton's method ends when a step's energy, dxᵀW dx, is below this: what is left of the loss is
+/// far less.
+const DONE: f64 = 1e-13;
+/// Energies after a step of Newton's method are at most about this times the square of those before.
+pub(super) const SQUARED: f64 = 100.0;
+/// Steps of a solve at most.
+const STEPS: usize = 60;
+
+/// A problem whose loss has second derivatives and whose other objectives have roots.
+pub(super) struct Model<'a> {
+    pub(super) problem: &'a dyn Problem,
+    pub(super) stop: &'a StopSignal,
+    /// For objectives with affine roots: their values at x = 0 and their gradients.
+    affine: Vec<Option<Roots>>,
+}
+
+/// A solution of a subproblem, with what it leaves for its neighbours.
+#[derive(Debug, Clone)]
+pub(super) struct Solved {
+    pub(super) x: Vec<f64>,
+    /// The equations of the last step.
+    pub(super) kkt: Kkt,
+    /// Whether Newton's method came to its end.
+    pub(super) converged: bool,
+}
+
+/// What is asked of each objective but the loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Weight {
+    /// To count with this factor.
+    Finite(f64),
+    /// To be 0.
+    Infinite,
+}
+
+impl<'a> Model<'a> {
+    /// Fails where an objective has no roots.
+    pub(super) fn new(problem: &'a dyn Problem, stop: &'a StopSignal) -> Result<Self, Error> {
+        let origin = vec![0.0; problem.n_params()];
+        let mut affine = vec![None];
+        for i in 1..problem.n_objectives() {
+            if problem.n_roots(i) == 0 {
+                return Err(Error::Problem(format!(
+                    "objective {} is made of no covariances that could be followed; leave it out, or \
+                     use pf-smg",
+                    i + 1
+                )));
+            }
+            affine.push(Some(problem.roots(i, &origin)?).filter(|roots| roots.affine));
+        }
+        Ok(Self {
+            problem,
+            stop,
+            affine,
+        })
+    }
+
+    /// Whether all roots are affine.
+    pub(super) fn is_affine(&self) -> bool {
+        self.affine.iter().skip(1).all(Option::is_some)
+    }
+
+    /// The roots of an objective and their gradients.
+    pub(super) fn roots(&self, objective: usize, x: &[f64]) -> Result<Roots, Error> {
+        match &self.affine[objective] {
+            None => Ok(self.problem.roots(objective, x)?),
+            Some(at_zero) => {
+                let pairs = at_zero.values.iter().zip(&at_zero.gradients);
+                Ok(Roots {
+                    values: pairs.map(|(c, g)| c + dot(g, x)).collect(),
+                    ..at_zero.clone()
+                })
+            }
+        }
+    }
+
+    /// The loss to second order, counted.
+    pub(super) fn loss(&self, x: &[f64], counters: &mut Counters) -> Result<SecondOrder, Error> {
+        counters.evaluations += 1;
+        counters.gradient_evaluations[0] += 1;
+        let found = self.problem.second_order(x)?;
+        found.ok_or_else(|| Error::Problem("the loss has no second derivatives; use pf-smg".into()))
+    }
+
+    /// Values of all objectives at one point.
+    fn values(&self, x: &[f64], counters: &mut Counters) -> Result<Vec<f64>, Error> {
+        counters.evaluations += 1;
+        Ok(self
+            .problem
+            .values(&Points::from_vec(x.len(), x.to_vec()))?)
+    }
+
+    /// Minimises f1 + Σ wᵢfᵢ over the x at which the objectives with infinite weight are 0, from
+    /// `start`.
+    pub(super) fn minimise(
+        &self,
+        weights: &[Weight],
+        start: &[f64],
+        counters: &mut Counters,
+    ) -> Result<Solved, Error> {
+        let n = start.len();
+        let mut x = start.to_vec();
+        let mut step_left = f64::INFINITY;
+        let mut last: Option<Kkt> = None;
+        for iteration in 0..STEPS {
+            if self.stop.is_set() && iteration > 0 {
+                break;
+            }
+            let loss = self.loss(&x, counters)?;
+            let (mut value, mut gradient, mut lower) = (loss.value, loss.gradient, loss.lower);
+            let (mut rows, mut excess) = (Vec::new(), Vec::new());
+            for (i, weight) in weights.iter().enumerate() {
+                let roots = self.roots(i + 1, &x)?;
+                match weight {
+                    Weight::Infinite => {
+                        excess.extend(&roots.values);
+                        rows.extend(roots.gradients);
+                    }
+                    Weight::Finite(0.0) => {}
+                    Weight::Finite(w) => {
+                        let of = self.problem.of_roots(i + 1, &roots.values);
+                        value += w * of.value;
+                        for (slope, g) in of.slope.iter().zip(&roots.gradients) {
+                            add(&mut gradient, w * slope, g);
+                        }
+                        add_curvature(&mut lower, *w, &of.curvature, &roots.gradients);
+                    }
+                }
+            }
+            let Some(kkt) = Kkt::new(&lower, n, &rows) else {
+                break;
+            };
+            let (dx, dy) = kkt.step(&gradient, &excess);
+            // What the step promises; energy is what it is short of the end.
+            let energy = energy(&lower, &dx);
+            let violated = excess.iter().fold(0.0, |most: f64, e| most.max(e.abs()));
+            let calm = energy < 1e-3 && energy <= step_left;
+            step_left = energy;
+            let full: Vec<f64> = x.iter().zip(&dx).map(|(x, d)| x + d).collect();
+            last = Some(kkt);
+            if !energy.is_finite() {
+                break;
+            }
+            // Each step squares what is left, up to a factor: from here it takes all of it.
+            if energy <= DONE || (self.is_affine() && energy * energy * SQUARED <= DONE) {
+                x = full;
+                step_left = 0.0;
+                break;
+            }
+            // The merit: the sum to be minimised, and constraints by more than their multipliers.
+            let price = 2.0 * dy.iter().fold(0.0, |most: f64, y| most.max(y.abs())) + 1.0;
+            let merit = |x: &[f64], counters: &mut Counters| -> Result<f64, Error> {
+                let values = self.values(x, counters)?;
+                let mut merit = values[0];
+                for (i, weight) in weights.iter().enumerate() {
+                    merit += match weight {
+                        Weight::Finite(w) => w * values[i + 1],
+                        Weight::Infinite => {
+                            let roots = self.roots(i + 1, x)?.values;
+                            price * roots.iter().map(|c| c.abs()).sum::<f64>()
+                        }
+                    };
+                }
+                Ok(merit)
+            };
+            let before = value + price * excess.iter().map(|e| e.abs()).sum::<f64>();
+            // Close to the end a full step is safe, and values no longer tell.
+            if calm && (violated == 0.0 || self.is_affine()) {
+                x = full;
+                continue;
+            }
+            let mut length = 1.0;
+            let found = loop {
+                let moved = x.iter().zip(&dx).map(|(x, d)| x + length * d);
+                let trial: Vec<f64> = moved.collect();
+                if merit(&trial, counters)? <= before - 1e-4 * length * energy {
+                    break Some(trial);
+                }
+                length *= 0.5;
+                if length < 1e-8 {
+                    break None;
+                }
+            };
+            let Some(trial) = found else { break };
+            x = trial;
+        }
+        let kkt = last.ok_or_else(|| {
+            Error::Problem("the second derivatives of the loss are not finite".into())
+        })?;
+        Ok(Solved {
+            x,
+            kkt,
+            converged: step_left <= 1e-9,
+        })
+    }
+}
+
+/// Adds a factor times a vector.
+pub(super) fn add(sum: &mut [f64], factor: f64, other: &[f64]) {
+    for (s, o) in sum.iter_mut().zip(other) {
+        *s += factor * o;
+    }
+}
+
+/// Adds w Σ Cₖₗ gₖ gₗᵀ to a lower triangle.
+pub(super) fn add_curvature(lower: &mut [f64], w: f64, c: &[f64], gradients: &[Vec<f64>]) {
+    let k = gradients.len();
+    let n = gradients.first().map_or(0, Vec::len);
+    for (row, a) in gradients.iter().enumerate() {
+        let mut combined = vec![0.0; n];
+        for (column, b) in gradients.iter().enumerate() {
+            add(&mut combined, w * c[row * k + column], b);
+        }
+        for i in 0..n {
+            if a[i] != 0.0 {
+                add(&mut lower[i * n..=i * n + i], a[i], &combined[..=i]);
+            }
+        }
+    }
+}
