@@ -27,35 +27,42 @@ impl Ground {
         counters: &mut Counters,
         stop: &StopSignal,
     ) -> Result<Self, Error> {
-        let m = problem.n_objectives();
-        if !(1..=MOST_OBJECTIVES).contains(&m) {
-            return Err(Error::Problem(format!(
-                "a front of {m} objectives cannot be computed; 1 to {MOST_OBJECTIVES} can"
-            )));
-        }
+        check(problem)?;
         let n = problem.n_params();
         let origin = vec![0.0; n];
         let minimiser = match problem.minimiser()? {
             Some(x) => x,
             None => descend(problem, 0, &origin, metric, counters, stop)?,
         };
-        let points = Points::from_vec(n, [minimiser, origin].concat());
-        let values = problem.values(&points)?;
-        counters.evaluations += 2;
+        let points = Points::from_vec(n, minimiser);
         let unmitigated = Front {
-            points: points.select(&[0]),
-            values: values[..m].to_vec(),
-            n_objectives: m,
+            values: problem.values(&points)?,
+            points,
+            n_objectives: problem.n_objectives(),
         };
+        counters.evaluations += 1;
+        Self::on(problem, unmitigated, counters)
+    }
+
+    /// What follows from an unmitigated model that is known.
+    pub(crate) fn on(
+        problem: &dyn Problem,
+        unmitigated: Front,
+        counters: &mut Counters,
+    ) -> Result<Self, Error> {
+        check(problem)?;
         if !unmitigated.values.iter().all(|v| v.is_finite()) {
             return Err(Error::Problem(
                 "the objectives are not finite at the minimum of the first one".into(),
             ));
         }
+        let (m, n) = (problem.n_objectives(), problem.n_params());
+        let at_origin = problem.values(&Points::from_vec(n, vec![0.0; n]))?;
+        counters.evaluations += 1;
         let mut reference = vec![0.0; m];
         let mut zeros = vec![0.0; m];
         for i in 0..m {
-            let (own, at_origin) = (unmitigated.values[i], values[m + i]);
+            let (own, at_origin) = (unmitigated.values[i], at_origin[i]);
             reference[i] = if i == 0 {
                 at_origin
             } else {
@@ -83,6 +90,13 @@ impl Ground {
         }
     }
 
+    /// Which objectives count as 0 at these values, as bits.
+    pub(crate) fn held(&self, problem: &dyn Problem, values: &[f64]) -> u32 {
+        let zero = |i: &usize| problem.n_roots(*i) > 0 && values[*i] <= self.zeros[*i];
+        let held = (0..values.len()).filter(zero);
+        held.fold(0, |bits, i| bits | 1 << i)
+    }
+
     /// Evaluates new points and joins them to a list; what is dominated leaves it.
     pub(crate) fn join(
         &self,
@@ -91,36 +105,47 @@ impl Ground {
         new: &Points,
         counters: &mut Counters,
     ) -> Result<Front, Error> {
+        let m = list.n_objectives;
         let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
         let sound: Vec<usize> = (0..new.len()).filter(|i| finite(new.get(*i))).collect();
-        counters.non_finite += (new.len() - sound.len()) as u64;
+        let before = list.len() + new.len();
         let new = new.select(&sound);
         let values = problem.values(&new)?;
         counters.evaluations += new.len() as u64;
-        let m = list.n_objectives;
         let mut all = list;
         for (point, values) in new.iter().zip(values.chunks_exact(m)) {
-            match finite(values) {
-                true => {
-                    all.points.push(point);
-                    all.values.extend_from_slice(values);
-                }
-                false => counters.non_finite += 1,
+            if finite(values) {
+                all.points.push(point);
+                all.values.extend_from_slice(values);
             }
         }
-        Ok(all.select(&self.best(&all)?))
+        counters.non_finite += (before - all.len()) as u64;
+        self.nondominated(&all)
     }
 
-    /// Positions of the points that no other dominates. Zero to rounding is zero, or points of any
-    /// loss with a covariance of 1e-30 would stay.
-    pub(crate) fn best(&self, all: &Front) -> Result<Vec<usize>, Error> {
-        let m = all.n_objectives;
+    /// The points of a list that no other dominates.
+    pub(crate) fn nondominated(&self, list: &Front) -> Result<Front, Error> {
+        Ok(list.select(&self.best(list)?))
+    }
+
+    /// Their positions.
+    pub(crate) fn best(&self, list: &Front) -> Result<Vec<usize>, Error> {
+        // Zero to rounding is zero, or points of any loss with a covariance of 1e-30 would stay.
         let judge = |(v, zero): (&f64, &f64)| if v <= zero { v.min(0.0) } else { *v };
-        let judged: Vec<f64> = all
+        let judged: Vec<f64> = list
             .values
-            .chunks_exact(m)
+            .chunks_exact(list.n_objectives)
             .flat_map(|values| values.iter().zip(&self.zeros).map(judge))
             .collect();
-        Ok(nondominated(Values::new(&judged, m)?))
+        Ok(nondominated(Values::new(&judged, list.n_objectives)?))
+    }
+}
+
+fn check(problem: &dyn Problem) -> Result<(), Error> {
+    match problem.n_objectives() {
+        1..=MOST_OBJECTIVES => Ok(()),
+        m => Err(Error::Problem(format!(
+            "a front of {m} objectives cannot be computed; 1 to {MOST_OBJECTIVES} can"
+        ))),
     }
 }

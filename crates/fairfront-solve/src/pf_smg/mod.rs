@@ -271,11 +271,10 @@ impl<'a> Solver<'a> {
 
     /// Which objectives count as 0 at these values, as bits: steps keep them so.
     fn held(&self, values: &[f64]) -> u32 {
-        if !self.settings.metric {
-            return 0;
+        match self.settings.metric {
+            true => self.ground.held(self.problem, values),
+            false => 0,
         }
-        let zero = |i: &usize| self.problem.n_roots(*i) > 0 && values[*i] <= self.ground.zeros[*i];
-        (0..self.m).filter(zero).fold(0, |bits, i| bits | 1 << i)
     }
 
     /// Evaluates new points, joins them to the list and thins it.
