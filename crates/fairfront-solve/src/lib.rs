@@ -4,6 +4,7 @@
 //! - [`PfSmg`]: the Pareto front of stochastic multi-gradient runs, after Liu and Vicente.
 //! - [`EpsFair`]: the baseline, the loss under bounds on the covariances, one solution a bound.
 //! - [`Trace`]: the exact front, followed with second derivatives.
+//! - [`polish`]: a front of any of them, brought to the nearest stationary points that dominate it.
 //! - [`Method`]: any of them, chosen at run time.
 //! - [`certify`]: what can be proven about the points of a front.
 //!
@@ -19,6 +20,7 @@ mod method;
 mod min_norm;
 mod outcome;
 mod pf_smg;
+mod polish;
 mod setting;
 mod trace;
 
@@ -28,7 +30,8 @@ pub use error::Error;
 pub use method::Method;
 pub use min_norm::{MOST_OBJECTIVES, MinNorm};
 pub use outcome::{
-    Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal, Subproblems,
+    Counters, Front, Observer, Outcome, Polished, Progress, StopReason, StopSignal, Subproblems,
 };
 pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, PfSmg};
+pub use polish::{Polish, polish};
 pub use trace::Trace;

@@ -116,6 +116,22 @@ pub struct Counters {
     /// objectives' ranges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_hole: Option<f64>,
+    /// What polishing did, where there was any; a run says it on its own.
+    #[serde(skip)]
+    pub polished: Option<Polished>,
+}
+
+/// What polishing did to a front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Polished {
+    /// Points it was given.
+    pub points: usize,
+    /// Of these, points that took at least one step.
+    pub improved: usize,
+    /// Points left out because another dominates or equals them now.
+    pub dominated: usize,
+    /// Rounds: the steps of the point that took the most.
+    pub rounds: usize,
 }
 
 /// What became of constrained subproblems.

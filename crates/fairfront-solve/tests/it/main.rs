@@ -3,3 +3,4 @@
 mod analytic;
 mod eps_fair;
 mod pf_smg;
+mod polish;

@@ -2,8 +2,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fairfront_core::{
-    Attribute, CategoricalFeature, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Points,
-    Purpose, RowBlock, Schema, Stream,
+    Attribute, CategoricalFeature, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss,
+    Objective, Points, Purpose, RowBlock, Schema, Stream,
 };
 use fairfront_pareto::{dominates, hypervolume};
 use fairfront_solve::{BatchSchedule, Observer, Outcome, PfSmg, Progress, StopReason};
@@ -223,6 +223,11 @@ fn wrong_settings_are_refused() {
 
 /// Two thousand rows with two features, a category and an attribute of three groups.
 pub(crate) fn fair_problem() -> FairProblem {
+    fair_problem_of(&[Kind::DisparateImpact, Kind::EqualOpportunity])
+}
+
+/// The log loss and these covariances on 2,000 rows of three groups.
+pub(crate) fn fair_problem_of(kinds: &[Kind]) -> FairProblem {
     let mut random = Stream::new(3, Purpose::Synthetic, [0, 0]);
     let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
     let schema = Schema {
@@ -258,16 +263,11 @@ pub(crate) fn fair_problem() -> FairProblem {
     let blocks = vec![block(1024, &mut random), block(976, &mut random)];
     let data = Dataset::new(schema.clone(), blocks).unwrap();
     let attribute = &schema.attributes[0];
-    FairProblem::new(
-        Arc::new(data),
-        Box::new(Linear),
-        vec![
-            Box::new(LogLoss::default()),
-            Box::new(Covariance::new(Kind::DisparateImpact, 0, attribute)),
-            Box::new(Covariance::new(Kind::EqualOpportunity, 0, attribute)),
-        ],
-    )
-    .unwrap()
+    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
+    for kind in kinds {
+        objectives.push(Box::new(Covariance::new(*kind, 0, attribute)));
+    }
+    FairProblem::new(Arc::new(data), Box::new(Linear), objectives).unwrap()
 }
 
 #[test]

@@ -1,0 +1,485 @@
+//! Polishing: every point of a front takes exact steps until none of its objectives can fall
+//! without another rising.
+
+mod model;
+
+use std::ops::ControlFlow;
+
+use fairfront_core::{Batches, LANES, Points, Problem};
+use fairfront_pareto::{Values, ranges, select_spread};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use self::model::{Model, Reference};
+use crate::Error;
+use crate::ground::Ground;
+use crate::outcome::{
+    Counters, Front, Observer, Outcome, Polished, Progress, StopReason, StopSignal,
+};
+use crate::setting::wrong;
+
+/// Numbers that the metrics of all references may hold together.
+const MOST_NUMBERS: usize = 8_000_000;
+/// Rounds after which the references are chosen anew.
+const REFRESH: usize = 5;
+/// Steps below this length are short.
+const SHORT: f64 = 0.2;
+/// Points whose gradients are remembered after short steps.
+const MEMORY: usize = 8;
+/// A step is enough if the loss falls by this share of what its gradient promises.
+const ENOUGH: f64 = 1e-4;
+/// Times that a step is corrected for what the other objectives rose by before it gets shorter.
+const CORRECTIONS: usize = 3;
+/// Lengths below which a step is given up: of the one along level sets, and of the common one.
+const SHORTEST: [f64; 2] = [1e-3, 1e-9];
+/// A value that counts as 0 may rise up to this share of the bound below which it does.
+const ROUNDING: f64 = 1e-6;
+
+/// Settings of [`polish`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Polish {
+    /// A point is done when a step can lower, or has lowered, the loss by less than this share of
+    /// the loss's range over the front.
+    pub tolerance: f64,
+    /// Steps of a point at most.
+    pub most_steps: usize,
+    /// Places on the front where second derivatives are found; a point uses the nearest.
+    pub references: usize,
+}
+
+impl Default for Polish {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-8,
+            most_steps: 50,
+            references: 16,
+        }
+    }
+}
+
+impl Polish {
+    /// Says what cannot be right.
+    pub fn check(&self) -> Result<(), Error> {
+        if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
+            let rule = "above 0 and at most 1";
+            return wrong("tolerance", self.tolerance.to_string(), rule);
+        }
+        for (setting, value) in [
+            ("most_steps", self.most_steps),
+            ("references", self.references),
+        ] {
+            if value == 0 {
+                return wrong(setting, value.to_string(), "at least 1");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refines a front of any solver: every point takes steps with gradients on all rows as long as
+/// the loss falls and no other objective rises, judged by actual values. Each point of the result
+/// therefore dominates or equals the one it comes from; those that others dominate now are left
+/// out.
+///
+/// Values of the front must be those of this problem. The result does not depend on the number of
+/// threads. When the observer stops it, the steps taken so far are kept.
+///
+/// ```
+/// # use fairfront_core::{Batches, Error, Gradients, Points, Problem};
+/// use fairfront_solve::{PfSmg, Polish, polish};
+///
+/// /// Squared distances from (0, 0) and from (1, 0): the best compromises lie between the two.
+/// struct Distances;
+/// # impl Problem for Distances {
+/// #     fn n_params(&self) -> usize { 2 }
+/// #     fn n_objectives(&self) -> usize { 2 }
+/// #     fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
+/// #         let square = |x: &[f64], a: f64| (x[0] - a).powi(2) + x[1].powi(2);
+/// #         Ok(points.iter().flat_map(|x| [square(x, 0.0), square(x, 1.0)]).collect())
+/// #     }
+/// #     fn gradients(&self, points: &Points, _: Batches) -> Result<Gradients, Error> {
+/// #         let mut out = Gradients::zeros(2, points.len(), 2);
+/// #         for (i, x) in points.iter().enumerate() {
+/// #             for objective in 0..2 {
+/// #                 let gradient = [2.0 * (x[0] - objective as f64), 2.0 * x[1]];
+/// #                 out.get_mut(objective, i).copy_from_slice(&gradient);
+/// #             }
+/// #         }
+/// #         Ok(out)
+/// #     }
+/// # }
+/// let outcome = PfSmg::default().solve(&Distances, &mut ())?;
+/// let outcome = polish(&Distances, outcome, &Polish::default(), &mut ())?;
+/// assert!(outcome.front.points.iter().all(|x| x[1].abs() < 1e-3));
+/// # Ok::<(), fairfront_solve::Error>(())
+/// ```
+pub fn polish(
+    problem: &dyn Problem,
+    outcome: Outcome,
+    settings: &Polish,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    settings.check()?;
+    let Outcome {
+        front,
+        unmitigated,
+        mut stop,
+        mut counters,
+        ..
+    } = outcome;
+    let m = problem.n_objectives();
+    let is_of_problem = |front: &Front| {
+        front.n_objectives == m
+            && front.points.n_params() == problem.n_params()
+            && front.values.len() == m * front.len()
+    };
+    if !is_of_problem(&front) || !is_of_problem(&unmitigated) || unmitigated.is_empty() {
+        return Err(Error::Problem(
+            "the front to be polished is of another problem: its objectives or parameters differ \
+             in number"
+                .into(),
+        ));
+    }
+    counters.gradient_evaluations.resize(m, 0);
+    let ground = Ground::on(problem, unmitigated, &mut counters)?;
+    let mut workshop = Workshop::new(problem, settings, ground, &front, observer.stop_signal())?;
+    let mut points = take(&front);
+    let mut report = Polished {
+        points: points.len(),
+        ..Polished::default()
+    };
+    for round in 1..=settings.most_steps {
+        let open: Vec<usize> = (0..points.len()).filter(|i| !points[*i].done).collect();
+        if open.is_empty() {
+            break;
+        }
+        if workshop.stop.is_set() {
+            stop = StopReason::Stopped;
+            break;
+        }
+        if (round - 1) % REFRESH == 0 {
+            workshop.refer(&mut points, &open)?;
+        }
+        report.rounds = round;
+        workshop.round(&mut points, &open, &mut counters)?;
+        let values: Vec<f64> = points.iter().flat_map(|p| p.values.clone()).collect();
+        let progress = Progress {
+            round,
+            share: round as f64 / settings.most_steps as f64,
+            values: &values,
+            n_objectives: m,
+            reference: &workshop.ground.reference,
+        };
+        if observer.round(&progress) == ControlFlow::Break(()) {
+            stop = StopReason::Stopped;
+            break;
+        }
+    }
+    let mut polished = Front::empty(problem.n_params(), m);
+    for point in &points {
+        polished.points.push(&point.x);
+        polished.values.extend_from_slice(&point.values);
+    }
+    let polished = workshop.ground.nondominated(&polished)?;
+    report.improved = points.iter().filter(|p| p.moved).count();
+    report.dominated = report.points - polished.len();
+    counters.polished = Some(report);
+    Ok(Outcome {
+        front: polished.sorted(),
+        unmitigated: workshop.ground.unmitigated,
+        stop,
+        counters,
+        // Points have moved.
+        certificates: Vec::new(),
+    })
+}
+
+/// A point at work.
+#[derive(Clone)]
+struct Piece {
+    x: Vec<f64>,
+    values: Vec<f64>,
+    /// Which reference it uses.
+    reference: usize,
+    /// Length of its last step.
+    length: f64,
+    /// Gradients at points where the last steps had to be short, by objective: beside a kink, those
+    /// of both sides are needed to go along it.
+    before: Vec<(usize, Vec<f64>)>,
+    moved: bool,
+    done: bool,
+}
+
+/// The points of a front, before any work.
+fn take(front: &Front) -> Vec<Piece> {
+    let piece = |i: usize| Piece {
+        x: front.points.get(i).to_vec(),
+        values: front.value(i).to_vec(),
+        reference: 0,
+        length: 1.0,
+        before: Vec::new(),
+        moved: false,
+        done: false,
+    };
+    (0..front.len()).map(piece).collect()
+}
+
+/// A step that is being tried.
+struct Trial {
+    /// 0: along the level sets of the other objectives; 1: down in all.
+    way: usize,
+    length: f64,
+    /// By how much each other objective is to fall, to make up for its curvature.
+    lower: Vec<f64>,
+    corrections: usize,
+    step: Vec<f64>,
+    /// By how much the loss should fall.
+    fall: f64,
+}
+
+struct Workshop<'a> {
+    problem: &'a dyn Problem,
+    most_references: usize,
+    references: Vec<Reference>,
+    ground: Ground,
+    /// A change of the loss that is too small to matter.
+    negligible: f64,
+    stop: StopSignal,
+}
+
+impl<'a> Workshop<'a> {
+    fn new(
+        problem: &'a dyn Problem,
+        settings: &Polish,
+        ground: Ground,
+        front: &Front,
+        stop: StopSignal,
+    ) -> Result<Self, Error> {
+        let (low, high) = match front.is_empty() {
+            true => (0.0, 0.0),
+            false => ranges(front.judged()?, None)[0],
+        };
+        let scale = match high > low {
+            true => high - low,
+            false => low.abs(),
+        };
+        Ok(Self {
+            problem,
+            most_references: settings.references,
+            references: Vec::new(),
+            ground,
+            negligible: settings.tolerance * scale,
+            stop,
+        })
+    }
+
+    /// Finds second derivatives at well-spread open points, and for each of them the nearest.
+    fn refer(&mut self, points: &mut [Piece], open: &[usize]) -> Result<(), Error> {
+        let (m, n) = (self.problem.n_objectives(), self.problem.n_params());
+        let most = (MOST_NUMBERS / (n * n).max(1)).clamp(1, self.most_references);
+        let values: Vec<f64> = open
+            .iter()
+            .flat_map(|i| points[*i].values.clone())
+            .collect();
+        let values = Values::new(&values, m)?;
+        let places = select_spread(values, most, &ranges(values, None));
+        self.references = places
+            .par_iter()
+            .map(|place| Reference::new(self.problem, &points[open[*place]].x))
+            .collect::<Result<_, _>>()?;
+        for &i in open {
+            let distance = |r: &Reference| -> f64 {
+                let pairs = points[i].x.iter().zip(&r.point);
+                pairs.map(|(a, b)| (a - b) * (a - b)).sum()
+            };
+            let distances: Vec<f64> = self.references.iter().map(distance).collect();
+            let order = |a: &usize, b: &usize| distances[*a].total_cmp(&distances[*b]);
+            points[i].reference = (0..distances.len()).min_by(order).unwrap_or(0);
+            points[i].length = 1.0;
+        }
+        Ok(())
+    }
+
+    /// One step of every open point, in blocks on all threads.
+    fn round(
+        &self,
+        points: &mut [Piece],
+        open: &[usize],
+        counters: &mut Counters,
+    ) -> Result<(), Error> {
+        let ends: Vec<(Vec<Piece>, Counters)> = open
+            .par_chunks(LANES)
+            .map(|block| self.block(block.iter().map(|i| points[*i].clone()).collect()))
+            .collect::<Result<_, _>>()?;
+        let mut places = open.iter();
+        for (pieces, spent) in ends {
+            counters.evaluations += spent.evaluations;
+            let gradients = counters.gradient_evaluations.iter_mut();
+            for (count, spent) in gradients.zip(spent.gradient_evaluations) {
+                *count += spent;
+            }
+            for (piece, place) in pieces.into_iter().zip(&mut places) {
+                points[*place] = piece;
+            }
+        }
+        Ok(())
+    }
+
+    /// One step of each of at most [`LANES`] points.
+    fn block(&self, mut pieces: Vec<Piece>) -> Result<(Vec<Piece>, Counters), Error> {
+        let m = self.problem.n_objectives();
+        let mut spent = Counters::default();
+        if self.stop.is_set() {
+            return Ok((pieces, spent));
+        }
+        let n = self.problem.n_params();
+        let all: Vec<f64> = pieces.iter().flat_map(|p| p.x.clone()).collect();
+        let gradients = self
+            .problem
+            .gradients(&Points::from_vec(n, all), Batches::All)?;
+        spent.gradient_evaluations = vec![pieces.len() as u64; m];
+        let mut trials = Vec::with_capacity(pieces.len());
+        for (i, piece) in pieces.iter().enumerate() {
+            let of_point: Vec<&[f64]> = (0..m).map(|o| gradients.get(o, i)).collect();
+            let model = Model::new(
+                self.problem,
+                &self.references[piece.reference],
+                &piece.x,
+                &piece.values,
+                &of_point,
+                &piece.before,
+                self.ground.held(self.problem, &piece.values),
+            )?;
+            trials.push((Trial::new(&model, m, piece.length), model));
+        }
+        // A point whose step is promised less than matters is done before it begins.
+        let mut waiting: Vec<usize> = Vec::new();
+        for (i, (trial, _)) in trials.iter().enumerate() {
+            match trial.fall > self.negligible {
+                true => waiting.push(i),
+                false => pieces[i].done = true,
+            }
+        }
+        while !waiting.is_empty() && !self.stop.is_set() {
+            let mut there = Points::new(n);
+            for &i in &waiting {
+                let moved = pieces[i].x.iter().zip(&trials[i].0.step);
+                there.push(&moved.map(|(x, s)| x + s).collect::<Vec<_>>());
+            }
+            let values = self.problem.values(&there)?;
+            spent.evaluations += waiting.len() as u64;
+            let mut left = Vec::new();
+            for (place, &i) in waiting.iter().enumerate() {
+                let new = &values[place * m..(place + 1) * m];
+                let (trial, model) = &mut trials[i];
+                let piece = &mut pieces[i];
+                let rises = self.rises(&piece.values, new);
+                let gain = piece.values[0] - new[0];
+                let falls = gain > 0.0 && gain >= ENOUGH * trial.fall;
+                if falls && rises.iter().all(|r| *r == 0.0) {
+                    if trial.way == 1 || trial.length < SHORT {
+                        let excess = (piece.before.len() + m - 1).saturating_sub(MEMORY * (m - 1));
+                        piece.before.drain(..excess);
+                        let now = (1..m).map(|o| (o, gradients.get(o, i).to_vec()));
+                        piece.before.extend(now);
+                    } else {
+                        piece.before.clear();
+                    }
+                    piece.x = there.get(place).to_vec();
+                    piece.values = new.to_vec();
+                    piece.length = (trial.best(gain) * trial.length).clamp(1e-3, 4.0);
+                    piece.moved = true;
+                    piece.done = trial.way == 0 && gain <= self.negligible;
+                } else if trial.again(model, gain, &rises, falls) {
+                    left.push(i);
+                } else {
+                    piece.done = true;
+                }
+            }
+            waiting = left;
+        }
+        Ok((pieces, spent))
+    }
+
+    /// By how much each objective but the loss rises beyond rounding.
+    fn rises(&self, old: &[f64], new: &[f64]) -> Vec<f64> {
+        let pairs = old.iter().zip(new).zip(&self.ground.zeros).enumerate();
+        pairs
+            .map(|(i, ((old, new), zero))| match i > 0 {
+                true if *new <= old.max(ROUNDING * zero) => 0.0,
+                true => new - old,
+                false => 0.0,
+            })
+            .collect()
+    }
+}
+
+impl Trial {
+    fn new(model: &Model, m: usize, length: f64) -> Self {
+        let lower = vec![0.0; m];
+        let (step, fall) = model.tangent(length, &lower);
+        Self {
+            way: 0,
+            length,
+            lower,
+            corrections: 0,
+            step,
+            fall,
+        }
+    }
+
+    /// The next step to try after one that failed; `false` where none is left.
+    fn again(&mut self, model: &Model, gain: f64, rises: &[f64], falls: bool) -> bool {
+        let finite = rises.iter().all(|r| r.is_finite());
+        if self.way == 0 && falls && finite && self.corrections < CORRECTIONS {
+            self.corrections += 1;
+            for (lower, rise) in self.lower.iter_mut().zip(rises) {
+                // A little more than it rose, because the correction bends too.
+                *lower += 1.1 * rise;
+            }
+            if self.promises(model) {
+                return true;
+            }
+        }
+        let shorter = match falls {
+            true => 0.25,
+            false => self.best(gain).clamp(0.1, 0.5),
+        };
+        loop {
+            self.length *= shorter;
+            self.corrections = 0;
+            // Curvature acts by the square of the length.
+            self.lower.iter_mut().for_each(|l| *l *= shorter * shorter);
+            if self.length < SHORTEST[self.way] {
+                if self.way == 1 {
+                    return false;
+                }
+                self.way = 1;
+                self.length = 1.0;
+            }
+            if self.promises(model) {
+                return true;
+            }
+        }
+    }
+
+    /// By how much longer a step would have lowered the loss most, by the parabola through what was
+    /// promised and what was gained.
+    fn best(&self, gain: f64) -> f64 {
+        let best = self.fall / (2.0 * (self.fall - gain));
+        match best > 0.0 {
+            true => best.clamp(0.25, 4.0),
+            false if gain.is_nan() => 0.25,
+            false => 4.0,
+        }
+    }
+
+    /// Takes the step from the model; whether the loss should fall.
+    fn promises(&mut self, model: &Model) -> bool {
+        (self.step, self.fall) = match self.way {
+            0 => model.tangent(self.length, &self.lower),
+            _ => model.common(self.length),
+        };
+        self.fall > 0.0 && self.fall.is_finite()
+    }
+}
