@@ -112,6 +112,10 @@ pub(crate) enum Extremes {
 
 /// Flags of `fit` beyond those of the table.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is given or not"
+)]
 pub(crate) struct FitArgs {
     /// Folder to write the run to
     #[arg(long, value_name = "DIR", help_heading = "Run")]
@@ -139,6 +143,9 @@ pub(crate) struct FitArgs {
     /// A setting of the solver; repeat for several (listed below)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Solver")]
     pub(crate) set: Vec<String>,
+    /// Refine the front by exact steps: no point gets worse in any objective
+    #[arg(long, help_heading = "Solver")]
+    pub(crate) polish: bool,
     /// End after this many seconds and keep what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
@@ -166,6 +173,7 @@ impl FitArgs {
             preset: self.preset.or(config.preset),
             points: self.points.or(config.points),
             set: list(&self.set, config.set),
+            polish: self.polish || config.polish,
             max_seconds: self.max_seconds.or(config.max_seconds),
             ..self.clone()
         }
@@ -211,7 +219,8 @@ fn fit_help() -> String {
         "Examples:\n  fairfront fit loans.csv --target approved --positive yes --sensitive sex \
          --out runs/sex\n  fairfront fit adult:gender --preset paper --out runs/gender\n  fairfront fit \
          compas:race --objective log_loss --objective 'equal_opportunity(race)' --out runs/fnr\n  \
-         fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds",
+         fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds\n  fairfront fit \
+         adult:gender --polish --out runs/polished",
     );
     text
 }

@@ -130,6 +130,7 @@ pub(crate) struct FitConfig {
     pub(crate) points: Option<usize>,
     #[serde(deserialize_with = "one_or_many")]
     pub(crate) set: Vec<String>,
+    pub(crate) polish: bool,
     pub(crate) max_seconds: Option<f64>,
 }
 

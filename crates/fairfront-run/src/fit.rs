@@ -7,7 +7,9 @@ use fairfront_core::{
     Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, hex, measure,
 };
 use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
-use fairfront_solve::{Method, Observer, Outcome};
+use fairfront_pareto::hypervolume;
+use fairfront_solve::{Front, Method, Observer, Outcome, Polish, Polished, polish};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{Error, parse_objective};
@@ -20,6 +22,24 @@ pub struct FitRequest {
     pub objectives: Vec<String>,
     /// The solver with its settings.
     pub method: Method,
+    /// How the front is polished, where it is.
+    pub polish: Option<Polish>,
+}
+
+/// What polishing did, as `run.json` says it.
+#[derive(Debug, Clone, Serialize)]
+pub struct PolishInfo {
+    /// Its settings.
+    pub settings: Polish,
+    /// Points improved and left out.
+    #[serde(flatten)]
+    pub polished: Polished,
+    /// Volumes dominated before and after, up to the loss at x = 0 and 1.1 times the largest value
+    /// of each other objective; for two to four objectives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hypervolume: Option<[f64; 2]>,
+    /// Wall seconds, which those of solving include.
+    pub seconds: f64,
 }
 
 /// A finished run, in memory.
@@ -37,6 +57,8 @@ pub struct Fitted {
     pub at_zero: Vec<f64>,
     /// The front and what it took.
     pub outcome: Outcome,
+    /// What polishing did to it, where there was any.
+    pub polish: Option<PolishInfo>,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
     /// Identifies the encoded data.
@@ -106,7 +128,13 @@ pub fn fit(
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
-    let outcome = request.method.solve(&problem, observer)?;
+    let mut outcome = request.method.solve(&problem, observer)?;
+    let mut polished = None;
+    if let Some(settings) = &request.polish {
+        let (better, info) = polish_front(&problem, outcome, settings, &at_zero, observer)?;
+        outcome = better;
+        polished = Some(info);
+    }
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
@@ -144,11 +172,46 @@ pub fn fit(
         definitions,
         at_zero,
         outcome,
+        polish: polished,
         splits,
         seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
         notices,
         encoded,
     })
+}
+
+/// Polishes a front and says what that brought.
+fn polish_front(
+    problem: &FairProblem,
+    outcome: Outcome,
+    settings: &Polish,
+    at_zero: &[f64],
+    observer: &mut dyn Observer,
+) -> Result<(Outcome, PolishInfo), Error> {
+    // Beyond four objectives volumes may take longer than all else.
+    const MOST_JUDGED: usize = 4;
+    let start = Instant::now();
+    let before = outcome.front.clone();
+    let outcome = polish(problem, outcome, settings, observer)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let m = before.n_objectives;
+    let mut reference = at_zero.to_vec();
+    for (i, reference) in reference.iter_mut().enumerate().skip(1) {
+        let values = before.values.iter().skip(i).step_by(m);
+        *reference = 1.1 * values.copied().fold(0.0, f64::max);
+    }
+    let volume =
+        |front: &Front| -> Result<f64, Error> { Ok(hypervolume(front.judged()?, &reference)?) };
+    let info = PolishInfo {
+        settings: settings.clone(),
+        polished: outcome.counters.polished.unwrap_or_default(),
+        hypervolume: match m <= MOST_JUDGED {
+            true => Some([volume(&before)?, volume(&outcome.front)?]),
+            false => None,
+        },
+        seconds,
+    };
+    Ok((outcome, info))
 }
 
 fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use fairfront_solve::{Counters, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::fit::{Fitted, SplitValues};
+use crate::fit::{Fitted, PolishInfo, SplitValues};
 use crate::{Error, FrontTable};
 
 const FORMAT: &str = "fairfront-run";
@@ -30,6 +30,9 @@ pub struct RunInfo {
     /// The solver and its settings: `method` and `settings`.
     #[serde(flatten)]
     pub method: Method,
+    /// What polishing did, where there was any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub polish: Option<PolishInfo>,
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
     /// The objectives as asked for, with their settings.
@@ -197,6 +200,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted, method: &Method) -> RunInf
         source: prepared.table.name.clone(),
         spec: prepared.spec.clone(),
         method: method.clone(),
+        polish: fitted.polish.clone(),
         objectives: fitted.objectives.clone(),
         requested: fitted.requested.clone(),
         definitions: fitted.definitions.clone(),

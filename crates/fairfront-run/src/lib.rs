@@ -17,7 +17,7 @@ pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
 };
 pub use error::Error;
-pub use fit::{FitRequest, Fitted, SplitValues, fit};
+pub use fit::{FitRequest, Fitted, PolishInfo, SplitValues, fit};
 pub use folder::{
     RunInfo, RunSummary, SecondsSummary, SpentSummary, Unmitigated, UnmitigatedSummary,
     check_folder, front_table, read_run, run_info, source_of_run, write_run,

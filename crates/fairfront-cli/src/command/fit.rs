@@ -6,7 +6,7 @@ use fairfront_run::{
     FitRequest, Fitted, check_folder, fit, front_table, paper_eps_fair, paper_pf_smg, run_info,
     write_run,
 };
-use fairfront_solve::{EpsFair, Method, PfSmg, StopReason};
+use fairfront_solve::{EpsFair, Method, PfSmg, Polish, StopReason};
 
 use crate::args::{FitArgs, MethodName, Preset};
 use crate::progress::{self, Bar};
@@ -47,6 +47,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
             .map(|o| as_in_paper(o, paper))
             .collect(),
         method,
+        polish: args.polish.then(Polish::default),
     };
     let fitted = fit(&prepared, &request, &mut bar);
     bar.finish();

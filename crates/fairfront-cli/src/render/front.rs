@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fairfront_core::grouped;
 use fairfront_pareto::{Values, ranges, select_spread};
-use fairfront_run::{FrontTable, RunInfo, RunSummary};
+use fairfront_run::{FrontTable, PolishInfo, RunInfo, RunSummary};
 use fairfront_solve::StopReason;
 
 use super::TextTable;
@@ -42,15 +42,43 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         ),
         _ => String::new(),
     };
+    let polished = info.polish.as_ref().map_or_else(String::new, polished);
     format!(
         "{}: {} points in {seconds:.1} s ({why})\n  {work}, {} gradient evaluations, {} points \
-         evaluated on all {} training rows\n{left_out}\n",
+         evaluated on all {} training rows\n{left_out}{polished}\n",
         folder.display(),
         grouped(info.points),
         gradients.join(" + "),
         grouped(info.counters.evaluations as usize),
         grouped(info.rows.get("train").copied().unwrap_or(0)),
     )
+}
+
+/// What polishing brought, in a line.
+fn polished(info: &PolishInfo) -> String {
+    let of = &info.polished;
+    let mut line = format!(
+        "  polished: {} of {} points improved",
+        grouped(of.improved),
+        grouped(of.points)
+    );
+    if of.dominated > 0 {
+        let _ = write!(line, ", {} dominated and left out", grouped(of.dominated));
+    }
+    if let Some([before, after]) = info.hypervolume.filter(|[before, _]| *before > 0.0) {
+        let _ = write!(
+            line,
+            ", hypervolume {:+} %",
+            rounded(100.0 * (after / before - 1.0))
+        );
+    }
+    let _ = writeln!(line, ", {:.1} s", info.seconds);
+    line
+}
+
+/// Two significant digits.
+fn rounded(share: f64) -> f64 {
+    format!("{share:.1e}").parse().unwrap_or(share)
 }
 
 /// A front as a table of well-spread points and a small plot.

@@ -256,6 +256,76 @@ fn a_toml_file_can_say_what_to_fit() {
     );
 }
 
+#[test]
+fn a_polished_front_is_nowhere_worse() {
+    let folder = TempDir::new().expect("a folder");
+    std::fs::write(folder.path().join("polish.toml"), "[fit]\npolish = true\n").expect("a file");
+    for (out, more) in [
+        ("plain", vec![]),
+        ("polished", vec!["--polish"]),
+        ("toml", vec!["--config", "polish.toml", "--threads", "1"]),
+        (
+            "bounds",
+            vec!["--polish", "--method", "eps-fair", "--points", "9"],
+        ),
+    ] {
+        // Settings of pf-smg are none of eps-fair.
+        let small = if out == "bounds" {
+            &SMALL[..1]
+        } else {
+            &SMALL[..]
+        };
+        let quiet: &[&str] = if out == "bounds" { &["--quiet"] } else { &[] };
+        let args = [&["fit"], small, quiet, &["--out", out], &more];
+        let outcome = run_in(folder.path(), &args.concat(), b"");
+        assert_eq!(outcome.code, 0, "{out}: {}", outcome.err);
+    }
+    let json = |run: &str| -> serde_json::Value {
+        serde_json::from_slice(&read(&folder.path().join(run), "run.json")).expect("JSON")
+    };
+    assert!(json("plain").get("polish").is_none());
+    for run in ["polished", "bounds"] {
+        let polish = json(run)["polish"].clone();
+        assert!(polish["improved"].as_u64() > Some(0), "{run}: {polish}");
+        assert_eq!(polish["settings"]["references"], 16);
+        assert!(polish["hypervolume"][1].as_f64() > polish["hypervolume"][0].as_f64());
+    }
+    assert_eq!(
+        read(&folder.path().join("polished"), "front.parquet"),
+        read(&folder.path().join("toml"), "front.parquet")
+    );
+    let compared = run_in(
+        folder.path(),
+        &["compare", "plain", "polished", "--json"],
+        b"",
+    );
+    let compared: serde_json::Value = serde_json::from_str(&compared.out).expect("JSON");
+    assert_eq!(compared["fronts"][1]["purity"], 1.0);
+    assert!(
+        compared["fronts"][1]["hypervolume"].as_f64()
+            > compared["fronts"][0]["hypervolume"].as_f64()
+    );
+    let said = run_in(
+        folder.path(),
+        &[
+            "fit",
+            "demo(rows=900)",
+            "--set",
+            "max-steps=8",
+            "--polish",
+            "--out",
+            "said",
+        ],
+        b"",
+    );
+    let line = said.out.lines().find(|l| l.starts_with("  polished: "));
+    let line = line.expect("a line about polishing");
+    assert!(
+        line.contains(" points improved") && line.contains("hypervolume +"),
+        "{line}"
+    );
+}
+
 /// Beyond a thousand parameters there is no dense matrix, and the unmitigated model is still the
 /// minimum.
 #[test]
