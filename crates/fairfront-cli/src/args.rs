@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fairfront_solve::{EpsFair, Method, PfSmg};
+use fairfront_solve::{EpsFair, Method, PfSmg, Trace};
 use serde::Deserialize;
 
 use crate::table_args::{FitConfig, TableArgs};
@@ -126,7 +126,8 @@ pub(crate) struct FitArgs {
     /// What is minimised; repeat for each, the loss first
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
     pub(crate) objective: Vec<String>,
-    /// Solver: auto, pf-smg or eps-fair [default: auto, which is pf-smg]
+    /// Solver: trace, pf-smg, eps-fair or auto [default: auto: trace where all objectives are convex,
+    /// otherwise pf-smg with --polish]
     #[arg(
         long,
         value_name = "METHOD",
@@ -137,7 +138,7 @@ pub(crate) struct FitArgs {
     /// The settings of the paper's experiments instead of ours
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub(crate) preset: Option<Preset>,
-    /// Points of the front at most [default: 1500]; with eps-fair the number of bounds [default: 100]
+    /// Points of the front [default: trace 1000, pf-smg at most 1500, eps-fair 100 bounds]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub(crate) points: Option<usize>,
     /// A setting of the solver; repeat for several (listed below)
@@ -187,6 +188,7 @@ pub(crate) enum MethodName {
     Auto,
     PfSmg,
     EpsFair,
+    Trace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -205,6 +207,7 @@ center=conditioned|all. Without --objective: log_loss, and disparate_impact of e
 fn fit_help() -> String {
     let mut text = String::new();
     let methods = [
+        Method::Trace(Trace::default()),
         Method::PfSmg(PfSmg::default()),
         Method::EpsFair(EpsFair::default()),
     ];

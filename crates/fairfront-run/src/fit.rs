@@ -8,7 +8,9 @@ use fairfront_core::{
 };
 use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
 use fairfront_pareto::hypervolume;
-use fairfront_solve::{Front, Method, Observer, Outcome, Polish, Polished, polish};
+use fairfront_solve::{
+    Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, polish,
+};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -20,10 +22,30 @@ pub struct FitRequest {
     /// Objectives as written; where there are none, `log_loss` with `disparate_impact` of each
     /// attribute.
     pub objectives: Vec<String>,
+    /// Solvers with their settings: the first that suits the objectives is used, the last whether
+    /// it does or not.
+    pub methods: Vec<Candidate>,
+}
+
+/// A solver that may be used.
+#[derive(Debug, Clone)]
+pub struct Candidate {
     /// The solver with its settings.
     pub method: Method,
-    /// How the front is polished, where it is.
+    /// How its front is polished, where it is.
     pub polish: Option<Polish>,
+}
+
+/// What is proven of a front, as `run.json` says it.
+#[derive(Debug, Clone, Serialize)]
+pub struct CertificateInfo {
+    /// Points with a proven gap: no model has a loss lower by more, without being worse in another
+    /// objective.
+    pub proven: usize,
+    /// The largest of these gaps.
+    pub largest_gap: Option<f64>,
+    /// The longest of the shortest combinations of gradients: 0 where all points are stationary.
+    pub largest_residual: f64,
 }
 
 /// What polishing did, as `run.json` says it.
@@ -57,6 +79,12 @@ pub struct Fitted {
     pub at_zero: Vec<f64>,
     /// The front and what it took.
     pub outcome: Outcome,
+    /// The solver that was used, and why where there was a choice.
+    pub method: Method,
+    /// The reason.
+    pub reason: Option<String>,
+    /// What is proven of the front.
+    pub certificate: CertificateInfo,
     /// What polishing did to it, where there was any.
     pub polish: Option<PolishInfo>,
     /// Front and unmitigated model on each split that has rows.
@@ -110,7 +138,6 @@ pub fn fit(
         .iter()
         .map(|text| parse_objective(text, &schema.attributes))
         .collect::<Result<_, _>>()?;
-    let mut method_notices = check_method(&request.method, &objectives)?;
     check(&objectives, prepared)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions = objectives.iter().map(|o| o.definition()).collect();
@@ -123,17 +150,22 @@ pub fn fit(
             )));
         }
     }
+    let (candidate, reason) = choose(&request.methods, &problem)?;
+    let mut method_notices = check_method(&candidate.method, &problem)?;
     let n = problem.n_params();
     let at_zero = problem.values(&Points::from_vec(n, vec![0.0; n]))?;
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
-    let mut outcome = request.method.solve(&problem, observer)?;
+    let mut outcome = candidate.method.solve(&problem, observer)?;
     let mut polished = None;
-    if let Some(settings) = &request.polish {
+    if let Some(settings) = &candidate.polish {
         let (better, info) = polish_front(&problem, outcome, settings, &at_zero, observer)?;
         outcome = better;
         polished = Some(info);
+    }
+    if outcome.certificates.is_empty() {
+        outcome.certificates = certify(&problem, &outcome.front)?;
     }
     let solving_s = solving.elapsed().as_secs_f64();
 
@@ -171,6 +203,9 @@ pub fn fit(
         requested,
         definitions,
         at_zero,
+        method: candidate.method.clone(),
+        reason,
+        certificate: CertificateInfo::of(&outcome.certificates),
         outcome,
         polish: polished,
         splits,
@@ -178,6 +213,41 @@ pub fn fit(
         notices,
         encoded,
     })
+}
+
+impl CertificateInfo {
+    fn of(certificates: &[Certificate]) -> Self {
+        let gaps = || certificates.iter().filter_map(|c| c.gap);
+        Self {
+            proven: gaps().count(),
+            largest_gap: gaps().max_by(f64::total_cmp),
+            largest_residual: certificates.iter().map(|c| c.residual).fold(0.0, f64::max),
+        }
+    }
+}
+
+/// The first solver that suits, and why where others were named.
+fn choose<'a>(
+    candidates: &'a [Candidate],
+    problem: &FairProblem,
+) -> Result<(&'a Candidate, Option<String>), Error> {
+    let mut reasons = Vec::new();
+    for (i, candidate) in candidates.iter().enumerate() {
+        match candidate.method.suits(problem) {
+            Ok(reason) if candidates.len() > 1 && reasons.is_empty() => {
+                return Ok((candidate, Some(reason)));
+            }
+            Ok(_) => {}
+            Err(reason) if i + 1 < candidates.len() => {
+                reasons.push(reason);
+                continue;
+            }
+            Err(_) => {}
+        }
+        let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
+        return Ok((candidate, reason));
+    }
+    Err(Error::Usage("name a solver".into()))
 }
 
 /// Polishes a front and says what that brought.
@@ -265,23 +335,24 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
 }
 
 /// Whether the solver can treat these objectives, and what to be wary of.
-fn check_method(method: &Method, objectives: &[Box<dyn Objective>]) -> Result<Vec<Notice>, Error> {
-    let Method::EpsFair(_) = method else {
-        return Ok(Vec::new());
+fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec<Notice>, Error> {
+    let name = match method {
+        Method::PfSmg(_) => return Ok(Vec::new()),
+        Method::EpsFair(_) | Method::Trace(_) => method.name(),
     };
-    let fair = objectives.get(1..).unwrap_or_default();
+    let fair: Vec<&dyn Objective> = problem.objectives().skip(1).collect();
     if let Some(other) = fair.iter().find(|o| o.n_roots() == 0) {
         return Err(Error::Usage(format!(
-            "eps-fair bounds covariances, and {} is made of none; leave it out, or choose --method \
+            "{name} works with covariances, and {} is made of none; leave it out, or choose --method \
              pf-smg",
             other.name()
         )));
     }
     let not_convex = fair.iter().filter(|o| !o.is_linear_in_scores());
-    let warn = |name: String| {
+    let warn = |objective: String| {
         Notice::warning(format!(
-            "{name} is not convex: eps-fair finds local solutions, and the front may be poor; \
-             compare it with that of --method pf-smg"
+            "{objective} is not convex: {name} finds local solutions, and the front may be poor; \
+             compare it with that of --method pf-smg --polish"
         ))
     };
     Ok(not_convex.map(|o| warn(o.name())).collect())

@@ -10,7 +10,7 @@ use fairfront_solve::{Counters, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::fit::{Fitted, PolishInfo, SplitValues};
+use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
 use crate::{Error, FrontTable};
 
 const FORMAT: &str = "fairfront-run";
@@ -30,6 +30,11 @@ pub struct RunInfo {
     /// The solver and its settings: `method` and `settings`.
     #[serde(flatten)]
     pub method: Method,
+    /// Why this solver, where it was not asked for by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What is proven of the front.
+    pub certificate: CertificateInfo,
     /// What polishing did, where there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polish: Option<PolishInfo>,
@@ -97,6 +102,8 @@ pub struct RunSummary {
     pub counters: SpentSummary,
     /// Wall seconds.
     pub seconds: SecondsSummary,
+    /// What is proven of the front.
+    pub certificate: CertificateSummary,
     /// SHA-256 of `front.parquet`.
     pub front_sha256: String,
     /// The unmitigated model.
@@ -108,6 +115,17 @@ pub struct RunSummary {
 pub struct SpentSummary {
     /// Gradients of each objective.
     pub gradient_evaluations: Vec<u64>,
+}
+
+/// What is proven of the front, as read.
+#[derive(Debug, Clone, Deserialize)]
+pub struct CertificateSummary {
+    /// Points with a proven gap.
+    pub proven: usize,
+    /// The largest of them.
+    pub largest_gap: Option<f64>,
+    /// The longest of the shortest combinations of gradients.
+    pub largest_residual: f64,
 }
 
 /// Wall seconds, as read.
@@ -179,11 +197,32 @@ pub fn front_table(fitted: &Fitted) -> FrontTable {
         }
         table.params.push(front.points.get(index).to_vec());
     }
+    add_certificates(fitted, &mut table);
     table
 }
 
+/// One column for the gap, one for the residual, and one for each objective's multiplier.
+fn add_certificates(fitted: &Fitted, table: &mut FrontTable) {
+    let certificates = &fitted.outcome.certificates;
+    if certificates.len() != table.len() || table.is_empty() {
+        return;
+    }
+    table.names.push("certificate.gap".into());
+    table
+        .columns
+        .push(certificates.iter().map(|c| c.gap).collect());
+    table.names.push("certificate.residual".into());
+    let residuals = certificates.iter().map(|c| Some(c.residual));
+    table.columns.push(residuals.collect());
+    for (i, name) in fitted.objectives.iter().enumerate() {
+        table.names.push(format!("certificate.multiplier.{name}"));
+        let multipliers = certificates.iter().map(|c| c.multipliers.get(i).copied());
+        table.columns.push(multipliers.collect());
+    }
+}
+
 /// What `run.json` will say.
-pub fn run_info(prepared: &Prepared, fitted: &Fitted, method: &Method) -> RunInfo {
+pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
     let named = |pairs: Vec<(&str, f64)>| {
         Ordered(
             pairs
@@ -199,7 +238,9 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted, method: &Method) -> RunInf
         program: env!("CARGO_PKG_VERSION").into(),
         source: prepared.table.name.clone(),
         spec: prepared.spec.clone(),
-        method: method.clone(),
+        method: fitted.method.clone(),
+        reason: fitted.reason.clone(),
+        certificate: fitted.certificate.clone(),
         polish: fitted.polish.clone(),
         objectives: fitted.objectives.clone(),
         requested: fitted.requested.clone(),

@@ -17,10 +17,10 @@ pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
 };
 pub use error::Error;
-pub use fit::{FitRequest, Fitted, PolishInfo, SplitValues, fit};
+pub use fit::{Candidate, CertificateInfo, FitRequest, Fitted, PolishInfo, SplitValues, fit};
 pub use folder::{
-    RunInfo, RunSummary, SecondsSummary, SpentSummary, Unmitigated, UnmitigatedSummary,
-    check_folder, front_table, read_run, run_info, source_of_run, write_run,
+    CertificateSummary, RunInfo, RunSummary, SecondsSummary, SpentSummary, Unmitigated,
+    UnmitigatedSummary, check_folder, front_table, read_run, run_info, source_of_run, write_run,
 };
 pub use objective::parse_objective;
 pub use preset::{paper_eps_fair, paper_pf_smg};

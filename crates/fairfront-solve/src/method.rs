@@ -29,6 +29,14 @@ impl Method {
         }
     }
 
+    /// Whether the solver suits a problem, and why or why not.
+    pub fn suits(&self, problem: &dyn Problem) -> Result<String, String> {
+        match self {
+            Self::Trace(settings) => settings.suits(problem),
+            Self::PfSmg(_) | Self::EpsFair(_) => Ok("it takes any objectives".into()),
+        }
+    }
+
     /// Names that [`Method::set`] takes, with what they mean.
     pub fn names(&self) -> &'static [(&'static str, &'static str)] {
         match self {

@@ -3,10 +3,10 @@ use std::process::ExitCode;
 
 use fairfront_data::{Error, Prepared, grammar};
 use fairfront_run::{
-    FitRequest, Fitted, check_folder, fit, front_table, paper_eps_fair, paper_pf_smg, run_info,
-    write_run,
+    Candidate, FitRequest, Fitted, check_folder, fit, front_table, paper_eps_fair, paper_pf_smg,
+    run_info, write_run,
 };
-use fairfront_solve::{EpsFair, Method, PfSmg, Polish, StopReason};
+use fairfront_solve::{EpsFair, Method, PfSmg, Polish, StopReason, Trace};
 
 use crate::args::{FitArgs, MethodName, Preset};
 use crate::progress::{self, Bar};
@@ -39,20 +39,18 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
         0 => 1 + prepared.attributes.len(),
         n => n,
     };
-    let method = method(args, &prepared, paper, n_objectives)?;
     let request = FitRequest {
         objectives: args
             .objective
             .iter()
             .map(|o| as_in_paper(o, paper))
             .collect(),
-        method,
-        polish: args.polish.then(Polish::default),
+        methods: methods(args, &prepared, paper, n_objectives)?,
     };
     let fitted = fit(&prepared, &request, &mut bar);
     bar.finish();
     let fitted = fitted?;
-    write(&out, &prepared, &fitted, &request.method, args)
+    write(&out, &prepared, &fitted, args)
 }
 
 /// Writes the run and says what there is.
@@ -60,10 +58,9 @@ fn write(
     out: &Path,
     prepared: &Prepared,
     fitted: &Fitted,
-    method: &Method,
     args: &FitArgs,
 ) -> anyhow::Result<ExitCode> {
-    let mut info = run_info(prepared, fitted, method);
+    let mut info = run_info(prepared, fitted);
     let front = front_table(fitted);
     let encoding = fitted.encoded.encoding.to_json();
     let place = write_run(out, args.force, &mut info, &front, &encoding)?;
@@ -93,49 +90,109 @@ fn write(
     })
 }
 
-/// The solver with its settings: the preset's or ours, changed by flags.
-fn method(
+/// The solvers that may be used: the one that was named, or those that are tried in turn.
+fn methods(
     args: &FitArgs,
     prepared: &Prepared,
     paper: bool,
     n_objectives: usize,
-) -> anyhow::Result<Method> {
+) -> anyhow::Result<Vec<Candidate>> {
     let source = &prepared.table.name;
-    let mut method = match (args.method.unwrap_or_default(), paper) {
-        (MethodName::Auto | MethodName::PfSmg, false) => Method::PfSmg(PfSmg::default()),
-        (MethodName::Auto | MethodName::PfSmg, true) => {
-            Method::PfSmg(paper_pf_smg(source, n_objectives))
-        }
-        (MethodName::EpsFair, false) => Method::EpsFair(EpsFair::default()),
-        (MethodName::EpsFair, true) => Method::EpsFair(paper_eps_fair(source)),
+    let pf_smg = || match paper {
+        true => Method::PfSmg(paper_pf_smg(source, n_objectives)),
+        false => Method::PfSmg(PfSmg::default()),
     };
-    method.set_seed(prepared.spec.seed);
-    if let Some(points) = args.points {
-        method.set_points(points);
+    let asked = args.polish.then(Polish::default);
+    let candidate = |method| Candidate {
+        method,
+        polish: asked.clone(),
+    };
+    let mut candidates = match args.method.unwrap_or_default() {
+        MethodName::Auto if !paper => {
+            let polished = Candidate {
+                method: pf_smg(),
+                polish: Some(Polish::default()),
+            };
+            vec![candidate(Method::Trace(Trace::default())), polished]
+        }
+        MethodName::Auto | MethodName::PfSmg => vec![candidate(pf_smg())],
+        MethodName::EpsFair => vec![candidate(Method::EpsFair(match paper {
+            true => paper_eps_fair(source),
+            false => EpsFair::default(),
+        }))],
+        MethodName::Trace if paper => {
+            let message = "the paper has no method trace; leave out --preset or --method";
+            return Err(Error::Usage(message.into()).into());
+        }
+        MethodName::Trace => vec![candidate(Method::Trace(Trace::default()))],
+    };
+    let settings = settings(&args.set)?;
+    // Settings that only one of several knows choose it.
+    if candidates.len() > 1 && !settings.is_empty() {
+        let knows_all = |c: &Candidate| {
+            let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
+            settings.iter().all(|(name, _)| knows(name))
+        };
+        match candidates.iter().position(knows_all) {
+            Some(first) => drop(candidates.drain(..first)),
+            None => {
+                let known: Vec<&str> = candidates
+                    .iter()
+                    .flat_map(|c| c.method.names().iter().map(|(name, _)| *name))
+                    .collect();
+                let unknown = settings.iter().find(|(name, _)| !known.contains(name));
+                let message = match unknown {
+                    Some((name, value)) => format!(
+                        "--set \"{name}={value}\": there is no such setting; {}",
+                        fairfront_data::near_names(name, known)
+                    ),
+                    None => {
+                        "--set: these are settings of different solvers; name one with --method"
+                            .into()
+                    }
+                };
+                return Err(Error::Usage(message).into());
+            }
+        }
     }
-    let mut seen: Vec<&str> = Vec::new();
-    for text in &args.set {
+    for candidate in &mut candidates {
+        let method = &mut candidate.method;
+        method.set_seed(prepared.spec.seed);
+        if let Some(points) = args.points {
+            method.set_points(points);
+        }
+        for (name, value) in &settings {
+            let (known, of) = (method.names(), method.name());
+            method.set(name, value).map_err(|error| {
+                let known = known.iter().map(|(name, _)| *name);
+                let hint = match known.clone().any(|k| k == *name) {
+                    true => error.to_string(),
+                    false => format!(
+                        "there is no such setting of {of}; {}",
+                        fairfront_data::near_names(name, known)
+                    ),
+                };
+                Error::Usage(format!("--set \"{name}={value}\": {hint}"))
+            })?;
+        }
+    }
+    Ok(candidates)
+}
+
+/// `--set` as names and values.
+fn settings(set: &[String]) -> anyhow::Result<Vec<(&str, &str)>> {
+    let mut settings: Vec<(&str, &str)> = Vec::new();
+    for text in set {
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| Error::Usage(format!("--set {text:?}: expected NAME=VALUE")))?;
-        if seen.contains(&name.trim()) {
+        let (name, value) = (name.trim(), value.trim());
+        if settings.iter().any(|(other, _)| *other == name) {
             return Err(Error::Usage(format!("--set {name} is given twice")).into());
         }
-        seen.push(name.trim());
-        let (known, of) = (method.names(), method.name());
-        method.set(name.trim(), value.trim()).map_err(|error| {
-            let known = known.iter().map(|(name, _)| *name);
-            let hint = match known.clone().any(|k| k == name.trim()) {
-                true => error.to_string(),
-                false => format!(
-                    "there is no such setting of {of}; {}",
-                    fairfront_data::near_names(name, known)
-                ),
-            };
-            Error::Usage(format!("--set {text:?}: {hint}"))
-        })?;
+        settings.push((name, value));
     }
-    Ok(method)
+    Ok(settings)
 }
 
 /// The paper centres with all rows.

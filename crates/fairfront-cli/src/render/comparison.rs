@@ -20,6 +20,7 @@ pub(crate) fn comparison(found: &Comparison) -> String {
         ">hypervolume",
         ">ms/point",
         ">gradients/point",
+        ">exact to",
     ]);
     let optional = |value: Option<String>| value.unwrap_or_else(|| "-".into());
     for front in &found.fronts {
@@ -43,6 +44,7 @@ pub(crate) fn comparison(found: &Comparison) -> String {
             optional(front.hypervolume.map(seven)),
             optional(front.seconds_per_point.map(|s| format!("{:.3}", 1e3 * s))),
             optional(front.gradients_per_point.map(|g| format!("{g:.1}"))),
+            optional(front.gap.map(|gap| format!("{gap:.1e}"))),
         ]);
     }
     let mut out = String::new();

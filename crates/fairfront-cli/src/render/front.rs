@@ -16,6 +16,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         StopReason::Points => "the list is full",
         StopReason::Steps => "the budget of steps is spent",
         StopReason::Converged => "no further improvement",
+        StopReason::Complete if info.method.name() == "trace" => "followed to its end",
         StopReason::Complete => "every bound has been tried",
         StopReason::Stopped => "stopped before its time; what was done is kept",
     };
@@ -43,15 +44,39 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         _ => String::new(),
     };
     let polished = info.polish.as_ref().map_or_else(String::new, polished);
+    let proven = proven(info);
+    let reason = info.reason.as_ref().map_or_else(String::new, |reason| {
+        format!("  by {}: {reason}\n", info.method.name())
+    });
     format!(
-        "{}: {} points in {seconds:.1} s ({why})\n  {work}, {} gradient evaluations, {} points \
-         evaluated on all {} training rows\n{left_out}{polished}\n",
+        "{}: {} points in {seconds:.1} s ({why})\n{reason}  {work}, {} gradient evaluations, {} points \
+         evaluated on all {} training rows\n{left_out}{polished}{proven}\n",
         folder.display(),
         grouped(info.points),
         gradients.join(" + "),
         grouped(info.counters.evaluations as usize),
         grouped(info.rows.get("train").copied().unwrap_or(0)),
     )
+}
+
+/// What is proven, in a line.
+fn proven(info: &RunInfo) -> String {
+    let certificate = &info.certificate;
+    match certificate.largest_gap {
+        Some(gap) if certificate.proven == info.points => format!(
+            "  proven: no model has a loss lower by {gap:.1e} than one of these without being worse in \
+             another objective\n"
+        ),
+        Some(gap) => format!(
+            "  proven to {gap:.1e} for {} of {} points\n",
+            grouped(certificate.proven),
+            grouped(info.points)
+        ),
+        None => format!(
+            "  nothing is proven of these; gradients can be combined to {:.1e} at most\n",
+            certificate.largest_residual
+        ),
+    }
 }
 
 /// What polishing brought, in a line.
@@ -150,8 +175,12 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         "stopped" => ", stopped before its time",
         _ => "",
     };
+    let exact = match run.certificate.largest_gap {
+        Some(gap) if run.certificate.proven == front.len() => format!(", exact to {gap:.1e}"),
+        _ => String::new(),
+    };
     let mut out = format!(
-        "{}: {} points by {}{stopped}; {} of them, and the unmitigated model (none):\n\n",
+        "{}: {} points by {}{exact}{stopped}; {} of them, and the unmitigated model (none):\n\n",
         run.source,
         grouped(front.len()),
         run.method,

@@ -137,7 +137,7 @@ fn wrong_usage_says_what_is_wrong() {
                 "log_loss(lambda=1)",
             ],
             2,
-            "log_loss is made of none",
+            "log_loss is named twice",
         ),
     ];
     for (more, code, message) in cases {

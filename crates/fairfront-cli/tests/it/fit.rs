@@ -7,8 +7,10 @@ use tempfile::TempDir;
 
 use crate::{on_loans, run_in};
 
-const SMALL: [&str; 6] = [
+const SMALL: [&str; 8] = [
     "demo(rows=900)",
+    "--method",
+    "pf-smg",
     "--set",
     "max-steps=8",
     "--set",

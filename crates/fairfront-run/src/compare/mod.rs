@@ -47,6 +47,8 @@ pub struct Origin {
     pub seconds: f64,
     /// Gradients evaluated, of all objectives.
     pub gradients: u64,
+    /// The largest proven gap, where every point has one.
+    pub gap: Option<f64>,
 }
 
 /// How to compare.
@@ -110,6 +112,9 @@ pub struct JudgedFront {
     pub seconds_per_point: Option<f64>,
     /// Gradients evaluated by points found.
     pub gradients_per_point: Option<f64>,
+    /// A proven bound on how much lower the loss of any point could be, with nothing else worse;
+    /// where every point of the run has one.
+    pub gap: Option<f64>,
     /// Values of the points judged.
     #[serde(skip)]
     pub values: Vec<f64>,
@@ -187,6 +192,7 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
             igd_plus: wanted(igd_plus)?,
             seconds_per_point: run.and_then(|run| by_point(run.seconds)),
             gradients_per_point: run.and_then(|run| by_point(run.gradients as f64)),
+            gap: run.and_then(|run| run.gap),
             values: values.as_slice().to_vec(),
         })
     };
@@ -307,6 +313,7 @@ mod tests {
                 loss_at_zero: 5.0,
                 seconds: 6.0,
                 gradients: 300,
+                gap: Some(1e-9),
             }),
             ..of
         }

@@ -59,6 +59,8 @@ impl NamedFront {
                 loss: run.objectives[0].clone(),
                 loss_at_zero: run.at_zero[0],
                 seconds: run.seconds.solve,
+                gap: (run.certificate.largest_gap)
+                    .filter(|_| run.certificate.proven == table.len()),
                 gradients: (run.counters.gradient_evaluations.iter())
                     .fold(0, |sum, n| u64::saturating_add(sum, *n)),
             }),

@@ -186,7 +186,7 @@ impl<'a> Curve<'a> {
         let mut nodes = vec![self.start(x0, counters)?];
         let mut length = r0 / 16.0;
         if !self.model.is_affine() {
-            length = r0 / self.settings.nonconvex_nodes() as f64;
+            length = r0 / self.settings.points.min(self.model.most_solved()) as f64;
         }
         while let Some(last) = nodes.last().filter(|node| node.r > end) {
             // No crumb is left over for a last step.

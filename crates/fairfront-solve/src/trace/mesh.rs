@@ -139,9 +139,10 @@ impl<'a> Mesh<'a> {
         self.cut_cube(axes);
         let hole = self.settings.hole;
         // A surface is refined until it is fine; what has more dimensions until points are spent.
-        let most = match axes {
-            0..=2 => self.settings.points.saturating_mul(20),
-            _ => self.settings.points,
+        let fine = axes <= 2 && self.model.is_affine();
+        let most = match fine {
+            true => self.settings.points.saturating_mul(20),
+            false => self.settings.points.min(self.model.most_solved()),
         };
         let mut complete = true;
         let mut round = 0;
@@ -159,10 +160,10 @@ impl<'a> Mesh<'a> {
             counters.points_by_round.push(self.vertices.len());
             let progress = Progress {
                 round,
-                share: match axes {
+                share: match fine {
                     // The number of points grows as the square of their fineness.
-                    0..=2 => (hole / longest).powi(2).min(1.0),
-                    _ => self.vertices.len() as f64 / most as f64,
+                    true => (hole / longest).powi(axes as i32).min(1.0),
+                    false => (self.vertices.len() as f64 / most as f64).min(1.0),
                 },
                 values: &values,
                 n_objectives: axes + 1,
@@ -172,7 +173,10 @@ impl<'a> Mesh<'a> {
                 complete = false;
                 break;
             }
-            self.halve((most - self.vertices.len()).min(BATCH), counters)?;
+            self.halve(
+                most.saturating_sub(self.vertices.len()).min(BATCH),
+                counters,
+            )?;
         }
         let mut points = Points::new(self.model.problem.n_params());
         for vertex in &self.vertices {

@@ -8,7 +8,7 @@ mod settings;
 
 pub use settings::Trace;
 
-use fairfront_core::{Metric, Problem};
+use fairfront_core::{MOST_DENSE, Metric, Problem};
 use fairfront_pareto::{ranges, select_spread};
 
 use self::curve::Curve;
@@ -27,6 +27,27 @@ const LOOSE: f64 = 1e-6;
 const REPAIRS: usize = 2;
 
 impl Trace {
+    /// Whether the exact front of a problem can be followed with a proof, and why or why not.
+    pub fn suits(&self, problem: &dyn Problem) -> Result<String, String> {
+        let m = problem.n_objectives();
+        if m > MOST_AXES + 1 {
+            return Err(format!("{m} objectives are too many to follow their front"));
+        }
+        if let Some(i) = (1..m).find(|i| problem.n_roots(*i) == 0) {
+            return Err(format!("objective {} is made of no covariances", i + 1));
+        }
+        if let Some(i) = (0..m).find(|i| problem.convex_below(*i).is_none()) {
+            return Err(format!("objective {} is not convex", i + 1));
+        }
+        if problem.n_params() > MOST_DENSE {
+            return Err(format!(
+                "{} parameters are too many for second derivatives",
+                problem.n_params()
+            ));
+        }
+        Ok("all objectives are convex and smooth".into())
+    }
+
     /// Computes a front. Fails where the loss has no second derivatives, or another objective is
     /// not made of covariances.
     pub fn solve(

@@ -12,6 +12,8 @@ use crate::outcome::{Counters, StopSignal};
 const DONE: f64 = 1e-13;
 /// Energies after a step of Newton's method are at most about this times the square of those before.
 pub(super) const SQUARED: f64 = 100.0;
+/// Points of a front of what is not convex, each of which is found by itself.
+const NONCONVEX: usize = 200;
 /// Steps of a solve at most.
 const STEPS: usize = 60;
 
@@ -67,6 +69,15 @@ impl<'a> Model<'a> {
     /// Whether all roots are affine.
     pub(super) fn is_affine(&self) -> bool {
         self.affine.iter().skip(1).all(Option::is_some)
+    }
+
+    /// How many subproblems it is reasonable to solve: those that are not convex take long.
+    pub(super) fn most_solved(&self) -> usize {
+        if self.is_affine() {
+            usize::MAX
+        } else {
+            NONCONVEX
+        }
     }
 
     /// The roots of an objective and their gradients.

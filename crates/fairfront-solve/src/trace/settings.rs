@@ -68,9 +68,4 @@ impl Trace {
         }
         Ok(())
     }
-
-    /// Points of a curve of what is not convex, each of which is found by itself.
-    pub(super) fn nonconvex_nodes(&self) -> usize {
-        self.points.min(200)
-    }
 }

@@ -25,6 +25,7 @@ fn outcome(problem: &dyn Problem, points: Points, unmitigated: Vec<f64>) -> Outc
         unmitigated: front(Points::from_vec(problem.n_params(), unmitigated)),
         stop: StopReason::Converged,
         counters: Counters::default(),
+        certificates: Vec::new(),
     }
 }
 
