@@ -561,6 +561,10 @@ impl Problem for FairProblem {
         self.roots_at(objective, point)
     }
 
+    fn root_size(&self, _objective: usize, point: &[f64]) -> Result<f64, Error> {
+        self.score_size(point)
+    }
+
     fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
         self.root_values_at(objective, points)
     }

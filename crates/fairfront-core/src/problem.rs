@@ -305,6 +305,15 @@ pub trait Problem: Sync {
     fn of_roots(&self, _objective: usize, _roots: &[f64]) -> OfRoots {
         OfRoots::default()
     }
+    /// How large the terms are that the cₖ of an objective are sums of at a point: a cₖ far below is
+    /// what rounding leaves of 0. Unless a problem knows better, the largest Σⱼ |∂cₖ/∂xⱼ · xⱼ|, which
+    /// is right where the cₖ are linear and their gradients exact.
+    fn root_size(&self, objective: usize, point: &[f64]) -> Result<f64, Error> {
+        let roots = self.roots(objective, point)?;
+        let size =
+            |gradient: &Vec<f64>| gradient.iter().zip(point).map(|(g, x)| (g * x).abs()).sum();
+        Ok(roots.gradients.iter().map(size).fold(0.0, f64::max))
+    }
     /// The cₖ of an objective at many points, `n_roots` to a point.
     fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
         let mut values = Vec::with_capacity(points.len() * self.n_roots(objective));

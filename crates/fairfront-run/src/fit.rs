@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, hex, measure,
+    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, grouped, hex,
+    measure,
 };
 use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
-    Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, polish,
+    Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify,
+    none_to_speak_of, polish,
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -191,12 +193,8 @@ pub fn fit(
             )));
         }
     }
-    if outcome.counters.non_finite > 0 {
-        notices.push(Notice::warning(format!(
-            "{} points were dropped because their values were not finite; smaller steps may help",
-            outcome.counters.non_finite
-        )));
-    }
+    let fair = none_to_speak_of(&problem, &outcome.unmitigated)?;
+    notices.extend(outcome_notices(&request.method, &outcome, &names, &fair));
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
         objectives: names,
@@ -356,6 +354,55 @@ fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec<Notice>, E
         ))
     };
     Ok(not_convex.map(|o| warn(o.name())).collect())
+}
+
+/// What to know about how a front came about.
+fn outcome_notices(
+    method: &Method,
+    outcome: &Outcome,
+    names: &[String],
+    fair: &[bool],
+) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for (name, _) in names.iter().zip(fair).filter(|(_, fair)| **fair) {
+        notices.push(Notice::info(format!(
+            "the unmitigated model has no {name} to speak of (it is 0 to rounding): nothing has to be \
+             traded for it"
+        )));
+    }
+    if outcome.counters.non_finite > 0 {
+        let points = match outcome.counters.non_finite {
+            1 => "1 point was dropped because its values were".into(),
+            n => format!(
+                "{} points were dropped because their values were",
+                grouped(n as usize)
+            ),
+        };
+        let advice = match method {
+            Method::EpsFair(settings) if settings.cold => "a smaller --set start-radius",
+            Method::EpsFair(_) => "features of like size (--scale standard)",
+            Method::PfSmg(_) => "smaller steps (--set step)",
+        };
+        notices.push(Notice::warning(format!(
+            "{points} not finite; {advice} may help"
+        )));
+    }
+    if let Some(of) = outcome.counters.subproblems.filter(|of| of.failed > 0) {
+        let advice = match method {
+            Method::EpsFair(settings) if settings.cold => "warm starts (--set cold=false)",
+            _ => "--set max-evaluations or a larger --set tolerance",
+        };
+        notices.push(Notice::warning(format!(
+            "{} of {} not solved to the tolerances (their points stay where nothing dominates \
+             them); {advice} may help",
+            grouped(of.failed as usize),
+            match of.solved + of.failed {
+                1 => "1 subproblem was".into(),
+                n => format!("{} subproblems were", grouped(n as usize)),
+            }
+        )));
+    }
+    notices
 }
 
 fn split_values(

@@ -8,6 +8,28 @@ use crate::{Error, MOST_OBJECTIVES};
 /// A covariance below this share of its value at the unmitigated model counts as 0.
 const ZERO: f64 = 1e-8;
 
+/// A covariance below this share of [`Problem::root_size`] is 0 to rounding: sums over n rows are off
+/// by about √n roundings of 1e-16, and no sample shows a dependence as small as that.
+const ROUNDING: f64 = 1e-12;
+
+/// For each objective whether the model at the first of these points has none of it to speak of: it
+/// is made of covariances, and they are 0 to rounding.
+pub fn none_to_speak_of(problem: &dyn Problem, unmitigated: &Front) -> Result<Vec<bool>, Error> {
+    let at = |i: usize| {
+        let rounding = rounding(problem, i, unmitigated.points.get(0))?;
+        Ok(problem.n_roots(i) > 0 && unmitigated.value(0)[i] <= rounding * rounding)
+    };
+    (0..problem.n_objectives()).map(at).collect()
+}
+
+/// What a covariance of an objective has to exceed at a point to be more than rounding.
+fn rounding(problem: &dyn Problem, objective: usize, point: &[f64]) -> Result<f64, Error> {
+    Ok(match problem.n_roots(objective) {
+        0 => 0.0,
+        _ => ROUNDING * problem.root_size(objective, point)?,
+    })
+}
+
 /// What every solver stands on: the unmitigated model, and what follows from its values.
 pub(crate) struct Ground {
     /// The minimiser of the first objective alone.
@@ -17,6 +39,10 @@ pub(crate) struct Ground {
     pub(crate) reference: Vec<f64>,
     /// Below these, objectives count as 0.
     pub(crate) zeros: Vec<f64>,
+    /// The objectives that the unmitigated model has none of to speak of.
+    pub(crate) fair: Vec<bool>,
+    /// Those of them whose covariances do not move with the parameters beyond rounding either.
+    pub(crate) fixed: Vec<bool>,
 }
 
 impl Ground {
@@ -61,6 +87,9 @@ impl Ground {
         counters.evaluations += 1;
         let mut reference = vec![0.0; m];
         let mut zeros = vec![0.0; m];
+        let fair = none_to_speak_of(problem, &unmitigated)?;
+        let mut fixed = vec![false; m];
+        let x = unmitigated.points.get(0);
         for i in 0..m {
             let (own, at_origin) = (unmitigated.values[i], at_origin[i]);
             reference[i] = if i == 0 {
@@ -69,14 +98,27 @@ impl Ground {
                 1.1 * own.max(at_origin)
             };
             if problem.n_roots(i) > 0 {
-                zeros[i] = ZERO * own;
+                let rounding = rounding(problem, i, x)?;
+                zeros[i] = (ZERO * own).max(rounding * rounding);
+                fixed[i] = fair[i]
+                    && problem.roots(i, x)?.gradients.iter().all(|gradient| {
+                        let moves = gradient.iter().zip(x).map(|(g, x)| (g * x).abs());
+                        moves.sum::<f64>() <= rounding
+                    });
             }
         }
         Ok(Self {
             unmitigated,
             reference,
             zeros,
+            fair,
+            fixed,
         })
+    }
+
+    /// Whether the unmitigated model is the whole front: there is nothing to trade the loss for.
+    pub(crate) fn is_all(&self) -> bool {
+        self.fair[1..].iter().all(|fair| *fair)
     }
 
     /// What changes of the loss are compared with: its value at x = 0, or at its minimum where that
@@ -105,21 +147,38 @@ impl Ground {
         new: &Points,
         counters: &mut Counters,
     ) -> Result<Front, Error> {
-        let m = list.n_objectives;
+        let new = Self::evaluate(problem, new, counters)?;
+        self.merge(list, &new)
+    }
+
+    /// New points with their values; what is not finite is counted and left out.
+    pub(crate) fn evaluate(
+        problem: &dyn Problem,
+        new: &Points,
+        counters: &mut Counters,
+    ) -> Result<Front, Error> {
+        let m = problem.n_objectives();
         let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
         let sound: Vec<usize> = (0..new.len()).filter(|i| finite(new.get(*i))).collect();
-        let before = list.len() + new.len();
-        let new = new.select(&sound);
-        let values = problem.values(&new)?;
-        counters.evaluations += new.len() as u64;
-        let mut all = list;
-        for (point, values) in new.iter().zip(values.chunks_exact(m)) {
+        let mut all = Front::empty(new.n_params(), m);
+        let sound = new.select(&sound);
+        let values = problem.values(&sound)?;
+        counters.evaluations += sound.len() as u64;
+        for (point, values) in sound.iter().zip(values.chunks_exact(m)) {
             if finite(values) {
                 all.points.push(point);
                 all.values.extend_from_slice(values);
             }
         }
-        counters.non_finite += (before - all.len()) as u64;
+        counters.non_finite += (new.len() - all.len()) as u64;
+        Ok(all)
+    }
+
+    /// Joins evaluated points to a list; what is dominated leaves it.
+    pub(crate) fn merge(&self, list: Front, new: &Front) -> Result<Front, Error> {
+        let mut all = list;
+        new.points.iter().for_each(|point| all.points.push(point));
+        all.values.extend_from_slice(&new.values);
         self.nondominated(&all)
     }
 

@@ -27,6 +27,7 @@ mod trace;
 pub use certificate::{Certificate, certify};
 pub use eps_fair::EpsFair;
 pub use error::Error;
+pub use ground::none_to_speak_of;
 pub use method::Method;
 pub use min_norm::{MOST_OBJECTIVES, MinNorm};
 pub use outcome::{

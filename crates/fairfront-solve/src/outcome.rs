@@ -141,8 +141,11 @@ pub struct Subproblems {
     pub solved: u64,
     /// Not solved, or a constraint is violated; the point found is in the list all the same.
     pub failed: u64,
-    /// Solutions (the unmitigated model is one) left out because another dominates or equals them.
+    /// Solutions (the unmitigated model is one) left out because another has values as good or better.
     pub dominated: u64,
+    /// Solutions left out because they are the very point that another is, as where no step was
+    /// made.
+    pub copies: u64,
 }
 
 /// How far a solver is.

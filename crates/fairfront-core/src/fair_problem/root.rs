@@ -6,6 +6,7 @@ use super::{BLOCKS_PER_TASK, FairProblem, LinearMeans};
 use crate::Error;
 use crate::lanes::{LANES, Lanes, ZERO};
 use crate::objective::Root;
+use crate::predictor::{Rows, TILE_ROWS};
 use crate::problem::{Points, Roots};
 
 impl FairProblem {
@@ -39,6 +40,40 @@ impl FairProblem {
             }
         }
         Ok(values)
+    }
+
+    /// The mean of Σⱼ |xⱼzⱼ| + |b| over all rows, or of |φ| where the scores are not linear: what
+    /// the terms of a covariance sum to when no two of them cancel. Covariances are computed with
+    /// errors in proportion to it, however small they are themselves; gradients of covariances are
+    /// sums over rows too and say nothing about it.
+    pub(super) fn score_size(&self, point: &[f64]) -> Result<f64, Error> {
+        let params = self.side_by_side(&[point]);
+        let linear = self.predictor.is_linear();
+        let (mut sum, mut weight) = (0.0, 0.0);
+        let mut scores = [ZERO; TILE_ROWS];
+        for index in 0..self.rows.n_blocks() {
+            let block = self.rows.block(index)?;
+            for tile in Rows::tiles(&block) {
+                if !linear {
+                    self.predictor.scores(&tile, &params, &mut scores);
+                }
+                for row in 0..tile.len() {
+                    let size = match linear {
+                        false => scores[row][0].abs(),
+                        true => {
+                            let terms = tile.numeric(row).iter().zip(point);
+                            let codes =
+                                tile.codes(row).iter().map(|c| params[*c as usize][0].abs());
+                            let rest = codes.sum::<f64>() + params[self.n_params - 1][0].abs();
+                            terms.map(|(z, x)| (z * x).abs()).sum::<f64>() + rest
+                        }
+                    };
+                    sum += tile.weights()[row] * size;
+                    weight += tile.weights()[row];
+                }
+            }
+        }
+        Ok(sum / f64::max(weight, f64::MIN_POSITIVE))
     }
 
     /// Means of an objective's statistics at up to [`LANES`] points, `n_means` to a point.

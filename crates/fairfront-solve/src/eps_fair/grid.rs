@@ -8,9 +8,10 @@ pub(super) struct Grid {
 
 impl Grid {
     /// k values for each objective, evenly spaced from its largest down to 0, as many as make at
-    /// most `points` combinations.
+    /// most `points` combinations. Where the unmitigated model is fair already there is nothing to
+    /// vary: the largest is 0, which is the only value.
     pub(super) fn new(largest: &[f64], points: usize) -> Result<Self, Error> {
-        let exponent = largest.len() as u32;
+        let exponent = largest.iter().filter(|l| **l > 0.0).count() as u32;
         let fits = |k: usize| k.checked_pow(exponent).is_some_and(|n| n <= points);
         if !fits(2) {
             return Err(Error::Setting {
@@ -20,13 +21,12 @@ impl Grid {
             });
         }
         // The root by floating point can be one off.
-        let mut k = (points as f64).powf(1.0 / f64::from(exponent)) as usize + 1;
+        let mut k = (points as f64).powf(1.0 / f64::from(exponent.max(1))) as usize + 1;
         while !fits(k) {
             k -= 1;
         }
         let mut bounds = vec![Vec::new()];
         for &largest in largest.iter().rev() {
-            // Where the unmitigated model is fair already, there is nothing to vary.
             let k = if largest > 0.0 { k } else { 1 };
             let levels = (0..k).map(|i| largest * (1.0 - i as f64 / (k - 1).max(1) as f64));
             let mut longer = Vec::with_capacity(k * bounds.len());
@@ -52,6 +52,16 @@ mod tests {
         let bounds = Grid::new(&[2.0], 5).unwrap().bounds;
         assert_eq!(bounds.concat(), [2.0, 1.5, 1.0, 0.5, 0.0]);
         assert_eq!(Grid::new(&[0.0], 5).unwrap().bounds, [[0.0]]);
+    }
+
+    #[test]
+    fn bounds_are_spent_on_what_can_be_bounded() {
+        let bounds = Grid::new(&[2.0, 0.0], 5).unwrap().bounds;
+        assert_eq!(
+            bounds,
+            [[2.0, 0.0], [1.5, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 0.0]]
+        );
+        assert_eq!(Grid::new(&[0.0; 9], 5).unwrap().bounds, [[0.0; 9]]);
     }
 
     #[test]

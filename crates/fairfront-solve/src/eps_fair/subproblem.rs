@@ -1,22 +1,42 @@
 use std::cell::RefCell;
 
 use fairfront_core::{Metric, Points, Problem};
-use slsqp::{StopTols, SuccessStatus};
+use slsqp::{FailStatus, StopTols, SuccessStatus};
 
 use super::EpsFair;
 use crate::Error;
+use crate::descend::dot;
 use crate::outcome::StopSignal;
 
 /// The step of forward differences: the root of the distance between 1 and the next number.
 const DIFFERENCE: f64 = 1.490_116_119_384_765_6e-8;
+
+/// Sweeps over the multipliers at most, where covariances depend on each other.
+const SWEEPS: usize = 200;
+
+/// How SLSQP ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// A step changed the loss by less than the tolerance.
+    Converged,
+    /// No step made progress: at the minimum, as far as numbers go, or at a singular matrix.
+    NoProgress,
+    /// Anything else.
+    Failed,
+}
 
 /// What all subproblems share.
 pub(super) struct Setup<'a> {
     pub(super) problem: &'a dyn Problem,
     pub(super) settings: &'a EpsFair,
     pub(super) metric: Metric,
+    /// By the Hessian of the loss at the unmitigated model, whatever the settings: what a gradient
+    /// there means in loss.
+    pub(super) loss_metric: Metric,
     /// The unmitigated model's largest covariance of each fairness objective.
     pub(super) largest: Vec<f64>,
+    /// For each fairness objective whether there is anything to bound.
+    pub(super) bounded: Vec<bool>,
     /// The loss at x = 0: tolerances are shares of it.
     pub(super) loss_scale: f64,
     pub(super) stop: StopSignal,
@@ -52,6 +72,8 @@ struct Memory {
     /// Set when the observer asks to stop or an evaluation fails: from then on everything is flat
     /// and feasible, so that SLSQP ends at once.
     halted: bool,
+    /// The loss where gradients were last asked for: SLSQP ends where the next is the same.
+    loss: f64,
     error: Option<Error>,
     evaluations: u64,
     gradients: u64,
@@ -62,9 +84,20 @@ impl Setup<'_> {
     /// objective. The variables are v with x = start + L⁻ᵀv.
     pub(super) fn solve(&self, bounds: &[f64], start: &[f64]) -> Result<Solution, Error> {
         let n = start.len();
+        if self.stop.is_set() {
+            // SLSQP would make a step before it could be told.
+            return Ok(Solution {
+                point: start.to_vec(),
+                solved: false,
+                stopped: true,
+                evaluations: 0,
+                gradients: 0,
+            });
+        }
         let memory = RefCell::new(Memory {
             last: Evaluated::default(),
             halted: false,
+            loss: 0.0,
             error: None,
             evaluations: 0,
             gradients: 0,
@@ -98,9 +131,8 @@ impl Setup<'_> {
             }
         };
         let mut constraints = Vec::new();
-        for objective in 0..bounds.len() {
-            for _ in 0..self.problem.n_roots(objective + 1) {
-                let root = constraints.len() / 2;
+        for (root, objective) in self.roots().enumerate() {
+            if self.bounded[objective] {
                 constraints.extend([1.0, -1.0].map(|sign| constraint(root, objective, sign)));
             }
         }
@@ -122,14 +154,28 @@ impl Setup<'_> {
         if let Some(error) = memory.error {
             return Err(error);
         }
-        let (converged, v) = match result {
-            Ok((status, v, _)) => (!matches!(status, SuccessStatus::MaxEvalReached), v),
-            Err((_, v, _)) => (false, v),
+        let (end, v) = match result {
+            Ok((SuccessStatus::MaxEvalReached, v, _)) => (End::Failed, v),
+            Ok((_, v, _)) => (End::Converged, v),
+            Err((FailStatus::RoundoffLimited, v, _)) => (End::NoProgress, v),
+            Err((_, v, _)) => (End::Failed, v),
         };
         let point = self.point(start, &v);
-        let finite = point.iter().all(|x| x.is_finite());
+        let is_sound = !memory.halted
+            && point.iter().all(|x| x.is_finite())
+            && self.is_feasible(bounds, &point)?;
+        let solved = is_sound
+            && match end {
+                End::Failed => false,
+                End::Converged => true,
+                End::NoProgress => {
+                    // What a loss could still be lowered by is known to some roundings of it.
+                    let most = self.settings.tolerance.max(1e-14) * self.loss_scale;
+                    self.remaining(bounds, &point)? <= most
+                }
+            };
         Ok(Solution {
-            solved: converged && !memory.halted && finite && self.is_feasible(bounds, &point)?,
+            solved,
             stopped: memory.halted,
             point,
             evaluations: memory.evaluations,
@@ -151,9 +197,65 @@ impl Setup<'_> {
         x
     }
 
+    /// The fairness objective of each covariance.
+    fn roots(&self) -> impl Iterator<Item = usize> {
+        let of = |objective| vec![objective; self.problem.n_roots(objective + 1)];
+        (0..self.largest.len()).flat_map(of)
+    }
+
+    /// How much smaller the loss could still become within the bounds, to second order: ½‖r‖² in the
+    /// loss's own metric, r what multipliers of the bounds that are met leave of the gradient. It is
+    /// the same in all units of the features.
+    fn remaining(&self, bounds: &[f64], point: &[f64]) -> Result<f64, Error> {
+        let transformed = |mut gradient: Vec<f64>| {
+            self.loss_metric.to_variables(&mut gradient);
+            gradient
+        };
+        let mut rest = transformed(self.problem.gradient_of(0, point)?);
+        // Outward normals of the bounds that are met, and whether both sides are.
+        let mut normals: Vec<(Vec<f64>, bool)> = Vec::new();
+        for (objective, bound) in bounds.iter().enumerate() {
+            if !self.bounded[objective] {
+                continue;
+            }
+            let slack = 2.0 * self.settings.feasibility * self.scale(objective);
+            let roots = self.problem.roots(objective + 1, point)?;
+            for (c, gradient) in roots.values.iter().zip(roots.gradients) {
+                if c.abs() >= bound - slack {
+                    let outward = gradient.into_iter().map(|g| g * c.signum()).collect();
+                    normals.push((transformed(outward), *bound <= slack));
+                }
+            }
+        }
+        // One multiplier after the other. Whatever they are, they bound what is left from above.
+        let mut multipliers = vec![0.0; normals.len()];
+        for _ in 0..SWEEPS {
+            let mut moved = 0.0_f64;
+            for ((normal, both), multiplier) in normals.iter().zip(&mut multipliers) {
+                let square = dot(normal, normal);
+                if !(square > 0.0) {
+                    continue;
+                }
+                let best = *multiplier - dot(&rest, normal) / square;
+                let new = if *both { best } else { f64::max(best, 0.0) };
+                let step = new - *multiplier;
+                rest.iter_mut()
+                    .zip(normal)
+                    .for_each(|(r, a)| *r += step * a);
+                moved = moved.max(step * step * square);
+                *multiplier = new;
+            }
+            if moved <= 1e-3 * self.settings.tolerance * self.loss_scale {
+                break;
+            }
+        }
+        Ok(0.5 * dot(&rest, &rest))
+    }
+
     fn is_feasible(&self, bounds: &[f64], point: &[f64]) -> Result<bool, Error> {
         let point = Points::from_vec(point.len(), point.to_vec());
-        for (objective, bound) in bounds.iter().enumerate() {
+        let bounded = bounds.iter().enumerate().filter(|(i, _)| self.bounded[*i]);
+        for (objective, bound) in bounded {
             // The last bit may differ between one point alone and several side by side.
             let allowed = bound + 1.001 * self.settings.feasibility * self.scale(objective);
             let roots = self.problem.root_values(objective + 1, &point)?;
@@ -173,6 +275,9 @@ impl Setup<'_> {
         if !memory.halted && !self.stop.is_set() {
             match self.evaluate_now(start, v, gradients, memory) {
                 Ok(evaluated) => {
+                    if gradients {
+                        memory.loss = evaluated.loss;
+                    }
                     memory.last = evaluated;
                     return;
                 }
@@ -180,13 +285,11 @@ impl Setup<'_> {
             }
         }
         memory.halted = true;
-        let n_roots = (1..=self.largest.len())
-            .map(|i| self.problem.n_roots(i))
-            .sum();
+        let n_roots = self.roots().count();
         memory.last = Evaluated {
             variables: v.to_vec(),
             has_gradients: true,
-            loss: 0.0,
+            loss: memory.loss,
             loss_gradient: vec![0.0; v.len()],
             roots: vec![0.0; n_roots],
             root_gradients: vec![vec![0.0; v.len()]; n_roots],

@@ -37,7 +37,7 @@ impl PfSmg {
         settings.check(problem.n_params())?;
         let m = problem.n_objectives();
         let mut solver = Solver::new(problem, settings, observer.stop_signal())?;
-        if m == 1 {
+        if solver.ground.is_all() {
             let front = solver.ground.unmitigated.clone();
             return solver.outcome(front, StopReason::Converged);
         }
@@ -113,13 +113,7 @@ impl<'a> Solver<'a> {
             false => Metric::Identity,
         };
         let ground = Ground::find(problem, &metric, &mut counters, &stop)?;
-        let frame = Frame::new(
-            problem,
-            settings,
-            metric,
-            &ground.unmitigated,
-            &mut counters,
-        )?;
+        let frame = Frame::new(problem, settings, metric, &ground, &mut counters)?;
         Ok(Self {
             problem,
             settings,
@@ -271,10 +265,11 @@ impl<'a> Solver<'a> {
 
     /// Which objectives count as 0 at these values, as bits: steps keep them so.
     fn held(&self, values: &[f64]) -> u32 {
-        match self.settings.metric {
-            true => self.ground.held(self.problem, values),
-            false => 0,
-        }
+        let zero = |i: &usize| {
+            let held = self.settings.metric || self.ground.fixed[*i];
+            held && self.problem.n_roots(*i) > 0 && values[*i] <= self.ground.zeros[*i]
+        };
+        (0..self.m).filter(zero).fold(0, |bits, i| bits | 1 << i)
     }
 
     /// Evaluates new points, joins them to the list and thins it.

@@ -3,7 +3,8 @@ use rayon::prelude::*;
 
 use super::PfSmg;
 use crate::descend::dot;
-use crate::outcome::{Counters, Front, StopSignal};
+use crate::ground::Ground;
+use crate::outcome::{Counters, StopSignal};
 use crate::{Error, MinNorm};
 
 /// Which way the steps of a run go.
@@ -70,9 +71,10 @@ impl Frame {
         problem: &dyn Problem,
         settings: &PfSmg,
         metric: Metric,
-        unmitigated: &Front,
+        ground: &Ground,
         counters: &mut Counters,
     ) -> Result<Self, Error> {
+        let unmitigated = &ground.unmitigated;
         let m = problem.n_objectives();
         let mut frame = Self {
             metric,
@@ -83,7 +85,8 @@ impl Frame {
             return Ok(frame);
         }
         let gradients = problem.gradients(&unmitigated.points, Batches::All)?;
-        for i in 1..m {
+        // Where there is nothing but rounding, curvature and directions are rounding too.
+        for i in (1..m).filter(|i| !ground.fixed[*i]) {
             counters.gradient_evaluations[i] += 1;
             // For a square, ‖∇f‖²/(2f) is its curvature; 1 in the metric is that of the loss.
             let gradient = gradients.get(i, 0);

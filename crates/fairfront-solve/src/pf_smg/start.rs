@@ -43,6 +43,9 @@ impl Solver<'_> {
     /// A point near the unmitigated model where an objective is at its least.
     fn least(&mut self, objective: usize) -> Result<Vec<f64>, Error> {
         let unmitigated = self.ground.unmitigated.points.get(0);
+        if self.ground.fair[objective] {
+            return Ok(unmitigated.to_vec());
+        }
         // A covariance of a linear score is 0 where the parameters are orthogonal to what it
         // conserves; whether that is so here is seen by trying.
         let mut projected = unmitigated.to_vec();

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fairfront_core::{Batches, Error, Gradients, Points, Problem, Roots};
 use fairfront_pareto::dominates;
 use fairfront_solve::{
-    EpsFair, Method, Observer, Outcome, Progress, StopReason, StopSignal, Subproblems,
+    EpsFair, Method, Observer, Outcome, PfSmg, Progress, StopReason, StopSignal, Subproblems,
+    none_to_speak_of,
 };
 
 use crate::analytic::{Bounded, Quadratics};
@@ -19,7 +20,7 @@ fn solve(problem: &dyn Problem, settings: &EpsFair) -> Outcome {
     }
     let of = outcome.counters.subproblems.unwrap();
     assert_eq!(
-        front.len() as u64 + of.dominated + outcome.counters.non_finite,
+        front.len() as u64 + of.dominated + of.copies + outcome.counters.non_finite,
         1 + of.solved + of.failed
     );
     outcome
@@ -285,6 +286,139 @@ fn what_is_done_is_kept() {
     assert_eq!(run(usize::MAX, 0), (1, 0));
 }
 
+/// A step of SLSQP cannot be interrupted and takes long with many parameters: once stopped, none is
+/// begun.
+#[test]
+fn a_stop_from_the_start_begins_nothing() {
+    let n = 300;
+    let problem = Bounded {
+        curvature: vec![1.0; n],
+        centre: vec![1.0; n],
+        affine: vec![vec![(vec![1.0; n], 1.0)]],
+    };
+    let mut observer = Impatient {
+        rounds: usize::MAX,
+        asks: 0,
+        asked: Arc::default(),
+    };
+    let outcome = EpsFair::default().solve(&problem, &mut observer).unwrap();
+    assert_eq!(outcome.stop, StopReason::Stopped);
+    let counters = outcome.counters;
+    assert_eq!(counters.gradient_evaluations[1], 0, "{counters:?}");
+    assert_eq!(counters.points_by_round, [], "no round");
+    // Between rounds as well: sixteen chains, of which none gets to its second subproblem.
+    let mut observer = Impatient {
+        rounds: 1,
+        asks: usize::MAX,
+        asked: Arc::default(),
+    };
+    let few = EpsFair {
+        most_evaluations: 1,
+        ..EpsFair::default()
+    };
+    let outcome = few.solve(&problem, &mut observer).unwrap();
+    assert_eq!(outcome.counters.points_by_round.len(), 1);
+    assert_eq!(outcome.stop, StopReason::Stopped);
+}
+
+/// Where a covariance is 0 to rounding, there is nothing to bound; where one of two is, the other
+/// gets all bounds.
+#[test]
+fn rounding_is_not_bounded() {
+    let mut problem = one_bound();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let u = vec![0.1, 0.7, 0.3, 1.3, 0.9];
+    let shift = -dot(&u, &problem.centre) + 1e-15;
+    let fair = (u, shift);
+    problem.affine = vec![vec![fair.clone()]];
+    let settings = EpsFair {
+        points: 21,
+        ..EpsFair::default()
+    };
+    let outcome = solve(&problem, &settings);
+    assert!(outcome.unmitigated.values[1] > 0.0);
+    assert_eq!(outcome.front, outcome.unmitigated);
+    assert_eq!(outcome.counters.subproblems, Some(Subproblems::default()));
+    let pf_smg = PfSmg::default().solve(&problem, &mut ()).unwrap();
+    assert_eq!(pf_smg.front, pf_smg.unmitigated);
+    assert_eq!(pf_smg.counters.points_by_round, []);
+    assert_eq!(
+        none_to_speak_of(&problem, &outcome.unmitigated).unwrap(),
+        [false, true]
+    );
+
+    problem.affine = vec![one_bound().affine.remove(0), vec![fair]];
+    let outcome = solve(&problem, &settings);
+    let of = outcome.counters.subproblems.unwrap();
+    assert_eq!((of.solved, of.failed), (20, 0));
+    assert_eq!(outcome.front.len(), 21);
+}
+
+/// No step makes progress at a minimum found to the last digit, and none where a matrix is singular;
+/// only the former is solved.
+#[test]
+fn an_end_without_progress_is_judged_by_what_is_left() {
+    let settings = EpsFair {
+        points: 11,
+        tolerance: 1e-30,
+        ..EpsFair::default()
+    };
+    let of = solve(&one_bound(), &settings).counters.subproblems.unwrap();
+    assert_eq!((of.solved, of.failed), (10, 0));
+    // Units eighteen orders of magnitude apart, without a metric.
+    let scale = [1e6, 1.0, 1e-6, 1e9, 1e-9];
+    let good = one_bound();
+    let problem = Bounded {
+        curvature: (good.curvature.iter().zip(scale))
+            .map(|(q, s)| q * s * s)
+            .collect(),
+        centre: good.centre.iter().zip(scale).map(|(a, s)| a / s).collect(),
+        affine: vec![vec![(
+            (good.affine[0][0].0.iter().zip(scale))
+                .map(|(u, s)| u * s)
+                .collect(),
+            good.affine[0][0].1,
+        )]],
+    };
+    let exact = solve(
+        &good,
+        &EpsFair {
+            points: 11,
+            ..EpsFair::default()
+        },
+    );
+    let best = |square: f64| {
+        let worst = exact.front.value(10)[0];
+        worst * (1.0 - (square / exact.front.value(0)[1]).sqrt()).powi(2)
+    };
+    for settings in [
+        EpsFair {
+            points: 11,
+            ..EpsFair::default()
+        },
+        EpsFair::paper(11),
+    ] {
+        let outcome = solve(&problem, &settings);
+        let of = outcome.counters.subproblems.unwrap();
+        let near = (0..outcome.front.len())
+            .map(|i| outcome.front.value(i))
+            .filter(|v| v[0] <= best(v[1]) + 0.01)
+            .count();
+        assert!(of.solved <= near as u64, "{of:?}, {near} near the front");
+    }
+}
+
+#[test]
+fn copies_are_not_called_dominated() {
+    let settings = EpsFair {
+        points: 11,
+        most_evaluations: 1,
+        ..EpsFair::default()
+    };
+    let of = solve(&one_bound(), &settings).counters.subproblems.unwrap();
+    assert_eq!((of.failed, of.copies, of.dominated), (10, 10, 0));
+}
+
 #[test]
 fn what_is_not_solved_is_counted_and_listed() {
     let settings = EpsFair {
@@ -368,11 +502,15 @@ fn what_cannot_be_bounded_is_refused() {
         "{no_roots}"
     );
     let large = Bounded {
-        curvature: vec![1.0; 1_001],
-        centre: vec![1.0; 1_001],
-        affine: vec![vec![(vec![1.0; 1_001], 0.0)]],
+        curvature: vec![1.0; 301],
+        centre: vec![1.0; 301],
+        affine: vec![vec![(vec![1.0; 301], 0.0)]],
     };
-    assert!(refused(&large, &EpsFair::default()).contains("not 1001; use pf-smg"));
+    let too_large = refused(&large, &EpsFair::default());
+    assert!(
+        too_large.contains("300 parameters at most, not 301") && too_large.contains("use pf-smg"),
+        "{too_large}"
+    );
 }
 
 #[test]
