@@ -201,8 +201,9 @@ const FIT: &str = "\
 Compute the front of a table and write it to a run folder
 
 Objectives are smooth: log_loss(lambda=1e-4), disparate_impact(A), equal_opportunity(A) and
-predictive_equality(A), the last three with the settings beta=8, smooth_max=boltzmann|lse, mu=1e-5 and
-center=conditioned|all. Without --objective: log_loss, and disparate_impact of each attribute.";
+predictive_equality(A), the last three with the settings beta=8, smooth_max=boltzmann|lse,
+mu=1e-5 and center=conditioned|all. Without --objective: log_loss, and disparate_impact of each
+attribute.";
 
 fn fit_help() -> String {
     let mut text = String::new();
@@ -218,15 +219,17 @@ fn fit_help() -> String {
         }
         text.push('\n');
     }
-    text.push_str(
-        "Examples:\n  fairfront fit loans.csv --target approved --positive yes --sensitive sex \
-         --out runs/sex\n  fairfront fit adult:gender --preset paper --out runs/gender\n  fairfront fit \
-         compas:race --objective log_loss --objective 'equal_opportunity(race)' --out runs/fnr\n  \
-         fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds\n  fairfront fit \
-         adult:gender --polish --out runs/polished",
-    );
+    text.push_str(FIT_EXAMPLES);
     text
 }
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  fairfront fit loans.csv --target approved --positive yes --sensitive sex --out runs/sex
+  fairfront fit adult:gender --preset paper --out runs/gender
+  fairfront fit compas:race --out runs/fnr \\
+    --objective log_loss --objective 'equal_opportunity(race)'
+  fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds";
 
 const COMPARE: &str = "\
 Judge fronts side by side: purity, spread, hypervolume, cost

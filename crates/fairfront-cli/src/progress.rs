@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use fairfront_core::grouped;
+use fairfront_core::counted;
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, Progress, StopSignal};
 
@@ -82,9 +82,9 @@ impl Observer for Bar {
                     format!(", hypervolume {:.4}", volume / box_volume)
                 });
             let line = format!(
-                "round {}: {} points{volume}, {spent:.0} s, about {left:.0} s left",
+                "round {}: {}{volume}, {spent:.0} s, about {left:.0} s left",
                 progress.round,
-                grouped(points)
+                counted(points, "point")
             );
             let mut err = std::io::stderr();
             let _ = match self.terminal {

@@ -8,7 +8,7 @@ pub(crate) use front::{fit, front};
 
 use std::fmt::Write;
 
-use fairfront_core::grouped;
+use fairfront_core::{counted, grouped};
 use fairfront_data::{
     ColumnSummary, Dropped, GroupSummary, Inspection, Notice, NoticeLevel, Ordered, Prepared,
     Proxy, Role,
@@ -128,9 +128,9 @@ pub(crate) fn inspection(found: &Inspection) -> String {
         put(
             &mut out,
             format_args!(
-                "\nRows: {}; {} features after encoding\n",
+                "\nRows: {}; {} after encoding\n",
                 parts.join(", "),
-                grouped(found.features)
+                counted(found.features, "feature")
             ),
         );
     }
@@ -160,7 +160,7 @@ pub(crate) fn rows_in_use(prepared: &Prepared) -> String {
 
 fn row_counts(source: &str, rows: usize, read: usize, dropped_by: &[Dropped]) -> String {
     let dropped = read - rows;
-    let mut out = format!("{source}: {} rows", grouped(rows));
+    let mut out = format!("{source}: {}", counted(rows, "row"));
     if dropped > 0 {
         let _ = write!(
             out,
@@ -350,8 +350,9 @@ fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
     if unknown > 0 {
         let _ = writeln!(
             out,
-            "  {} rows of unknown group count for the loss only",
-            grouped(unknown)
+            "  {} of unknown group {} for the loss only",
+            counted(unknown, "row"),
+            if unknown == 1 { "counts" } else { "count" }
         );
     }
 }

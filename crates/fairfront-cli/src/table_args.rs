@@ -426,11 +426,15 @@ fn from_toml(path: &Path) -> anyhow::Result<TableArgs> {
         source,
     })?;
     let mut args: TableArgs = toml::from_str(&text).map_err(|error| {
-        let line = error
-            .span()
-            .map_or(1, |span| text[..span.start].lines().count().max(1));
+        let start = error.span().map_or(0, |span| span.start);
+        let line = 1 + text[..start].matches('\n').count();
         let message = error.message().replace('\n', " ");
-        Error::Usage(format!("{}, line {line}: {message}", path.display()))
+        let key = match message.starts_with("unknown field") {
+            true => None,
+            false => key_at(&text, start),
+        };
+        let key = key.map_or_else(String::new, |key| format!("{key}: "));
+        Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
     })?;
     // Files are named as seen from the folder of the TOML file.
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -440,6 +444,24 @@ fn from_toml(path: &Path) -> anyhow::Result<TableArgs> {
         }
     }
     Ok(args)
+}
+
+/// The key whose value or table begins here, where the text is TOML at all.
+fn key_at(text: &str, start: usize) -> Option<String> {
+    toml::from_str::<toml::Table>(text).ok()?;
+    let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[begin..].lines().next()?.trim();
+    let before = text[begin..start].trim_end();
+    let key = if let Some(header) = line.strip_prefix('[') {
+        header.split(']').next()?.trim_start_matches('[')
+    } else if let Some(before) = before.strip_suffix('=') {
+        // In an inline table others may stand before it.
+        before.rsplit(['{', ',']).next()?
+    } else {
+        line.split('=').next()?
+    };
+    let key = key.trim();
+    (!key.is_empty()).then(|| key.to_owned())
 }
 
 /// `key = "a"` says the same as `key = ["a"]`.

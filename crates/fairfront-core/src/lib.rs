@@ -36,4 +36,4 @@ pub use objective::{Center, Covariance, Kind, LogLoss, Objective, OfRoots, Root,
 pub use predictor::{Linear, Predictor, Rows, TILE_ROWS};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
-pub use text::{grouped, hex};
+pub use text::{counted, grouped, hex};

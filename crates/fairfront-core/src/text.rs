@@ -16,6 +16,16 @@ pub fn grouped(n: usize) -> String {
     out
 }
 
+/// A count of things: the noun gets an s unless there is one of them.
+///
+/// ```
+/// assert_eq!(fairfront_core::counted(1, "point"), "1 point");
+/// assert_eq!(fairfront_core::counted(1_500, "point"), "1,500 points");
+/// ```
+pub fn counted(n: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
 /// Bytes in hexadecimal.
 ///
 /// ```

@@ -194,7 +194,7 @@ pub fn fit(
         }
     }
     let fair = none_to_speak_of(&problem, &outcome.unmitigated)?;
-    notices.extend(outcome_notices(&request.method, &outcome, &names, &fair));
+    notices.extend(outcome_notices(&candidate.method, &outcome, &names, &fair));
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
         objectives: names,
@@ -381,6 +381,7 @@ fn outcome_notices(
         let advice = match method {
             Method::EpsFair(settings) if settings.cold => "a smaller --set start-radius",
             Method::EpsFair(_) => "features of like size (--scale standard)",
+            Method::Trace(_) => "features of like size (--scale standard), or --method pf-smg,",
             Method::PfSmg(_) => "smaller steps (--set step)",
         };
         notices.push(Notice::warning(format!(
@@ -390,6 +391,7 @@ fn outcome_notices(
     if let Some(of) = outcome.counters.subproblems.filter(|of| of.failed > 0) {
         let advice = match method {
             Method::EpsFair(settings) if settings.cold => "warm starts (--set cold=false)",
+            Method::Trace(_) => "--method pf-smg",
             _ => "--set max-evaluations or a larger --set tolerance",
         };
         notices.push(Notice::warning(format!(

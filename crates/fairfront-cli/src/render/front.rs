@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::grouped;
+use fairfront_core::{counted, grouped};
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{FrontTable, PolishInfo, RunInfo, RunSummary};
 use fairfront_solve::StopReason;
@@ -28,34 +28,43 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         .map(|n| grouped(*n as usize))
         .collect();
     let work = match info.counters.subproblems {
-        None => format!("{} rounds", grouped(info.counters.points_by_round.len())),
+        None => counted(info.counters.points_by_round.len(), "round"),
         Some(of) => format!(
-            "{} subproblems solved, {} failed",
-            grouped(of.solved as usize),
+            "{} solved, {} failed",
+            counted(of.solved as usize, "subproblem"),
             grouped(of.failed as usize)
         ),
     };
-    let left_out = match info.counters.subproblems {
-        Some(of) if of.dominated > 0 => format!(
-            "  {} of {} solutions were dominated and left out\n",
-            grouped(of.dominated as usize),
-            grouped(of.dominated as usize + info.points)
-        ),
-        _ => String::new(),
-    };
+    let mut left_out = String::new();
+    if let Some(of) = info.counters.subproblems {
+        let solutions = counted(
+            (of.dominated + of.copies) as usize + info.points,
+            "solution",
+        );
+        for (n, one, many) in [
+            (of.dominated, "was dominated", "were dominated"),
+            (of.copies, "was a copy of another", "were copies of others"),
+        ] {
+            if n > 0 {
+                let what = if n == 1 { one } else { many };
+                let n = grouped(n as usize);
+                let _ = writeln!(left_out, "  {n} of {solutions} {what} and left out");
+            }
+        }
+    }
     let polished = info.polish.as_ref().map_or_else(String::new, polished);
     let proven = proven(info);
     let reason = info.reason.as_ref().map_or_else(String::new, |reason| {
         format!("  by {}: {reason}\n", info.method.name())
     });
     format!(
-        "{}: {} points in {seconds:.1} s ({why})\n{reason}  {work}, {} gradient evaluations, {} points \
-         evaluated on all {} training rows\n{left_out}{polished}{proven}\n",
+        "{}: {} in {seconds:.1} s ({why})\n{reason}  {work}, {} gradient evaluations, {} evaluated on \
+         all {}\n{left_out}{polished}{proven}\n",
         folder.display(),
-        grouped(info.points),
+        counted(info.points, "point"),
         gradients.join(" + "),
-        grouped(info.counters.evaluations as usize),
-        grouped(info.rows.get("train").copied().unwrap_or(0)),
+        counted(info.counters.evaluations as usize, "point"),
+        counted(info.rows.get("train").copied().unwrap_or(0), "training row"),
     )
 }
 
@@ -179,12 +188,15 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         Some(gap) if run.certificate.proven == front.len() => format!(", exact to {gap:.1e}"),
         _ => String::new(),
     };
+    let some = match front.len() {
+        0..=ROWS => String::new(),
+        _ => format!("; {ROWS} of them"),
+    };
     let mut out = format!(
-        "{}: {} points by {}{exact}{stopped}; {} of them, and the unmitigated model (none):\n\n",
+        "{}: {} by {}{exact}{stopped}{some}, and the unmitigated model (none):\n\n",
         run.source,
-        grouped(front.len()),
+        counted(front.len(), "point"),
         run.method,
-        front.len().min(ROWS)
     );
     table.render(&mut out);
     if let Some(values) = judged.filter(|_| m >= 2 && front.len() > 1) {
@@ -200,7 +212,8 @@ pub(super) fn significant(value: f64) -> String {
         0.0 => "0".into(),
         v if v < 1e-3 => format!("{value:.2e}"),
         v if v < 10.0 => format!("{value:.4}"),
-        _ => format!("{value:.1}"),
+        v if v < 1e6 => format!("{value:.1}"),
+        _ => format!("{value:.3e}"),
     }
 }
 
@@ -241,4 +254,34 @@ fn plot(values: Values, names: &[String], out: &mut String) {
     let gap = WIDTH.saturating_sub(low.len() + high.len());
     let _ = writeln!(out, "  {:9}  {low}{}{high}", "", " ".repeat(gap));
     let _ = writeln!(out, "  {:9}  {} (left is better)", "", names[0]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_size_are_short() {
+        let written = [
+            0.0,
+            3e-33,
+            -0.25,
+            41.26,
+            123_456.78,
+            1e6,
+            -2.5e300,
+            f64::MAX,
+        ];
+        let expected = [
+            "0",
+            "3.00e-33",
+            "-0.2500",
+            "41.3",
+            "123456.8",
+            "1.000e6",
+            "-2.500e300",
+            "1.798e308",
+        ];
+        assert_eq!(written.map(significant), expected);
+    }
 }

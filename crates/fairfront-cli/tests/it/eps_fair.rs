@@ -32,7 +32,7 @@ fn a_run_says_what_became_of_its_subproblems() {
     let count = |name: &str| run["counters"]["subproblems"][name].as_u64().expect(name);
     assert_eq!((count("solved"), count("failed")), (15, 0));
     assert_eq!(
-        run["points"].as_u64().expect("a count") + count("dominated"),
+        run["points"].as_u64().expect("a count") + count("dominated") + count("copies"),
         16
     );
     assert!(
@@ -53,6 +53,101 @@ fn a_run_says_what_became_of_its_subproblems() {
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(front("r").is_some());
     assert_eq!(front("r"), front("s"));
+}
+
+/// An attribute that every other row has, whatever else is in the row: its covariances are rounding.
+#[test]
+fn an_attribute_that_tells_nothing_is_not_traded() {
+    let folder = TempDir::new().expect("a folder");
+    let n = 1_998;
+    let rows: Vec<String> = (0..n)
+        .map(|i| {
+            let (row, group) = (i * 977 % n / 2, ["a", "b"][i * 977 % 2]);
+            let (x, z) = (row * 7_919 % 1_009, row * 104_729 % 503);
+            let y = usize::from(x + 2 * z + row * 31 % 400 > 1_200);
+            format!(
+                "{y},{group},{},{x}.37,{z}.11",
+                ["u", "v"][usize::from(x > 400 + z)]
+            )
+        })
+        .collect();
+    let text = format!("y,g,h,x,z\n{}\n", rows.join("\n"));
+    std::fs::write(folder.path().join("t.csv"), text).expect("a file");
+    let fit = |more: &[&str]| {
+        let args = [
+            "fit",
+            "t.csv",
+            "--target",
+            "y",
+            "--positive",
+            "1",
+            "--split",
+            "none",
+        ];
+        let outcome = run_in(folder.path(), &[&args[..], more].concat(), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        outcome
+    };
+    let notice = "has no disparate_impact(g) to speak of";
+    for method in ["pf-smg", "eps-fair"] {
+        let alone = ["--sensitive", "g", "--drop", "h", "--method", method];
+        let outcome = fit(&[&alone[..], &["--out", method]].concat());
+        assert!(outcome.err.contains(notice), "{}", outcome.err);
+        assert!(outcome.out.contains(": 1 point in 0."), "{}", outcome.out);
+        assert!(outcome.out.contains("t.csv: 1 point by"), "{}", outcome.out);
+        let run = json(&folder.path().join(method));
+        assert_eq!(run["points"], 1);
+        assert_eq!(run["counters"]["points_by_round"], serde_json::json!([]));
+        // Beside one that can be traded it is in nobody's way.
+        let both = ["--sensitive", "g", "--sensitive", "h", "--method", method];
+        let outcome = fit(&[&both[..], &["--out", "r", "--force"]].concat());
+        assert!(outcome.err.contains(notice), "{}", outcome.err);
+        let run = json(&folder.path().join("r"));
+        assert!(run["points"].as_u64() >= Some(100), "{}", outcome.out);
+    }
+}
+
+#[test]
+fn what_was_not_solved_is_a_warning() {
+    let folder = TempDir::new().expect("a folder");
+    let more = ["--points", "9", "--set", "max-evaluations=1", "--out", "r"];
+    let outcome = fit(folder.path(), &more);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(
+        outcome
+            .out
+            .contains("8 of 9 solutions were copies of others"),
+        "{}",
+        outcome.out
+    );
+    assert!(!outcome.out.contains("dominated"), "{}", outcome.out);
+    let notices = json(&folder.path().join("r"))["notices"].to_string();
+    assert!(
+        notices.contains("8 of 8 subproblems were not solved"),
+        "{notices}"
+    );
+}
+
+#[test]
+fn what_is_not_finite_is_explained() {
+    let folder = TempDir::new().expect("a folder");
+    let more = [
+        "--preset",
+        "paper",
+        "--points",
+        "4",
+        "--set",
+        "start-radius=1e307",
+        "--out",
+        "r",
+    ];
+    let outcome = fit(folder.path(), &more);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(
+        outcome.err.contains("a smaller --set start-radius"),
+        "{}",
+        outcome.err
+    );
 }
 
 #[test]

@@ -328,6 +328,35 @@ fn a_polished_front_is_nowhere_worse() {
     );
 }
 
+#[test]
+fn a_wrong_key_of_a_toml_file_is_named() {
+    let folder = TempDir::new().expect("a folder");
+    let refused = |text: &str, expected: &str| {
+        std::fs::write(folder.path().join("run.toml"), text).expect("a file");
+        let args = ["fit", "--config", "run.toml", "--out", "r"];
+        let outcome = run_in(folder.path(), &args, b"");
+        assert_eq!(outcome.code, 2, "{}", outcome.err);
+        assert!(outcome.err.contains(expected), "{}", outcome.err);
+    };
+    let table = "files = \"demo\"\n\n[fit]\npoints = 5\n\n[fit.set]\ntolerance = 1e-7\n";
+    refused(
+        table,
+        "run.toml, line 6: fit.set: expected a text or a list",
+    );
+    refused("sensitive = 3\n", "line 1: sensitive: expected a text");
+    refused("[fit]\nset = [1,\n  2]\n", "line 2: set: expected a text");
+    refused(
+        "fit = { points = 3, set = { a = 1 } }\n",
+        "line 1: set: expected",
+    );
+    refused(
+        "[fit]\n\nmethod = \"x\"\n",
+        "line 3: method: unknown variant `x`",
+    );
+    refused("[fit]\npionts = 3\n", "line 2: unknown field `pionts`");
+    refused("[fit]\nset = \n", "line 2: ");
+}
+
 /// Beyond a thousand parameters there is no dense matrix, and the unmitigated model is still the
 /// minimum.
 #[test]

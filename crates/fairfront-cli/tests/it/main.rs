@@ -88,6 +88,20 @@ fn help_of_every_command() {
     ] {
         let outcome = run(args);
         assert_eq!(outcome.code, 0);
+        let text = outcome.out.trim_end();
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{name}"
+        );
+        // Examples can be pasted: what is not a command of its own continues one.
+        if let Some((_, examples)) = text.split_once("Examples:\n") {
+            let mut continued = false;
+            for line in examples.lines() {
+                assert!(continued || line.starts_with("  fairfront "), "{line}");
+                continued = line.ends_with(" \\");
+            }
+            assert!(!continued);
+        }
         insta::assert_snapshot!(name, outcome.out);
     }
 }
@@ -201,7 +215,7 @@ fn a_toml_file_says_the_same_as_flags() {
 
     for (text, expected) in [
         ("targt = \"y\"", "line 1: unknown field `targt`"),
-        ("\nseed = \"x\"", "line 2: invalid type"),
+        ("\nseed = \"x\"", "line 2: seed: invalid type"),
         ("sensitive = 3", "expected a text or a list of texts"),
         ("= 3", "line 1:"),
     ] {
