@@ -57,6 +57,8 @@ pub(crate) enum Shape {
     Down,
     Cross,
     Star,
+    /// A circle with a plus in it, which no series has.
+    Target,
 }
 
 /// A shape as path data: where it starts and ends, seen from its centre, and what lies between.
@@ -118,6 +120,11 @@ impl Shape {
                     end: (-c, c),
                 }
             }
+            Self::Target => Glyph {
+                start: (0, -size),
+                body: format!("a{size} {size} 0 1 0 1 0zv{0}m-{size}-{size}h{0}", 2 * size),
+                end: (size, 0),
+            },
             Self::Star => {
                 // The arms of a regular six-pointed star: cos 30° and sin 30°.
                 let (long, x, y) = (part(1.2), part(1.04), part(0.6));
@@ -262,7 +269,7 @@ mod tests {
             positions in prop::collection::vec((0..9000_i64, -50..9000_i64), 1..40),
             size in 8..60_i64,
         ) {
-            for shape in SHAPES.into_iter().chain([Shape::Dot]) {
+            for shape in SHAPES.into_iter().chain([Shape::Dot, Shape::Target]) {
                 let glyph = shape.glyph(size);
                 let path = shape.path(size, &positions);
                 let starts = starts(&path);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::figure::{Axis, Entry, GREY, INK, Key, Legend, TEXT_SIZE, named_group};
 use crate::marker::Marker;
 use crate::panel::{Layer, Panels, REFERENCE};
-use crate::scale::{LARGEST, Scale, rounded};
+use crate::scale::{LARGEST, Scale, grouped, rounded};
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 
@@ -15,14 +15,15 @@ pub struct Series<'a> {
     /// What the legend calls it; shortened in the middle where it is long.
     pub name: &'a str,
     /// The values of all points, one after the other. Points with a value that is infinite, beyond
-    /// ±1e300 or not a number are left out, and the legend says how many.
+    /// ±1e300 or not a number are left out, and the legend says how many and why.
     pub values: &'a [f64],
 }
 
 /// Several fronts over the same objectives in one picture.
 ///
 /// Two objectives give one panel, more a panel for every pair of them with scales shared; one gives a
-/// row of points for every series. Axes are linear and cover all finite points.
+/// row of points for every series. There are 45 panels at most, all pairs of ten objectives; which
+/// pairs have none is said below them. Axes are linear and cover all finite points.
 ///
 /// Every point of a long series (more than 150) is a small translucent dot, and the series' marker is
 /// put on some points only, between those of the other series: what lies on the same curve stays
@@ -83,16 +84,19 @@ impl Overlay<'_> {
             })
             .collect();
         let panels = Panels::new(&axes, layers.len());
-        let legend = Legend::new(self.entries(&layers, &reference), panels.width);
+        let drawn = panels.show(&reference);
+        let legend = Legend::new(self.entries(&layers, drawn), panels.width);
+        let note = panels.note(&axes);
+        let below = if note.is_some() { 22.0 } else { 0.0 };
 
         let left = panels.beside + MARGIN;
         let top = HEADER + legend.height() + 14.0;
         let right = left + panels.width.max(legend.width());
         let mut svg = Svg::new(
             right + 24.0,
-            top + panels.height + MARGIN,
+            top + panels.height + below + MARGIN,
             &self.name(),
-            &self.describe(&layers, &ranges),
+            &self.describe(&layers, &ranges[..panels.n_shown()], note.as_deref()),
         );
         svg.tag("rect")
             .set("width", "100%")
@@ -103,6 +107,16 @@ impl Overlay<'_> {
         legend.draw(&mut svg, left, HEADER);
         for panel in panels.all(left, top) {
             panel.draw(&mut svg, &axes, &layers, &reference);
+        }
+        if let Some(note) = note {
+            let short = shorten(&note, TEXT_SIZE, right - left);
+            named_group(&mut svg, (short != note).then_some(&note), None);
+            svg.tag("text")
+                .at(left, top + panels.height + 16.0)
+                .set("font-size", TEXT_SIZE)
+                .set("fill", GREY)
+                .text(&short);
+            svg.close();
         }
         svg.finish()
     }
@@ -129,7 +143,10 @@ impl Overlay<'_> {
                 .get(axis)
                 .copied()
                 .filter(|v| v.abs() <= LARGEST)?;
-            let (low, high) = (*range)?;
+            // Without points nothing says what is near.
+            let Some((low, high)) = *range else {
+                return Some(value);
+            };
             let reach = match high - low {
                 0.0 => NEAR * high.abs(),
                 span => NEAR * span,
@@ -139,7 +156,7 @@ impl Overlay<'_> {
         ranges.iter().enumerate().map(near).collect()
     }
 
-    fn entries(&self, layers: &[Layer], reference: &[Option<f64>]) -> Vec<Entry> {
+    fn entries(&self, layers: &[Layer], drawn: bool) -> Vec<Entry> {
         let entry = |layer: &Layer| Entry {
             key: match (layer.dense, layers.len()) {
                 (false, _) => Key::Marker(layer.marker),
@@ -151,7 +168,6 @@ impl Overlay<'_> {
         };
         let mut entries: Vec<Entry> = layers.iter().map(entry).collect();
         if self.reference.is_some() {
-            let drawn = reference.iter().flatten().count() >= reference.len().clamp(1, 2);
             entries.push(Entry {
                 key: if drawn {
                     Key::Marker(REFERENCE)
@@ -169,13 +185,21 @@ impl Overlay<'_> {
     fn name(&self) -> String {
         match (self.title.trim(), self.axes.is_empty()) {
             ("", true) => "Pareto fronts".into(),
+            ("", false) if self.axes.len() > 10 => {
+                format!("Pareto fronts of {} objectives", grouped(self.axes.len()))
+            }
             ("", false) => format!("Pareto fronts of {}", self.axes.join(", ")),
             (title, _) => title.into(),
         }
     }
 
-    /// The picture in words.
-    fn describe(&self, layers: &[Layer], ranges: &[Option<(f64, f64)>]) -> String {
+    /// The picture in words; `ranges` are those of the objectives that are shown.
+    fn describe(
+        &self,
+        layers: &[Layer],
+        ranges: &[Option<(f64, f64)>],
+        note: Option<&str>,
+    ) -> String {
         let mut text = String::from("Scatter plot; lower is better on every axis. Axes:");
         for (i, (name, range)) in self.axes.iter().zip(ranges).enumerate() {
             let _ = write!(text, "{} {name}", if i > 0 { ";" } else { "" });
@@ -193,7 +217,11 @@ impl Overlay<'_> {
                 layer.count()
             );
         }
-        text + "."
+        text += ".";
+        if let Some(note) = note {
+            let _ = write!(text, " {note}.");
+        }
+        text
     }
 
     /// The title, and that lower is better.
@@ -258,7 +286,12 @@ mod tests {
         let absent = [f64::NAN, 0.0, 1.0, f64::INFINITY];
         let cases: [&[&[f64]]; 3] = [&[], &[&[]], &[&absent]];
         for series in cases {
-            assert!(draw(2, series, Some(vec![1.0, 1.0])).contains("no points"));
+            // The reference point is all there is, and inside the axes wherever it lies.
+            for reference in [[1.0, 1.0], [-3e7, 0.5]] {
+                let svg = draw(2, series, Some(reference.to_vec()));
+                assert!(svg.contains("no points"));
+                assert!(svg.contains("stroke-dasharray") && !svg.contains("outside"));
+            }
         }
         assert!(draw(2, &[&[]], None).contains("0 points<"));
     }
@@ -266,7 +299,9 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted() {
         let svg = draw(2, &[&[0.1, 0.2, f64::NAN, 0.3, 0.4, -1e301, 0.5]], None);
-        assert!(svg.contains("1 point, 3 not finite<"), "{svg}");
+        let counted = "1 point, 1 not finite, 1 beyond ±1e300, 1 incomplete<";
+        assert!(svg.contains(counted), "{svg}");
+        assert!(draw(1, &[&[f64::MAX, 2.0]], None).contains("1 point, 1 beyond ±1e300<"));
     }
 
     #[test]
@@ -276,6 +311,29 @@ mod tests {
             svg.matches("rotate(-90)").count()
         };
         assert_eq!([0, 1, 2, 3, 4, 6].map(panels), [0, 0, 1, 3, 6, 15]);
+        assert_eq!([10, 11, 25, 3_000].map(panels), [45; 4]);
+    }
+
+    #[test]
+    fn many_objectives_are_a_small_picture_that_says_what_is_missing() {
+        let said = |m: usize| {
+            let points: Vec<f64> = (0..200 * m).map(|i| (i * 7_919 % 1_009) as f64).collect();
+            let svg = draw(m, &[&points, &points[..20 * m]], None);
+            assert!(svg.len() < 1_000_000, "{} bytes for m = {m}", svg.len());
+            let at = svg.find("The first 45 of ")?;
+            svg[at..].split(['.', '<']).next().map(str::to_owned)
+        };
+        assert_eq!(said(10), None);
+        let expected =
+            "The first 45 of 300 pairs of objectives; those from f1 with f23 on are left out";
+        assert_eq!(said(25).as_deref(), Some(expected));
+        let large = said(3_000).expect("a note");
+        assert!(large.contains("of 4,498,500 pairs"), "{large}");
+    }
+
+    #[test]
+    fn no_series_looks_like_the_reference() {
+        assert!((0..64).all(|i| Marker::of(i).shape != REFERENCE.shape));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Panels: where they are, and how the points of several series share one.
 
 use std::cmp::Reverse;
+use std::fmt::Write;
 
 use crate::figure::{Axis, Frame, GREY, INK, Ink, TEXT_SIZE, draw_markers, named_group, tenths};
 use crate::marker::{Marker, Position, Shape, merge};
@@ -9,20 +10,25 @@ use crate::scale::{LARGEST, grouped};
 use crate::spread::spread;
 use crate::svg::Svg;
 
+/// Panels at most: all pairs of ten objectives.
+const MOST: usize = 45;
+
 /// A series with more points than this is drawn as dots, with a marker on some of them.
 const DENSE: usize = 150;
 
 /// How the reference point looks.
 pub(crate) const REFERENCE: Marker = Marker {
     colour: INK,
-    shape: Shape::Cross,
+    shape: Shape::Target,
 };
 
 /// A series as it is drawn.
 pub(crate) struct Layer<'a> {
     pub(crate) name: &'a str,
     pub(crate) points: Vec<&'a [f64]>,
-    pub(crate) left_out: usize,
+    /// Points left out: with a value that is not finite, with one too large to draw, and what is
+    /// left of a point at the end.
+    left_out: [usize; 3],
     pub(crate) dense: bool,
     pub(crate) marker: Marker,
 }
@@ -30,16 +36,21 @@ pub(crate) struct Layer<'a> {
 impl<'a> Layer<'a> {
     /// The series without what cannot be drawn.
     pub(crate) fn new(series: &Series<'a>, m: usize, marker: Marker) -> Self {
-        let all = match m {
-            0 => 0,
-            _ => series.values.len().div_ceil(m),
-        };
-        let points: Vec<&[f64]> = (series.values.chunks_exact(m.max(1)))
-            .filter(|p| m > 0 && p.iter().all(|v| v.abs() <= LARGEST))
-            .collect();
+        let mut points = Vec::new();
+        let mut left_out = [0; 3];
+        if m > 0 {
+            let whole = series.values.chunks_exact(m);
+            left_out[2] = usize::from(!whole.remainder().is_empty());
+            for point in whole {
+                match point.iter().map(|v| v.abs()).find(|v| !(*v <= LARGEST)) {
+                    None => points.push(point),
+                    Some(_) => left_out[usize::from(point.iter().all(|v| v.is_finite()))] += 1,
+                }
+            }
+        }
         Self {
             name: series.name,
-            left_out: all - points.len(),
+            left_out,
             dense: points.len() > DENSE,
             points,
             marker,
@@ -64,14 +75,15 @@ impl<'a> Layer<'a> {
 
     /// How many points are drawn, and how many are left out.
     pub(crate) fn count(&self) -> String {
-        let points = match self.points.len() {
+        let mut text = match self.points.len() {
             1 => "1 point".into(),
             n => format!("{} points", grouped(n)),
         };
-        match self.left_out {
-            0 => points,
-            n => format!("{points}, {} not finite", grouped(n)),
+        let why = ["not finite", "beyond ±1e300", "incomplete"];
+        for (n, why) in self.left_out.iter().zip(why).filter(|(n, _)| **n > 0) {
+            let _ = write!(text, ", {} {why}", grouped(*n));
         }
+        text
     }
 }
 
@@ -79,6 +91,8 @@ impl<'a> Layer<'a> {
 pub(crate) struct Panels {
     /// Which objectives each shows; without a second one, a row for each series.
     pairs: Vec<(usize, Option<usize>)>,
+    /// The first pair that there was no room for.
+    left_out: Option<(usize, usize)>,
     columns: usize,
     frame: (f64, f64),
     /// Room to the left of every panel.
@@ -92,12 +106,12 @@ pub(crate) struct Panels {
 impl Panels {
     pub(crate) fn new(axes: &[Axis], n_series: usize) -> Self {
         let m = axes.len();
+        let mut all = (0..m).flat_map(|i| (i + 1..m).map(move |j| (i, j)));
         let pairs: Vec<(usize, Option<usize>)> = match m {
             1 => vec![(0, None)],
-            _ => (0..m)
-                .flat_map(|i| (i + 1..m).map(move |j| (i, Some(j))))
-                .collect(),
+            _ => all.by_ref().take(MOST).map(|(i, j)| (i, Some(j))).collect(),
         };
+        let left_out = all.next();
         let columns = match pairs.len() {
             0..=1 => 1,
             2..=6 => 3,
@@ -119,6 +133,7 @@ impl Panels {
         );
         Self {
             pairs,
+            left_out,
             columns,
             frame,
             beside,
@@ -128,6 +143,31 @@ impl Panels {
     }
 
     const GAP: f64 = 16.0;
+
+    /// How many objectives are in some panel.
+    pub(crate) fn n_shown(&self) -> usize {
+        let last = self.pairs.iter().map(|(x, y)| 1 + y.unwrap_or(*x));
+        last.max().unwrap_or(0)
+    }
+
+    /// Whether a panel has room for this point.
+    pub(crate) fn show(&self, point: &[Option<f64>]) -> bool {
+        let known = |axis: usize| point.get(axis).is_some_and(Option::is_some);
+        (self.pairs.iter()).any(|(x, y)| known(*x) && y.is_none_or(known))
+    }
+
+    /// Which pairs have no panel, in words.
+    pub(crate) fn note(&self, axes: &[Axis]) -> Option<String> {
+        let (x, y) = self.left_out?;
+        let pairs = axes.len() as u128 * (axes.len() as u128 - 1) / 2;
+        Some(format!(
+            "The first {} of {} pairs of objectives; those from {} with {} on are left out",
+            self.pairs.len(),
+            grouped(pairs as usize),
+            axes[x].name,
+            axes[y].name
+        ))
+    }
 
     pub(crate) fn all(&self, left: f64, top: f64) -> impl Iterator<Item = Panel> {
         let cell = (
@@ -187,6 +227,9 @@ impl Panel {
                 .set("font-size", TEXT_SIZE)
                 .set("fill", GREY)
                 .text("no points");
+            tenths(svg);
+            self.draw_reference(svg, axes, reference, 40);
+            svg.close();
             return;
         }
 
@@ -260,7 +303,7 @@ mod tests {
     proptest! {
         #[test]
         fn panels_lie_apart_and_points_inside_them(
-            m in 2..7_usize,
+            m in 2..14_usize,
             low in -1e3..1e3_f64,
             span in 0.0..1e3_f64,
             share in 0.0..=1.0_f64,
@@ -269,7 +312,8 @@ mod tests {
             let axes: Vec<Axis> = (0..m).map(|_| Axis { name: "f", scale }).collect();
             let panels = Panels::new(&axes, 3);
             let all: Vec<Panel> = panels.all(0.0, 0.0).collect();
-            prop_assert_eq!(all.len(), m * (m - 1) / 2);
+            prop_assert_eq!(all.len(), (m * (m - 1) / 2).min(MOST));
+            prop_assert_eq!(panels.note(&axes).is_some(), m > 10);
             for (i, panel) in all.iter().enumerate() {
                 let frame = panel.frame;
                 prop_assert!(frame.left + frame.width <= panels.width + 1e-9);
