@@ -42,9 +42,10 @@ impl<'a> Layer<'a> {
             let whole = series.values.chunks_exact(m);
             left_out[2] = usize::from(!whole.remainder().is_empty());
             for point in whole {
-                match point.iter().map(|v| v.abs()).find(|v| !(*v <= LARGEST)) {
-                    None => points.push(point),
-                    Some(_) => left_out[usize::from(point.iter().all(|v| v.is_finite()))] += 1,
+                if point.iter().all(|v| v.abs() <= LARGEST) {
+                    points.push(point);
+                } else {
+                    left_out[usize::from(point.iter().all(|v| v.is_finite()))] += 1;
                 }
             }
         }

@@ -50,15 +50,7 @@ impl EpsFair {
             false => Ok(Metric::Identity),
         };
         let ground = Ground::find(problem, &metric(&vec![0.0; n])?, &mut counters, &stop)?;
-        let largest = (1..m)
-            .map(|i| {
-                if ground.fair[i] {
-                    return Ok(0.0);
-                }
-                let roots = problem.root_values(i, &ground.unmitigated.points)?;
-                Ok(roots.iter().fold(0.0, |most, c| c.abs().max(most)))
-            })
-            .collect::<Result<Vec<f64>, Error>>()?;
+        let largest = largest(problem, &ground)?;
         let unmitigated = ground.unmitigated.points.get(0);
         let setup = Setup {
             problem,
@@ -171,6 +163,19 @@ fn check_problem(problem: &dyn Problem) -> Result<(), Error> {
              and would take seconds each; use pf-smg, or fewer features (--pool-rare)"
         ))),
     }
+}
+
+/// The unmitigated model's largest covariance of each fairness objective, 0 where it has none to speak
+/// of.
+fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
+    let of = |i: usize| {
+        if ground.fair[i] {
+            return Ok(0.0);
+        }
+        let roots = problem.root_values(i, &ground.unmitigated.points)?;
+        Ok(roots.iter().fold(0.0, |most, c| c.abs().max(most)))
+    };
+    (1..problem.n_objectives()).map(of).collect()
 }
 
 /// What tells a point from every other.

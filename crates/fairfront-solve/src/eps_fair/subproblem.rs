@@ -233,7 +233,7 @@ impl Setup<'_> {
             let mut moved = 0.0_f64;
             for ((normal, both), multiplier) in normals.iter().zip(&mut multipliers) {
                 let square = dot(normal, normal);
-                if !(square > 0.0) {
+                if square == 0.0 {
                     continue;
                 }
                 let best = *multiplier - dot(&rest, normal) / square;
