@@ -107,6 +107,11 @@ impl Ground {
                     });
             }
         }
+        // Noise is no axis to spread points along; beyond its size something is there.
+        for i in (0..m).filter(|i| fair[*i]) {
+            unmitigated.values[i] = unmitigated.values[i].min(0.0);
+            reference[i] = reference[i].max(1.1 * zeros[i]);
+        }
         Ok(Self {
             unmitigated,
             reference,
@@ -147,12 +152,14 @@ impl Ground {
         new: &Points,
         counters: &mut Counters,
     ) -> Result<Front, Error> {
-        let new = Self::evaluate(problem, new, counters)?;
+        let new = self.evaluate(problem, new, counters)?;
         self.merge(list, &new)
     }
 
-    /// New points with their values; what is not finite is counted and left out.
+    /// New points with their values; what is not finite is counted and left out. Where the
+    /// unmitigated model has nothing but rounding, rounding is 0.
     pub(crate) fn evaluate(
+        &self,
         problem: &dyn Problem,
         new: &Points,
         counters: &mut Counters,
@@ -167,7 +174,14 @@ impl Ground {
         for (point, values) in sound.iter().zip(values.chunks_exact(m)) {
             if finite(values) {
                 all.points.push(point);
-                all.values.extend_from_slice(values);
+                all.values.extend((0..m).map(|i| {
+                    let is_noise = self.fair[i] && values[i] <= self.zeros[i];
+                    if is_noise {
+                        values[i].min(0.0)
+                    } else {
+                        values[i]
+                    }
+                }));
             }
         }
         counters.non_finite += (new.len() - all.len()) as u64;

@@ -108,7 +108,7 @@ impl EpsFair {
                     starts[chain].clone_from(&solution.point);
                 }
             }
-            let points = Ground::evaluate(problem, &points, &mut counters)?;
+            let points = ground.evaluate(problem, &points, &mut counters)?;
             let copies = points.points.iter().filter(|x| !seen.insert(bits(x)));
             tally.copies += copies.count() as u64;
             list = ground.merge(list, &points)?;

@@ -151,7 +151,8 @@ impl<'a> Solver<'a> {
         let list = self.join(empty, &points)?;
         // Where the origin is the minimum of an objective, its value there bounds nothing.
         for i in 0..self.m {
-            if self.ground.reference[i] <= self.ground.unmitigated.values[i] {
+            let own = self.ground.unmitigated.values[i];
+            if self.ground.reference[i] <= own || self.ground.fair[i] {
                 let values = list.values.iter().skip(i).step_by(self.m);
                 self.ground.reference[i] = values.copied().fold(self.ground.reference[i], f64::max);
             }

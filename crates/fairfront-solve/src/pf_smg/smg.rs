@@ -91,7 +91,13 @@ impl Frame {
             // For a square, ‖∇f‖²/(2f) is its curvature; 1 in the metric is that of the loss.
             let gradient = gradients.get(i, 0);
             let square = dot(gradient, &frame.stepped(gradient));
-            let curvature = square / (2.0 * unmitigated.values[i]);
+            let mut curvature = square / (2.0 * unmitigated.values[i]);
+            if ground.fair[i] {
+                // That of c² where c is 0.
+                let roots = problem.roots(i, unmitigated.points.get(0))?.gradients;
+                let curvatures = roots.iter().map(|g| 2.0 * dot(g, &frame.stepped(g)));
+                curvature = curvatures.fold(0.0, f64::max);
+            }
             if curvature.is_finite() && curvature > 0.0 {
                 frame.scales[i] = 1.0 / curvature;
             }
