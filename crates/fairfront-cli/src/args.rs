@@ -229,7 +229,8 @@ Examples:
   fairfront fit adult:gender --preset paper --out runs/gender
   fairfront fit compas:race --out runs/fnr \\
     --objective log_loss --objective 'equal_opportunity(race)'
-  fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds";
+  fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds
+  fairfront fit adult:gender --method pf-smg --polish --out runs/polished";
 
 const COMPARE: &str = "\
 Judge fronts side by side: purity, spread, hypervolume, cost

@@ -10,8 +10,8 @@ use fairfront_core::{
 use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
-    Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify,
-    none_to_speak_of, polish,
+    Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, none_to_speak_of,
+    polish,
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};

@@ -73,7 +73,7 @@ impl Ground {
     /// What follows from an unmitigated model that is known.
     pub(crate) fn on(
         problem: &dyn Problem,
-        unmitigated: Front,
+        mut unmitigated: Front,
         counters: &mut Counters,
     ) -> Result<Self, Error> {
         check(problem)?;
