@@ -8,9 +8,40 @@ const DESCENT: usize = 1_000;
 /// The same for a square, of which only a point near 0 is wanted.
 const SQUARE_DESCENT: usize = 100;
 
-/// Minimises one objective from a point, with all rows: limited-memory BFGS whose first guess at
-/// the curvature is the metric. An objective with a flat zero is a square, whose minimum along a
-/// step is known.
+/// What can be minimised.
+pub(crate) trait Function {
+    fn value(&self, x: &[f64], counters: &mut Counters) -> Result<f64, Error>;
+    fn gradient(&self, x: &[f64], counters: &mut Counters) -> Result<Vec<f64>, Error>;
+    /// Whether it is a square: its minimum along a step is known, and only a point near 0 is wanted.
+    fn is_square(&self) -> bool {
+        false
+    }
+}
+
+/// One objective alone, with all rows.
+struct One<'a> {
+    problem: &'a dyn Problem,
+    objective: usize,
+}
+
+impl Function for One<'_> {
+    fn value(&self, x: &[f64], counters: &mut Counters) -> Result<f64, Error> {
+        counters.evaluations += 1;
+        let points = Points::from_vec(x.len(), x.to_vec());
+        Ok(self.problem.values_of(self.objective, &points)?[0])
+    }
+
+    fn gradient(&self, x: &[f64], counters: &mut Counters) -> Result<Vec<f64>, Error> {
+        counters.gradient_evaluations[self.objective] += 1;
+        Ok(self.problem.gradient_of(self.objective, x)?)
+    }
+
+    fn is_square(&self) -> bool {
+        self.problem.n_roots(self.objective) > 0
+    }
+}
+
+/// Minimises one objective from a point.
 pub(crate) fn descend(
     problem: &dyn Problem,
     objective: usize,
@@ -19,21 +50,26 @@ pub(crate) fn descend(
     counters: &mut Counters,
     stop: &StopSignal,
 ) -> Result<Vec<f64>, Error> {
-    let n = problem.n_params();
-    let is_square = problem.n_roots(objective) > 0;
-    let value = |x: &[f64], counters: &mut Counters| -> Result<f64, Error> {
-        counters.evaluations += 1;
-        Ok(problem.values_of(objective, &Points::from_vec(n, x.to_vec()))?[0])
-    };
-    let gradient = |x: &[f64], counters: &mut Counters| -> Result<Vec<f64>, Error> {
-        counters.gradient_evaluations[objective] += 1;
-        Ok(problem.gradient_of(objective, x)?)
-    };
+    let one = One { problem, objective };
+    Ok(minimise(&one, from, metric, counters, stop)?.0)
+}
+
+/// Minimises a function from a point: limited-memory BFGS whose first guess at the curvature is the
+/// metric. Returns what the last step promised, too.
+pub(crate) fn minimise(
+    function: &dyn Function,
+    from: &[f64],
+    metric: &Metric,
+    counters: &mut Counters,
+    stop: &StopSignal,
+) -> Result<(Vec<f64>, f64), Error> {
+    let is_square = function.is_square();
     let mut x = from.to_vec();
-    let first = value(&x, counters)?;
+    let first = function.value(&x, counters)?;
     let mut current = first;
-    let mut g = gradient(&x, counters)?;
+    let mut g = function.gradient(&x, counters)?;
     let mut memory = Memory::default();
+    let mut promised = f64::INFINITY;
     let most = if is_square { SQUARE_DESCENT } else { DESCENT };
     for _ in 0..most {
         if stop.is_set() || (is_square && current <= 1e-12 * first) {
@@ -47,6 +83,7 @@ pub(crate) fn descend(
             step = memory.step(&g, metric);
             decrease = dot(&step, &g);
         }
+        promised = decrease;
         if !(decrease.is_finite() && decrease > 1e-22 * (1.0 + current.abs())) {
             break;
         }
@@ -58,7 +95,7 @@ pub(crate) fn descend(
         let mut found = None;
         while length > 1e-12 {
             let trial: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - length * s).collect();
-            let there = value(&trial, counters)?;
+            let there = function.value(&trial, counters)?;
             if there <= current - 1e-4 * length * decrease {
                 found = Some((trial, there));
                 break;
@@ -66,13 +103,13 @@ pub(crate) fn descend(
             length *= 0.5;
         }
         let Some((trial, there)) = found else { break };
-        let new_gradient = gradient(&trial, counters)?;
+        let new_gradient = function.gradient(&trial, counters)?;
         if !is_square {
             memory.learn(&x, &trial, &g, &new_gradient);
         }
         (x, current, g) = (trial, there, new_gradient);
     }
-    Ok(x)
+    Ok((x, promised))
 }
 
 /// The last moves and what they did to the gradient.

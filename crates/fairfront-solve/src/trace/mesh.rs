@@ -97,7 +97,11 @@ impl<'a> Mesh<'a> {
             // that of the loss is 1.
             let gradient = model.problem.gradient_of(i, x)?;
             let mut solved = gradient.clone();
-            start.kkt.solve(&mut solved);
+            match (&start.kkt, &model.wide) {
+                (Some(kkt), _) => kkt.solve(&mut solved),
+                (None, Some(metric)) => metric.step(&mut solved),
+                (None, None) => {}
+            }
             let scale = 2.0 * ground.unmitigated.values[i] / dot(&gradient, &solved);
             scales.push(if scale.is_finite() && scale > 0.0 {
                 scale
@@ -137,9 +141,9 @@ impl<'a> Mesh<'a> {
         self.solve(corners, counters)?;
         self.measure();
         self.cut_cube(axes);
-        let hole = self.settings.hole;
+        let hole = self.hole();
         // A surface is refined until it is fine; what has more dimensions until points are spent.
-        let fine = axes <= 2 && self.model.is_affine();
+        let fine = axes <= 2 && self.model.most_solved() == usize::MAX;
         let most = match fine {
             true => self.settings.points.saturating_mul(20),
             false => self.settings.points.min(self.model.most_solved()),
@@ -187,6 +191,14 @@ impl<'a> Mesh<'a> {
             hole: self.longest(),
             complete,
         })
+    }
+
+    /// The longest edge that is left as it is. A curve has as many points as were asked for.
+    fn hole(&self) -> f64 {
+        match self.scales.len() {
+            1 => 1.0 / self.settings.points as f64,
+            _ => self.settings.hole,
+        }
     }
 
     /// Solves at some places, each from its own start, and keeps what is finite.
@@ -327,7 +339,7 @@ impl<'a> Mesh<'a> {
     /// Halves the longest edges.
     fn halve(&mut self, n: usize, counters: &mut Counters) -> Result<(), Error> {
         let mut edges = Vec::new();
-        while edges.len() < n && self.longest() > self.settings.hole {
+        while edges.len() < n && self.longest() > self.hole() {
             let Some(edge) = self.queue.pop() else { break };
             edges.push(edge.ends);
         }

@@ -5,6 +5,7 @@ mod kkt;
 mod mesh;
 mod model;
 mod settings;
+mod wide;
 
 pub use settings::Trace;
 
@@ -39,12 +40,6 @@ impl Trace {
         if let Some(i) = (0..m).find(|i| problem.convex_below(*i).is_none()) {
             return Err(format!("objective {} is not convex", i + 1));
         }
-        if problem.n_params() > MOST_DENSE {
-            return Err(format!(
-                "{} parameters are too many for second derivatives",
-                problem.n_params()
-            ));
-        }
         Ok("all objectives are convex and smooth".into())
     }
 
@@ -62,11 +57,15 @@ impl Trace {
             ..Counters::default()
         };
         let stop = observer.stop_signal();
-        let ground = Ground::find(problem, &Metric::Identity, &mut counters, &stop)?;
+        let metric = match problem.n_params() > MOST_DENSE {
+            true => problem.metric(&vec![0.0; problem.n_params()])?,
+            false => Metric::Identity,
+        };
+        let ground = Ground::find(problem, &metric, &mut counters, &stop)?;
         let model = Model::new(problem, &stop)?;
         let (found, certificates, complete) = match m {
             1 => (ground.unmitigated.clone(), Vec::new(), true),
-            2 => self.curve(&model, &ground, &mut counters, observer)?,
+            2 if model.wide.is_none() => self.curve(&model, &ground, &mut counters, observer)?,
             _ if m > MOST_AXES + 1 => {
                 return Err(Error::Problem(format!(
                     "a surface of {m} objectives cannot be followed; {} at most can, use pf-smg",

@@ -1,6 +1,6 @@
 //! What Newton's method sees: the loss to second order, the other objectives through their roots.
 
-use fairfront_core::{Points, Problem, Roots, SecondOrder};
+use fairfront_core::{MOST_DENSE, Metric, Points, Problem, Roots, SecondOrder};
 
 use super::kkt::Kkt;
 use crate::Error;
@@ -12,8 +12,8 @@ use crate::outcome::{Counters, StopSignal};
 const DONE: f64 = 1e-13;
 /// Energies after a step of Newton's method are at most about this times the square of those before.
 pub(super) const SQUARED: f64 = 100.0;
-/// Points of a front of what is not convex, each of which is found by itself.
-const NONCONVEX: usize = 200;
+/// Points of a front where each takes long: of what is not convex, or has very many parameters.
+const SLOW: usize = 200;
 /// Steps of a solve at most.
 const STEPS: usize = 60;
 
@@ -23,14 +23,16 @@ pub(super) struct Model<'a> {
     pub(super) stop: &'a StopSignal,
     /// For objectives with affine roots: their values at x = 0 and their gradients.
     affine: Vec<Option<Roots>>,
+    /// What stands in for second derivatives where there are too many parameters for them.
+    pub(super) wide: Option<Metric>,
 }
 
 /// A solution of a subproblem, with what it leaves for its neighbours.
 #[derive(Debug, Clone)]
 pub(super) struct Solved {
     pub(super) x: Vec<f64>,
-    /// The equations of the last step.
-    pub(super) kkt: Kkt,
+    /// The equations of the last step, where there are second derivatives.
+    pub(super) kkt: Option<Kkt>,
     /// Whether Newton's method came to its end.
     pub(super) converged: bool,
 }
@@ -59,10 +61,15 @@ impl<'a> Model<'a> {
             }
             affine.push(Some(problem.roots(i, &origin)?).filter(|roots| roots.affine));
         }
+        let wide = match problem.n_params() > MOST_DENSE {
+            true => Some(problem.metric(&origin)?),
+            false => None,
+        };
         Ok(Self {
             problem,
             stop,
             affine,
+            wide,
         })
     }
 
@@ -71,12 +78,11 @@ impl<'a> Model<'a> {
         self.affine.iter().skip(1).all(Option::is_some)
     }
 
-    /// How many subproblems it is reasonable to solve: those that are not convex take long.
+    /// How many subproblems it is reasonable to solve: some take long.
     pub(super) fn most_solved(&self) -> usize {
-        if self.is_affine() {
-            usize::MAX
-        } else {
-            NONCONVEX
+        match self.is_affine() && self.wide.is_none() {
+            true => usize::MAX,
+            false => SLOW,
         }
     }
 
@@ -103,7 +109,7 @@ impl<'a> Model<'a> {
     }
 
     /// Values of all objectives at one point.
-    fn values(&self, x: &[f64], counters: &mut Counters) -> Result<Vec<f64>, Error> {
+    pub(super) fn values(&self, x: &[f64], counters: &mut Counters) -> Result<Vec<f64>, Error> {
         counters.evaluations += 1;
         Ok(self
             .problem
@@ -118,6 +124,9 @@ impl<'a> Model<'a> {
         start: &[f64],
         counters: &mut Counters,
     ) -> Result<Solved, Error> {
+        if let Some(metric) = &self.wide {
+            return self.minimise_wide(metric, weights, start, counters);
+        }
         let n = start.len();
         let mut x = start.to_vec();
         let mut step_left = f64::INFINITY;
@@ -209,7 +218,7 @@ impl<'a> Model<'a> {
         })?;
         Ok(Solved {
             x,
-            kkt,
+            kkt: Some(kkt),
             converged: step_left <= 1e-9,
         })
     }
