@@ -115,8 +115,7 @@ impl<'a> Curve<'a> {
         let (nodes, complete) = self.nodes(ground, counters, observer)?;
         let mut points = Points::new(self.model.problem.n_params());
         let mut places = Vec::new();
-        // Nothing is known between stationary points of what is not convex.
-        if nodes.len() < 3 || !self.model.is_affine() {
+        if nodes.len() < 3 {
             nodes.iter().for_each(|node| points.push(&node.x));
         } else {
             // The last interval before a corner is as short as a step between points.
@@ -185,9 +184,6 @@ impl<'a> Curve<'a> {
         let limit = EXTRAPOLATED * EXTRAPOLATED * self.tolerance;
         let mut nodes = vec![self.start(x0, counters)?];
         let mut length = r0 / 16.0;
-        if !self.model.is_affine() {
-            length = r0 / self.settings.points.min(self.model.most_solved()) as f64;
-        }
         while let Some(last) = nodes.last().filter(|node| node.r > end) {
             // No crumb is left over for a last step.
             let r = match last.r - length < end + 0.2 * length {
@@ -196,9 +192,7 @@ impl<'a> Curve<'a> {
             };
             let (x, multiplier) = predict(&nodes, r);
             let corrected = self.correct(x, multiplier, r, counters)?;
-            let Some((node, off)) =
-                corrected.filter(|(_, off)| *off <= 1e4 * limit || !self.model.is_affine())
-            else {
+            let Some((node, off)) = corrected.filter(|(_, off)| *off <= 1e4 * limit) else {
                 length *= 0.3;
                 if length < 1e-6 * r0 {
                     return Ok((nodes, false));
@@ -296,11 +290,7 @@ impl<'a> Curve<'a> {
             let loss_there = loss.value + dot(&loss.gradient, &dx) + 0.5 * energy(&loss.lower, &dx);
             add(&mut x, 1.0, &dx);
             multiplier += dy[0];
-            // What is not convex converges more slowly, and is content with less.
-            let done = match self.model.is_affine() {
-                true => off * off * SQUARED * self.sharpness(r) <= DONE * self.tolerance,
-                false => off <= self.tolerance.max(1e-10),
-            };
+            let done = off * off * SQUARED * self.sharpness(r) <= DONE * self.tolerance;
             if done {
                 let (slope, bend) = kkt.step(&vec![0.0; n], &[-1.0]);
                 let node = Node {

@@ -32,6 +32,12 @@ struct Vertex {
     values: Vec<f64>,
 }
 
+/// A choice of weights to be solved, and where from.
+struct Place {
+    place: Vec<f64>,
+    starts: Vec<Vec<f64>>,
+}
+
 /// An edge by its length, longest first; ties by its ends.
 #[derive(PartialEq)]
 struct Edge {
@@ -129,13 +135,15 @@ impl<'a> Mesh<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Surface, Error> {
         let axes = self.scales.len();
-        let corners: Vec<(Vec<f64>, Vec<f64>)> = (0..1_usize << axes)
+        let origin = vec![0.0; self.model.problem.n_params()];
+        let unmitigated = self.ground.unmitigated.points.get(0).to_vec();
+        let corners: Vec<Place> = (0..1_usize << axes)
             .map(|bits| {
                 let place = (0..axes).map(|axis| f64::from(u8::from(bits >> axis & 1 == 1)));
-                (
-                    place.collect(),
-                    self.ground.unmitigated.points.get(0).to_vec(),
-                )
+                Place {
+                    place: place.collect(),
+                    starts: vec![unmitigated.clone(), origin.clone()],
+                }
             })
             .collect();
         self.solve(corners, counters)?;
@@ -202,15 +210,11 @@ impl<'a> Mesh<'a> {
     }
 
     /// Solves at some places, each from its own start, and keeps what is finite.
-    fn solve(
-        &mut self,
-        places: Vec<(Vec<f64>, Vec<f64>)>,
-        counters: &mut Counters,
-    ) -> Result<(), Error> {
+    fn solve(&mut self, places: Vec<Place>, counters: &mut Counters) -> Result<(), Error> {
         let m = self.scales.len() + 1;
         let solved: Vec<(Vec<f64>, Solved, Counters)> = places
             .into_par_iter()
-            .map(|(place, start)| {
+            .map(|Place { place, starts }| {
                 let mut own = Counters {
                     gradient_evaluations: vec![0; m],
                     ..Counters::default()
@@ -223,7 +227,7 @@ impl<'a> Mesh<'a> {
                         false => Weight::Infinite,
                     })
                     .collect();
-                let found = self.model.minimise(&weights, &start, &mut own)?;
+                let found = self.best_of(&weights, &starts, &mut own)?;
                 Ok((place, found, own))
             })
             .collect::<Result<_, Error>>()?;
@@ -254,6 +258,29 @@ impl<'a> Mesh<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Solves from the first start; where the problem is not convex from all of them, and the best
+    /// solution counts.
+    fn best_of(
+        &self,
+        weights: &[Weight],
+        starts: &[Vec<f64>],
+        counters: &mut Counters,
+    ) -> Result<Solved, Error> {
+        let mut best = self.model.minimise(weights, &starts[0], counters)?;
+        if self.model.is_affine() {
+            return Ok(best);
+        }
+        let mut least = self.model.merit(weights, &best.x, counters)?;
+        for start in &starts[1..] {
+            let other = self.model.minimise(weights, start, counters)?;
+            let merit = self.model.merit(weights, &other.x, counters)?;
+            if merit < least {
+                (best, least) = (other, merit);
+            }
+        }
+        Ok(best)
     }
 
     /// Ranges of the objectives over the corners.
@@ -348,7 +375,10 @@ impl<'a> Mesh<'a> {
         };
         let places = edges.iter().map(|&(a, b)| {
             let (a, b) = (&self.vertices[a], &self.vertices[b]);
-            (middle(&a.place, &b.place), middle(&a.x, &b.x))
+            Place {
+                place: middle(&a.place, &b.place),
+                starts: vec![middle(&a.x, &b.x), a.x.clone(), b.x.clone()],
+            }
         });
         let first = self.vertices.len();
         self.solve(places.collect(), counters)?;

@@ -65,7 +65,10 @@ impl Trace {
         let model = Model::new(problem, &stop)?;
         let (found, certificates, complete) = match m {
             1 => (ground.unmitigated.clone(), Vec::new(), true),
-            2 if model.wide.is_none() => self.curve(&model, &ground, &mut counters, observer)?,
+            // A curve is followed where it is known between its points.
+            2 if model.wide.is_none() && model.is_affine() => {
+                self.curve(&model, &ground, &mut counters, observer)?
+            }
             _ if m > MOST_AXES + 1 => {
                 return Err(Error::Problem(format!(
                     "a surface of {m} objectives cannot be followed; {} at most can, use pf-smg",

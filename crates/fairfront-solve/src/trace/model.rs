@@ -13,7 +13,7 @@ const DONE: f64 = 1e-13;
 /// Energies after a step of Newton's method are at most about this times the square of those before.
 pub(super) const SQUARED: f64 = 100.0;
 /// Points of a front where each takes long: of what is not convex, or has very many parameters.
-const SLOW: usize = 200;
+const SLOW: usize = 100;
 /// Steps of a solve at most.
 const STEPS: usize = 60;
 
@@ -116,6 +116,23 @@ impl<'a> Model<'a> {
             .values(&Points::from_vec(x.len(), x.to_vec()))?)
     }
 
+    /// f1 + Σ wᵢfᵢ, and a high price on what is to be 0 and is not: what solutions are compared by.
+    pub(super) fn merit(
+        &self,
+        weights: &[Weight],
+        x: &[f64],
+        counters: &mut Counters,
+    ) -> Result<f64, Error> {
+        let values = self.values(x, counters)?;
+        let fair = values[1..].iter().zip(weights);
+        let terms = fair.map(|(value, weight)| match weight {
+            Weight::Finite(w) => w * value,
+            Weight::Infinite => 1e6 * value,
+        });
+        let merit = values[0] + terms.sum::<f64>();
+        Ok(if merit.is_nan() { f64::INFINITY } else { merit })
+    }
+
     /// Minimises f1 + Σ wᵢfᵢ over the x at which the objectives with infinite weight are 0, from
     /// `start`.
     pub(super) fn minimise(
@@ -131,7 +148,8 @@ impl<'a> Model<'a> {
         let mut x = start.to_vec();
         let mut step_left = f64::INFINITY;
         let mut last: Option<Kkt> = None;
-        for iteration in 0..STEPS {
+        let most = if self.is_affine() { STEPS } else { STEPS / 2 };
+        for iteration in 0..most {
             if self.stop.is_set() && iteration > 0 {
                 break;
             }
