@@ -1,6 +1,9 @@
 //! Problems with known fronts.
 
-use fairfront_core::{Batches, Error, Gradients, Metric, Points, Problem, Purpose, Roots, Stream};
+use fairfront_core::{
+    Batches, Bounds, Error, Gradients, Metric, OfRoots, Points, Problem, Purpose, Roots,
+    SecondOrder, Stream,
+};
 
 /// fᵢ = ½‖x − aᵢ‖², with noise on stochastic gradients: the Pareto set is the convex hull of the
 /// aᵢ.
@@ -24,6 +27,17 @@ pub(crate) struct Bounded {
     pub(crate) curvature: Vec<f64>,
     pub(crate) centre: Vec<f64>,
     pub(crate) affine: Vec<Vec<(Vec<f64>, f64)>>,
+}
+
+/// f₁ = ½μ‖c − a‖² + ½κ(b + h·c − s)² with x = (c, b), of which b has no modulus of its own, and
+/// objectives (u·x + shift)². Their roots may depend on b too.
+pub(crate) struct Coupled {
+    pub(crate) modulus: f64,
+    pub(crate) kappa: f64,
+    pub(crate) centre: Vec<f64>,
+    pub(crate) slope: Vec<f64>,
+    pub(crate) shift: f64,
+    pub(crate) affine: Vec<(Vec<f64>, f64)>,
 }
 
 fn each(
@@ -218,5 +232,158 @@ impl Problem for Bounded {
                 .collect(),
             affine: true,
         })
+    }
+    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+        let n = point.len();
+        let at = Points::from_vec(n, point.to_vec());
+        let mut lower = vec![0.0; n * n];
+        for (i, q) in self.curvature.iter().enumerate() {
+            lower[i * n + i] = *q;
+        }
+        Ok(Some(SecondOrder {
+            value: self.values(&at)?[0],
+            gradient: self.gradient_of(0, point)?,
+            lower,
+        }))
+    }
+
+    fn convex_below(&self, _objective: usize) -> Option<f64> {
+        Some(f64::INFINITY)
+    }
+
+    fn bounds(&self, _level: f64) -> Result<Option<Bounds>, Error> {
+        Ok(Some(Bounds {
+            modulus: self.curvature.clone(),
+            radius: vec![f64::INFINITY; self.curvature.len()],
+            coupling: None,
+        }))
+    }
+
+    fn of_roots(&self, _objective: usize, roots: &[f64]) -> OfRoots {
+        let k = roots.len();
+        let mut curvature = vec![0.0; k * k];
+        (0..k).for_each(|i| curvature[i * k + i] = 2.0 / k as f64);
+        OfRoots {
+            value: roots.iter().map(|c| c * c).sum::<f64>() / k as f64,
+            slope: roots.iter().map(|c| 2.0 * c / k as f64).collect(),
+            curvature,
+        }
+    }
+}
+
+impl Coupled {
+    fn root(&self, objective: usize, x: &[f64]) -> f64 {
+        let (u, shift) = &self.affine[objective - 1];
+        shift + u.iter().zip(x).map(|(u, x)| u * x).sum::<f64>()
+    }
+
+    /// b + h·c − s.
+    fn off(&self, x: &[f64]) -> f64 {
+        let of_slope: f64 = self.slope.iter().zip(x).map(|(h, c)| h * c).sum();
+        x[self.centre.len()] + of_slope - self.shift
+    }
+
+    /// The least loss where the root of one objective is at most `size`: in the variables c − a and
+    /// b + h·c − s the loss is diagonal.
+    pub(crate) fn least(&self, size: f64) -> f64 {
+        let (u, _) = &self.affine[0];
+        let d = self.centre.len();
+        let mut minimiser = self.centre.clone();
+        minimiser.push(0.0);
+        minimiser[d] = -self.off(&minimiser);
+        let over = (self.root(1, &minimiser).abs() - size).max(0.0);
+        let squares = u.iter().zip(&self.slope);
+        let by_c: f64 = squares.map(|(u_j, h)| (u_j - u[d] * h).powi(2)).sum();
+        over * over / (2.0 * (by_c / self.modulus + u[d] * u[d] / self.kappa))
+    }
+}
+
+impl Problem for Coupled {
+    fn n_params(&self) -> usize {
+        self.centre.len() + 1
+    }
+
+    fn n_objectives(&self) -> usize {
+        1 + self.affine.len()
+    }
+
+    fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
+        let mut values = Vec::new();
+        for x in points.iter() {
+            let pairs = x.iter().zip(&self.centre);
+            let square: f64 = pairs.map(|(x, a)| (x - a).powi(2)).sum();
+            values.push(0.5 * (self.modulus * square + self.kappa * self.off(x).powi(2)));
+            values.extend((1..self.n_objectives()).map(|i| self.root(i, x).powi(2)));
+        }
+        Ok(values)
+    }
+
+    fn gradients(&self, points: &Points, _batches: Batches) -> Result<Gradients, Error> {
+        Ok(each(self, points, |objective, x| {
+            if objective > 0 {
+                let c = self.root(objective, x);
+                let (u, _) = &self.affine[objective - 1];
+                return u.iter().map(|u| 2.0 * c * u).collect();
+            }
+            let off = self.kappa * self.off(x);
+            let terms = x.iter().zip(&self.centre).zip(&self.slope);
+            let by_c = terms.map(|((x, a), h)| self.modulus * (x - a) + off * h);
+            by_c.chain([off]).collect()
+        }))
+    }
+
+    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+        let n = point.len();
+        let rank_one: Vec<f64> = self.slope.iter().copied().chain([1.0]).collect();
+        let mut lower = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                lower[i * n + j] = self.kappa * rank_one[i] * rank_one[j];
+            }
+            if i + 1 < n {
+                lower[i * n + i] += self.modulus;
+            }
+        }
+        Ok(Some(SecondOrder {
+            value: self.values(&Points::from_vec(n, point.to_vec()))?[0],
+            gradient: self.gradient_of(0, point)?,
+            lower,
+        }))
+    }
+
+    fn convex_below(&self, _objective: usize) -> Option<f64> {
+        Some(f64::INFINITY)
+    }
+
+    fn bounds(&self, _level: f64) -> Result<Option<Bounds>, Error> {
+        let d = self.centre.len();
+        let slope = self.slope.iter().map(|h| h * h).sum::<f64>().sqrt();
+        Ok(Some(Bounds {
+            modulus: (0..=d)
+                .map(|i| if i < d { self.modulus } else { 0.0 })
+                .collect(),
+            radius: vec![f64::INFINITY; d + 1],
+            coupling: Some(self.kappa * slope),
+        }))
+    }
+
+    fn n_roots(&self, objective: usize) -> usize {
+        usize::from(objective > 0)
+    }
+
+    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+        Ok(Roots {
+            values: vec![self.root(objective, point)],
+            gradients: vec![self.affine[objective - 1].0.clone()],
+            affine: true,
+        })
+    }
+
+    fn of_roots(&self, _objective: usize, roots: &[f64]) -> OfRoots {
+        OfRoots {
+            value: roots[0] * roots[0],
+            slope: vec![2.0 * roots[0]],
+            curvature: vec![2.0],
+        }
     }
 }

@@ -1,6 +1,8 @@
-//! Solvers on analytic problems whose fronts are known.
+//! Solvers on analytic problems whose fronts are known, and on small tables of rows.
 
 mod analytic;
+mod certificate;
 mod eps_fair;
 mod pf_smg;
 mod polish;
+mod table;
