@@ -1,6 +1,6 @@
 //! What can be proven about the points of a front.
 
-use fairfront_core::{Batches, Metric, Points, Problem};
+use fairfront_core::{Batches, Metric, Points, Problem, Roots};
 use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::{Error, Front, MinNorm};
 
 /// Points whose gradients are found together.
 const BLOCK: usize = 32;
-/// Objectives below this share of their largest value on a front are also tried as zeros.
+/// Objectives below this share of their largest value are also tried as zeros.
 const SMALL: f64 = 1e-6;
 
 /// Points at which second derivatives are found, for bounds on them everywhere else.
@@ -148,25 +148,35 @@ fn gap(
         let length = length + distance * bounds.coupling?;
         Some(along * distance + length * length / (2.0 * modulus))
     };
+    // Affine roots of each objective, and the largest square they can have at points as far from 0.
+    let mut known: Vec<Option<(Roots, f64)>> = vec![None; values.len()];
+    for i in (1..values.len()).filter(|i| problem.n_roots(*i) > 0) {
+        let roots = problem.roots(i, x)?;
+        if roots.affine {
+            let squares = roots.gradients.iter().map(|g| dot(g, g) * dot(x, x));
+            let size = squares.fold(0.0, f64::max);
+            known[i] = Some((roots, size));
+        }
+    }
     let mut best = f64::INFINITY;
-    for as_zeros in [false, true] {
+    // As they are; with zeros by what other points of the front have; and by what they could be.
+    for attempt in 0..3 {
         let mut columns: Vec<Column> = Vec::new();
         let mut any = false;
         for i in 1..values.len() {
-            let zero = as_zeros && values[i] <= SMALL * largest[i] && problem.n_roots(i) > 0;
-            let roots = if zero {
-                Some(problem.roots(i, x)?)
-            } else {
-                None
+            let zero = |size: f64| match attempt {
+                0 => false,
+                1 => values[i] <= SMALL * largest[i],
+                _ => values[i] <= SMALL * size,
             };
-            match roots.filter(|roots| roots.affine) {
-                Some(roots) => {
+            match known[i].as_ref().filter(|(_, size)| zero(*size)) {
+                Some((roots, _)) => {
                     any = true;
                     // A smooth maximum of k squares is at least a k-th of the largest.
                     let size = (roots.values.len() as f64 * values[i].max(0.0)).sqrt();
-                    let pairs = roots.values.iter().zip(roots.gradients);
+                    let pairs = roots.values.iter().zip(&roots.gradients);
                     columns.extend(pairs.map(|(value, gradient)| Column {
-                        gradient,
+                        gradient: gradient.clone(),
                         slack: Some(value.abs() + size),
                     }));
                 }
@@ -176,8 +186,8 @@ fn gap(
                 }),
             }
         }
-        if as_zeros && !any {
-            break;
+        if attempt > 0 && !any {
+            continue;
         }
         let (left, nu) = balance(gradients[0], &columns);
         let slack: f64 = columns

@@ -402,3 +402,15 @@ fn nothing_is_proven_where_nothing_is_known() {
     let certificates = certify(&problem, &all).unwrap();
     assert!(certificates[0].gap.is_some() && certificates[1].gap.is_none());
 }
+
+/// What is proven of a point does not hang on how many others are judged with it, as far as it is
+/// the same proof.
+#[test]
+fn a_point_can_be_judged_alone() {
+    let problem = Table::random(6, 150, 3, &[3]).impact();
+    let exact = trace(&problem, 20);
+    for x in exact.points.iter() {
+        let alone = certify(&problem, &front(&problem, vec![x.to_vec()])).unwrap();
+        assert!(alone[0].gap.unwrap() < 1e-9, "{:?}", alone[0]);
+    }
+}
