@@ -64,7 +64,11 @@ impl Trace {
         let ground = Ground::find(problem, &metric, &mut counters, &stop)?;
         let model = Model::new(problem, &stop)?;
         let (found, certificates, complete) = match m {
-            1 => (ground.unmitigated.clone(), Vec::new(), true),
+            1 => {
+                let front = ground.unmitigated.clone();
+                let certificates = certify(problem, &front)?;
+                (front, certificates, true)
+            }
             // A curve is followed where it is known between its points.
             2 if model.wide.is_none() && model.is_affine() => {
                 self.curve(&model, &ground, &mut counters, observer)?
@@ -92,10 +96,7 @@ impl Trace {
         let order = found.order();
         Ok(Outcome {
             front: found.select(&order),
-            certificates: match certificates.is_empty() {
-                true => Vec::new(),
-                false => order.iter().map(|i| certificates[*i].clone()).collect(),
-            },
+            certificates: order.iter().map(|i| certificates[*i].clone()).collect(),
             unmitigated: ground.unmitigated,
             stop: match complete {
                 true => StopReason::Complete,

@@ -6,3 +6,4 @@ mod eps_fair;
 mod pf_smg;
 mod polish;
 mod table;
+mod trace;

@@ -1,0 +1,474 @@
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fairfront_core::{Batches, Covariance, Kind, Points, Problem, SmoothMax};
+use fairfront_pareto::dominates;
+use fairfront_solve::{
+    EpsFair, Method, Observer, Outcome, Progress, StopReason, StopSignal, Trace,
+};
+
+use crate::analytic::{Bounded, Quadratics};
+use crate::pf_smg::fair_problem;
+use crate::table::Table;
+
+fn settings(points: usize) -> Trace {
+    Trace {
+        points,
+        ..Trace::default()
+    }
+}
+
+/// Solves, and checks what holds of every front.
+fn solve(problem: &dyn Problem, settings: &Trace) -> Outcome {
+    let outcome = settings.solve(problem, &mut ()).unwrap();
+    check(problem, &outcome);
+    outcome
+}
+
+fn check(problem: &dyn Problem, outcome: &Outcome) {
+    let front = &outcome.front;
+    assert!(!front.is_empty());
+    assert_eq!(outcome.certificates.len(), front.len());
+    assert_eq!(problem.values(&front.points).unwrap(), front.values);
+    for i in 0..front.len() {
+        assert!(front.value(i).iter().all(|v| v.is_finite()));
+        assert!((0..front.len()).all(|j| !dominates(front.value(j), front.value(i))));
+        assert!(i == 0 || front.value(i - 1)[0] <= front.value(i)[0]);
+    }
+}
+
+/// No gap is missing, and none is above this.
+fn check_gaps(outcome: &Outcome, most: f64) {
+    for (i, certificate) in outcome.certificates.iter().enumerate() {
+        let gap = certificate.gap;
+        assert!(
+            gap.is_some_and(|gap| (0.0..=most).contains(&gap)),
+            "{i} of {}: {gap:?} at {:?}",
+            outcome.front.len(),
+            outcome.front.value(i)
+        );
+    }
+}
+
+/// The largest distance of neighbours, with both objectives scaled by their ranges, over the mean.
+fn unevenness(outcome: &Outcome) -> f64 {
+    let front = &outcome.front;
+    let range = |k: usize| {
+        let ends = [front.value(0)[k], front.value(front.len() - 1)[k]];
+        (ends[0] - ends[1]).abs()
+    };
+    let steps: Vec<f64> = (1..front.len())
+        .map(|i| {
+            let (a, b) = (front.value(i - 1), front.value(i));
+            ((a[0] - b[0]) / range(0)).hypot((a[1] - b[1]) / range(1))
+        })
+        .collect();
+    let mean = steps.iter().sum::<f64>() / steps.len() as f64;
+    steps.iter().copied().fold(0.0, f64::max) / mean
+}
+
+/// ‖∇f₁ + ν∇f₂‖/‖∇f₁‖ with the best ν ≥ 0.
+fn kkt_residual(problem: &dyn Problem, x: &[f64]) -> f64 {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let at = Points::from_vec(x.len(), x.to_vec());
+    let both = problem.gradients(&at, Batches::All).unwrap();
+    let (a, b) = (both.get(0, 0), both.get(1, 0));
+    let nu = (-dot(a, b) / dot(b, b)).max(0.0);
+    let left: Vec<f64> = a.iter().zip(b).map(|(a, b)| a + nu * b).collect();
+    (dot(&left, &left) / dot(a, a)).sqrt()
+}
+
+fn one_bound() -> Bounded {
+    Bounded {
+        curvature: vec![1.0, 10.0, 100.0, 1e3, 1e4],
+        centre: vec![0.5, -1.0, 0.2, 0.1, 0.3],
+        affine: vec![vec![(vec![1.0, 0.5, -2.0, 3.0, 20.0], -0.7)]],
+    }
+}
+
+/// f₁ = (r₀ − r)²/(2 u·Q⁻¹u).
+#[test]
+fn a_quadratic_loss_and_one_covariance() {
+    let problem = one_bound();
+    let (u, shift) = &problem.affine[0][0];
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let largest = (shift + dot(u, &problem.centre)).abs();
+    let terms = u.iter().zip(&problem.curvature);
+    let spread: f64 = terms.map(|(u, q)| u * u / q).sum();
+    for points in [2, 3, 10, 1_000] {
+        let outcome = solve(&problem, &settings(points));
+        assert_eq!(outcome.stop, StopReason::Complete);
+        assert_eq!(outcome.front.len(), points);
+        check_gaps(&outcome, 1e-10);
+        for i in 0..points {
+            let [loss, square] = outcome.front.value(i) else {
+                panic!("two objectives");
+            };
+            let expected = (largest - square.sqrt()).powi(2) / (2.0 * spread);
+            assert!((loss - expected).abs() < 1e-10, "{loss} is not {expected}");
+        }
+        let ends = [outcome.front.value(0), outcome.front.value(points - 1)];
+        assert!(ends[0][0] < 1e-13 && (ends[0][1] - largest * largest).abs() < 1e-10);
+        assert!(ends[1][1] < 1e-28, "{:e}", ends[1][1]);
+        let uneven = unevenness(&outcome);
+        assert!(uneven < 1.5, "{points} points: {uneven}");
+    }
+}
+
+/// xᵢ² as objectives: Σ ½qᵢ(|aᵢ| − rᵢ)².
+#[test]
+fn quadratic_losses_with_more_objectives() {
+    for m in [3, 4, 6] {
+        let unit = |i: usize| (0..m).map(|j| f64::from(u8::from(i == j))).collect();
+        let problem = Bounded {
+            curvature: (0..m).map(|i| 1.0 + i as f64).collect(),
+            centre: (0..m).map(|i| 1.0 - 0.3 * i as f64).collect(),
+            affine: (0..m - 1).map(|i| vec![(unit(i), 0.0)]).collect(),
+        };
+        for points in [2, 50, 200] {
+            let outcome = solve(
+                &problem,
+                &Trace {
+                    hole: 0.1,
+                    ..settings(points)
+                },
+            );
+            assert_eq!(outcome.front.len(), points, "{m} objectives");
+            check_gaps(&outcome, 1e-10);
+            for i in 0..points {
+                let values = outcome.front.value(i);
+                let of = |i: usize| problem.centre[i].abs() - values[i + 1].sqrt();
+                let expected: f64 = (0..m - 1)
+                    .map(|i| 0.5 * problem.curvature[i] * of(i).powi(2))
+                    .sum();
+                let off = (values[0] - expected).abs();
+                assert!(off < 1e-10, "{} is not {expected}", values[0]);
+            }
+            assert!(outcome.front.value(0)[0] < 1e-13);
+            let last = outcome.front.value(points - 1);
+            assert!(
+                points == 2 || last[1..].iter().all(|v| *v < 1e-28),
+                "{last:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn one_objective_is_one_point() {
+    let problem = Table::random(1, 60, 2, &[2]).with(Vec::new());
+    let outcome = solve(&problem, &settings(10));
+    assert_eq!(outcome.front, outcome.unmitigated);
+    check_gaps(&outcome, 1e-12);
+}
+
+/// Both ends are exact, gaps are small, the number of points is the one asked for.
+fn check_curve(problem: &dyn Problem, points: usize) -> Outcome {
+    let outcome = solve(problem, &settings(points));
+    let front = &outcome.front;
+    assert_eq!(outcome.stop, StopReason::Complete);
+    assert_eq!(front.len(), points);
+    // Points are mended until this is proven; most are far nearer.
+    check_gaps(&outcome, 1e-6 * std::f64::consts::LN_2);
+    let first = (front.value(0)[0] - outcome.unmitigated.values[0]).abs();
+    assert!(first < 1e-14, "{first:e}");
+    let largest = outcome.unmitigated.values[1];
+    let last = front.value(points - 1)[1];
+    assert!(last < 1e-24 * largest, "{last:e} of {largest:e}");
+    let uneven = unevenness(&outcome);
+    assert!(uneven < 1.5, "{points} points: {uneven}");
+    outcome
+}
+
+#[test]
+fn odd_tables() {
+    let table = Table::random(2, 200, 3, &[2]);
+    // The same feature twice, and one that is the sum of two.
+    let mut doubled = table.clone();
+    for z in &mut doubled.features {
+        z.extend([z[0], z[0] + z[1]]);
+    }
+    check_curve(&doubled.impact(), 50);
+    // One feature: the fairest model does not use it.
+    let mut narrow = table.clone();
+    narrow.features.iter_mut().for_each(|z| z.truncate(1));
+    let outcome = check_curve(&narrow.impact(), 50);
+    let last = outcome.front.points.get(49);
+    assert!(last[0].abs() < 1e-12, "{last:?}");
+    narrow.groups = Table::random(2, 200, 3, &[4]).groups;
+    check_curve(&narrow.impact(), 50);
+    // Labels that a feature tells apart.
+    let mut separable = table.clone();
+    for (y, z) in separable.labels.iter_mut().zip(&separable.features) {
+        *y = if z[0] + z[1] > 0.3 { 1.0 } else { -1.0 };
+    }
+    check_curve(&separable.impact(), 50);
+    // The attribute is the label.
+    let mut same = table.clone();
+    same.groups[0].1 = same.labels.iter().map(|y| u32::from(*y > 0.0)).collect();
+    check_curve(&same.impact(), 50);
+    // Some rows do not count.
+    let mut none = table.clone();
+    none.weights.iter_mut().step_by(3).for_each(|w| *w = 0.0);
+    check_curve(&none.impact(), 50);
+}
+
+/// Every row once in each group: nothing is to be traded. Features are of few bits, so that the
+/// covariances are 0 and not what rounding makes of that.
+#[test]
+fn an_attribute_uncorrelated_with_everything() {
+    for k in [2, 4] {
+        let mut table = Table::random(3, 100, 3, &[2]);
+        for z in table.features.iter_mut().flatten() {
+            *z = (8.0 * *z).round() / 8.0;
+        }
+        let repeat = |v: &Vec<f64>| -> Vec<f64> { (0..k).flat_map(|_| v.clone()).collect() };
+        let many = Table {
+            features: (0..k).flat_map(|_| table.features.clone()).collect(),
+            labels: repeat(&table.labels),
+            weights: repeat(&table.weights),
+            groups: vec![(k, (0..k as u32).flat_map(|g| vec![g; 100]).collect())],
+            lambda: 1e-3,
+        };
+        let outcome = solve(&many.impact(), &settings(100));
+        assert_eq!(outcome.front, outcome.unmitigated, "{k} groups");
+        assert_eq!(outcome.stop, StopReason::Complete);
+        check_gaps(&outcome, 1e-12);
+    }
+}
+
+/// Beyond the limit of Boltzmann's maximum nothing is proven; below it everything is.
+#[test]
+fn large_covariances() {
+    let mut table = Table::random(5, 300, 3, &[3]);
+    for (z, group) in table.features.iter_mut().zip(&table.groups[0].1) {
+        z[0] += 2.0 * f64::from(*group % 4);
+    }
+    for (y, z) in table.labels.iter_mut().zip(&table.features) {
+        if z[0].abs() > 1.5 {
+            *y = z[0].signum();
+        }
+    }
+    let problem = table.impact();
+    let limit = problem.convex_below(1).unwrap();
+    let outcome = solve(&problem, &settings(60));
+    assert!(outcome.unmitigated.values[1] > limit);
+    let mut proven = 0;
+    for (i, certificate) in outcome.certificates.iter().enumerate() {
+        assert_eq!(
+            certificate.gap.is_some(),
+            outcome.front.value(i)[1] <= limit
+        );
+        assert!(certificate.gap.is_none_or(|gap| gap < 1e-6));
+        proven += usize::from(certificate.gap.is_some());
+    }
+    assert!(proven > 0 && proven < outcome.front.len());
+    for x in outcome.front.points.iter().skip(1).take(50) {
+        let residual = kkt_residual(&problem, x);
+        assert!(residual < 1e-4, "{residual:e}");
+    }
+}
+
+/// No point of EPS-fair's or of weighted sums is better than the curve, and theirs are on it.
+#[test]
+fn others_find_the_same() {
+    for n_groups in [2, 3] {
+        let problem = Table::random(7, 300, 3, &[n_groups]).impact();
+        let exact = solve(&problem, &settings(2_000)).front;
+        let loss_at = |square: f64| {
+            let after = (1..exact.len())
+                .find(|i| exact.value(*i)[1] <= square)
+                .unwrap_or(exact.len() - 1);
+            let (a, b) = (exact.value(after - 1), exact.value(after));
+            let share = ((a[1] - square) / (a[1] - b[1])).clamp(0.0, 1.0);
+            (a[0] + share * (b[0] - a[0]), (b[0] - a[0]).powi(2))
+        };
+        let eps = EpsFair {
+            points: 30,
+            ..EpsFair::default()
+        };
+        let eps = eps.solve(&problem, &mut ()).unwrap().front;
+        for i in 0..eps.len() {
+            let [loss, square] = eps.value(i) else {
+                panic!("two objectives");
+            };
+            let (expected, off) = loss_at(*square);
+            assert!(
+                loss - expected > -off - 1e-6,
+                "{loss} is better than {expected}"
+            );
+            if n_groups == 2 {
+                // With one covariance both ask for the same.
+                assert!((loss - expected).abs() < off + 1e-6);
+            }
+        }
+        // f1 + w f2 by plain descent with Newton's steps on f1.
+        for weight in [0.1, 1.0, 10.0] {
+            let mut x = problem.minimiser().unwrap().unwrap();
+            let metric = problem.metric(&x).unwrap();
+            for _ in 0..20_000 {
+                let at = Points::from_vec(x.len(), x.clone());
+                let both = problem.gradients(&at, Batches::All).unwrap();
+                let pairs = both.get(0, 0).iter().zip(both.get(1, 0));
+                let mut step: Vec<f64> = pairs.map(|(a, b)| a + weight * b).collect();
+                if step.iter().all(|s| s.abs() < 1e-11) {
+                    break;
+                }
+                metric.step(&mut step);
+                x.iter_mut().zip(&step).for_each(|(x, s)| *x -= 0.1 * s);
+            }
+            let values = problem.values(&Points::from_vec(x.len(), x)).unwrap();
+            let (expected, off) = loss_at(values[1]);
+            let distance = (values[0] - expected).abs();
+            assert!(distance < off + 1e-6, "weight {weight}: {distance:e}");
+        }
+    }
+}
+
+#[test]
+fn surfaces_of_the_log_loss() {
+    let table = Table::random(8, 300, 4, &[2, 3, 2]);
+    for m in [3, 4] {
+        let own = Table {
+            groups: table.groups[..m - 1].to_vec(),
+            ..table.clone()
+        };
+        let problem = own.impact();
+        for points in [2, 100] {
+            let outcome = solve(
+                &problem,
+                &Trace {
+                    hole: 0.15,
+                    ..settings(points)
+                },
+            );
+            assert_eq!(outcome.stop, StopReason::Complete);
+            assert!(outcome.front.len() <= points && outcome.front.len() > points / 2);
+            check_gaps(&outcome, 1e-9);
+            assert_eq!(outcome.front.value(0)[0], outcome.unmitigated.values[0]);
+            let last = outcome.front.value(outcome.front.len() - 1);
+            let fairest = last.iter().zip(&outcome.unmitigated.values).skip(1);
+            for (last, largest) in fairest {
+                assert!(
+                    points == 2 || *last < 1e-20 * largest,
+                    "{m}, {points}: {last:e}"
+                );
+            }
+            assert_eq!(outcome.counters.subproblems.unwrap().failed, 0);
+        }
+    }
+    // The same attribute twice: its objectives agree, and the surface is a curve.
+    let twice = Table {
+        groups: vec![table.groups[0].clone(), table.groups[0].clone()],
+        ..table
+    };
+    let outcome = solve(&twice.impact(), &settings(100));
+    check_gaps(&outcome, 1e-9);
+    for i in 0..outcome.front.len() {
+        let values = outcome.front.value(i);
+        assert_eq!(values[1], values[2]);
+    }
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_threads() {
+    let table = Table::random(9, 1_500, 3, &[3]);
+    let errors = fair_problem();
+    let problems: [(&dyn Problem, usize); 2] = [(&table.impact(), 300), (&errors, 60)];
+    for (problem, points) in problems {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            let settings = Trace {
+                hole: 0.3,
+                ..settings(points)
+            };
+            let outcome = pool.install(|| solve(problem, &settings));
+            let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            (
+                bits(outcome.front.points.as_slice()),
+                bits(&outcome.front.values),
+                outcome.counters,
+                outcome.certificates,
+            )
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(8));
+    }
+}
+
+/// Stops after some rounds, or once its signal has been asked often enough.
+struct Impatient {
+    rounds: usize,
+    asks: usize,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Observer for Impatient {
+    fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
+        assert!((0.0..=1.0).contains(&progress.share));
+        assert!(progress.values.len().is_multiple_of(progress.n_objectives));
+        match progress.round >= self.rounds {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        let (asks, asked) = (self.asks, Arc::clone(&self.asked));
+        StopSignal::new(move || asked.fetch_add(1, Ordering::Relaxed) >= asks)
+    }
+}
+
+#[test]
+fn what_cannot_be_followed_is_refused() {
+    let refused = |problem: &dyn Problem| {
+        let error = Trace::default().solve(problem, &mut ()).unwrap_err();
+        error.to_string()
+    };
+    let pair = Quadratics {
+        centres: vec![vec![0.0], vec![1.0]],
+        noise: 0.0,
+    };
+    let error = refused(&pair);
+    assert!(
+        error.starts_with("objective 2 is made of no covariances"),
+        "{error}"
+    );
+    let many = Bounded {
+        curvature: vec![1.0; 9],
+        centre: vec![1.0; 9],
+        affine: vec![vec![(vec![1.0; 9], 0.0)]; 8],
+    };
+    let error = refused(&many);
+    assert!(error.contains("9 objectives"), "{error}");
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    let refused = |change: fn(&mut Trace)| {
+        let mut settings = Trace::default();
+        change(&mut settings);
+        settings.check().unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(|s| s.points = 1),
+        "points is 1; it must be at least 2"
+    );
+    assert!(refused(|s| s.points = usize::MAX).contains("too long"));
+    assert!(refused(|s| s.tolerance = 0.0).contains("tolerance is 0"));
+    assert!(refused(|s| s.tolerance = f64::NAN).contains("tolerance is NaN"));
+    assert!(refused(|s| s.hole = 0.0).contains("hole is 0"));
+    assert!(refused(|s| s.hole = f64::NAN).contains("hole is NaN"));
+    for (name, value) in [("tolerance", "small"), ("runs", "1")] {
+        assert!(Trace::default().set(name, value).is_err(), "{name}");
+    }
+    for (name, _) in Trace::NAMES {
+        let mut method = Method::Trace(Trace::default());
+        method.set(name, "0.01").unwrap();
+    }
+}
