@@ -18,8 +18,12 @@ use crate::descend::{dot, energy};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Observer, Progress};
 
-/// Extrapolated over one step, a cubic is off by 64 times as much as interpolated within it.
-const EXTRAPOLATED: f64 = 64.0;
+/// Derivatives may be larger within a step than before it: what is left is taken for so much more.
+const SAFE: f64 = 512.0;
+/// Of a guess from a line what is left between nodes is not known; it may be off by so much more.
+const FROM_LINE: f64 = 4e7;
+/// Steps below this share of the range are not made shorter for their accuracy alone.
+const SHORT: f64 = 1e-4;
 /// With several covariances G has a corner at 0: the curve is followed up to this share of its
 /// range, and its end is found by itself.
 const CORNER: f64 = 1e-3;
@@ -181,7 +185,6 @@ impl<'a> Curve<'a> {
             return Ok((vec![self.start(x0, counters)?], true));
         }
         let end = if self.n_roots == 1 { 0.0 } else { CORNER * r0 };
-        let limit = EXTRAPOLATED * EXTRAPOLATED * self.tolerance;
         let mut nodes = vec![self.start(x0, counters)?];
         let mut length = r0 / 16.0;
         while let Some(last) = nodes.last().filter(|node| node.r > end) {
@@ -192,19 +195,36 @@ impl<'a> Curve<'a> {
             };
             let (x, multiplier) = predict(&nodes, r);
             let corrected = self.correct(x, multiplier, r, counters)?;
-            let Some((node, off)) = corrected.filter(|(_, off)| *off <= 1e4 * limit) else {
-                length *= 0.3;
-                if length < 1e-6 * r0 {
-                    return Ok((nodes, false));
+            // What a cubic is off in the middle of the step, from what it was off beyond the one before.
+            // Energy is a square.
+            let share = match &nodes[..] {
+                [.., before, last] => {
+                    let ratio = (last.r - r) / (before.r - last.r);
+                    SAFE * (ratio / (1.0 + ratio)).powi(4) / 256.0
                 }
-                continue;
+                _ => 1.0 / FROM_LINE,
+            };
+            let close = |off: f64| {
+                share * off <= self.tolerance
+                    || (length < SHORT * r0 && off <= FROM_LINE * self.tolerance)
+            };
+            // It grows with the fourth power of the step, a line's with the second.
+            let power = if nodes.len() > 1 { 0.125 } else { 0.25 };
+            let factor = |off: f64| (0.5 * self.tolerance / (share * off).max(1e-300)).powf(power);
+            let node = match corrected {
+                Some((node, off)) if close(off) => {
+                    length *= factor(off).clamp(0.2, 4.0);
+                    node
+                }
+                other => {
+                    length *= other.map_or(0.3, |(_, off)| factor(off).clamp(0.1, 0.8));
+                    if length < 1e-6 * r0 {
+                        return Ok((nodes, false));
+                    }
+                    continue;
+                }
             };
             nodes.push(node);
-            if self.model.is_affine() {
-                // Energy is a square, and a cubic's error grows with the fourth power.
-                let power = if nodes.len() > 2 { 0.125 } else { 0.25 };
-                length *= (0.5 * limit / off.max(1e-300)).powf(power).clamp(0.2, 4.0);
-            }
             counters.points_by_round.push(nodes.len());
             let values: Vec<f64> = nodes.iter().flat_map(|n| [n.loss, n.r * n.r]).collect();
             let progress = Progress {
@@ -228,7 +248,7 @@ impl<'a> Curve<'a> {
     fn sharpness(&self, r: f64) -> f64 {
         match self.n_roots {
             1 => 1.0,
-            _ => (self.largest / r).max(1.0),
+            _ => (self.largest / r).powi(2).max(1.0),
         }
     }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::analytic::{Bounded, Coupled, Quadratics};
 use crate::table::Table;
 
-fn front(problem: &dyn Problem, points: Vec<Vec<f64>>) -> Front {
+fn front(problem: &dyn Problem, points: &[Vec<f64>]) -> Front {
     let points = Points::from_vec(problem.n_params(), points.concat());
     Front {
         values: problem.values(&points).unwrap(),
@@ -34,7 +34,7 @@ fn moved(problem: &dyn Problem, exact: &Front, seed: u64) -> Front {
             points.push(x.iter().map(|x| x + noise * random.normal()).collect());
         }
     }
-    front(problem, points)
+    front(problem, &points)
 }
 
 /// A point at which every objective but the loss is below its level and the loss is as small as it
@@ -285,7 +285,7 @@ proptest! {
         let problem = table.impact();
         let mut random = Stream::new(seed, Purpose::Synthetic, [8, 8]);
         let points = (0..4).map(|_| (0..=d).map(|_| size * random.normal()).collect());
-        check_sound(&problem, &front(&problem, points.collect()), seed);
+        check_sound(&problem, &front(&problem, &points.collect::<Vec<_>>()), seed);
     }
 }
 
@@ -299,8 +299,8 @@ fn moved_points_are_rejected() {
         let step = |x: &[f64], random: &mut Stream| -> Vec<f64> {
             x.iter().map(|x| x + noise * random.normal()).collect()
         };
-        let points = exact.points.iter().map(|x| step(x, &mut random)).collect();
-        let all = front(&problem, points);
+        let points: Vec<Vec<f64>> = exact.points.iter().map(|x| step(x, &mut random)).collect();
+        let all = front(&problem, &points);
         let certificates = certify(&problem, &all).unwrap();
         for (i, certificate) in certificates.iter().enumerate() {
             let gap = certificate.gap.unwrap();
@@ -357,16 +357,12 @@ fn nothing_is_proven_where_nothing_is_known() {
         centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
         noise: 0.0,
     };
-    let some = front(&pair, vec![vec![0.25, 0.0], vec![0.5, 0.5]]);
+    let some = front(&pair, &[vec![0.25, 0.0], vec![0.5, 0.5]]);
     let certificates = certify(&pair, &some).unwrap();
     assert_eq!(certificates[0].gap, None);
     assert!(certificates[0].residual < 1e-12 && (certificates[1].residual - 0.5).abs() < 1e-12);
     assert!((certificates[0].multipliers[1] - 0.25).abs() < 1e-12);
-    assert!(
-        certify(&pair, &front(&pair, Vec::new()))
-            .unwrap()
-            .is_empty()
-    );
+    assert!(certify(&pair, &front(&pair, &[])).unwrap().is_empty());
 
     // Errors are no linear functions of the parameters.
     let table = Table::random(5, 100, 3, &[3]);
@@ -383,7 +379,7 @@ fn nothing_is_proven_where_nothing_is_known() {
     let problem = table.impact();
     let limit = problem.convex_below(1).unwrap();
     let at = |scale: f64| vec![scale, 0.0, 0.0, 0.0];
-    let value = |scale: f64| front(&problem, vec![at(scale)]).values[1];
+    let value = |scale: f64| front(&problem, &[at(scale)]).values[1];
     let (mut low, mut high) = (0.0, 1e6);
     assert!(value(high) > limit);
     while high - low > 1e-15 * high {
@@ -397,7 +393,7 @@ fn nothing_is_proven_where_nothing_is_known() {
             &mut high
         }) = middle;
     }
-    let all = front(&problem, vec![at(low), at(high)]);
+    let all = front(&problem, &[at(low), at(high)]);
     assert!(all.value(0)[1] <= limit && all.value(1)[1] > limit);
     let certificates = certify(&problem, &all).unwrap();
     assert!(certificates[0].gap.is_some() && certificates[1].gap.is_none());
@@ -410,7 +406,7 @@ fn a_point_can_be_judged_alone() {
     let problem = Table::random(6, 150, 3, &[3]).impact();
     let exact = trace(&problem, 20);
     for x in exact.points.iter() {
-        let alone = certify(&problem, &front(&problem, vec![x.to_vec()])).unwrap();
+        let alone = certify(&problem, &front(&problem, &[x.to_vec()])).unwrap();
         assert!(alone[0].gap.unwrap() < 1e-9, "{:?}", alone[0]);
     }
 }
