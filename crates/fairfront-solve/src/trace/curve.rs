@@ -122,12 +122,16 @@ impl<'a> Curve<'a> {
         if nodes.len() < 3 {
             nodes.iter().for_each(|node| points.push(&node.x));
         } else {
-            // The last interval before a corner is as short as a step between points.
-            let corner = usize::from(self.n_roots > 1 && nodes[nodes.len() - 1].r == 0.0);
-            let n = self.settings.points.saturating_sub(corner).max(2);
-            places = spread_out(&nodes[..nodes.len() - corner], n);
-            if corner == 1 {
-                places.push((nodes.len() - 2, 1.0));
+            let n = self.settings.points;
+            places = spread_out(&nodes, n);
+            // Before a corner at the end there are no points: the interval is about as short as a step
+            // between points, and nothing in it is known well.
+            let before_end = nodes.len() - 2;
+            let corner = self.n_roots > 1 && nodes[nodes.len() - 1].r == 0.0;
+            let inside = |(place, at): &(usize, f64)| *place == before_end && *at > 0.0;
+            if corner && places[..n - 1].iter().any(inside) {
+                places = spread_out(&nodes[..=before_end], n - 1);
+                places.push((before_end, 1.0));
             }
             for (place, at) in &places {
                 points.push(&between(&nodes[*place], &nodes[place + 1], *at));

@@ -116,6 +116,49 @@ fn a_quadratic_loss_and_one_covariance() {
     }
 }
 
+/// x₁² and x₂² in one objective, their mean: xᵢ = aᵢqᵢ/(qᵢ + ν) for some ν.
+#[test]
+fn a_quadratic_loss_and_two_covariances_in_one() {
+    let unit = |i: usize| (0..3).map(|j| f64::from(u8::from(i == j))).collect();
+    let problem = Bounded {
+        curvature: vec![1.0, 4.0, 2.0],
+        centre: vec![2.0, -1.0, 1.5],
+        affine: vec![vec![(unit(0), 0.0), (unit(1), 0.0)]],
+    };
+    // With ν = s/(1 − s).
+    let x = |s: f64, i: usize| {
+        let q = problem.curvature[i] * (1.0 - s);
+        problem.centre[i] * q / (q + s)
+    };
+    let least = |square: f64| {
+        let (mut low, mut high): (f64, f64) = (0.0, 1.0);
+        for _ in 0..100 {
+            let middle = 0.5 * (low + high);
+            let there = 0.5 * (x(middle, 0).powi(2) + x(middle, 1).powi(2));
+            *(if there > square { &mut low } else { &mut high }) = middle;
+        }
+        let of = |i: usize| 0.5 * problem.curvature[i] * (x(high, i) - problem.centre[i]).powi(2);
+        of(0) + of(1)
+    };
+    for points in [2, 3, 4, 10, 300] {
+        let outcome = solve(&problem, &settings(points));
+        assert_eq!(outcome.front.len(), points);
+        check_gaps(&outcome, 1e-8);
+        for i in 0..points {
+            let [loss, square] = outcome.front.value(i) else {
+                panic!("two objectives");
+            };
+            let expected = least(*square);
+            assert!((loss - expected).abs() < 1e-10, "{loss} is not {expected}");
+        }
+        assert!(outcome.front.value(0)[0] < 1e-13);
+        let last = outcome.front.value(points - 1);
+        assert!(last[1] < 1e-28 && (last[0] - 4.0).abs() < 1e-12);
+        let uneven = unevenness(&outcome);
+        assert!(uneven < 1.5, "{points} points: {uneven}");
+    }
+}
+
 /// xᵢ² as objectives: Σ ½qᵢ(|aᵢ| − rᵢ)².
 #[test]
 fn quadratic_losses_with_more_objectives() {
@@ -179,6 +222,27 @@ fn check_curve(problem: &dyn Problem, points: usize) -> Outcome {
     let uneven = unevenness(&outcome);
     assert!(uneven < 1.5, "{points} points: {uneven}");
     outcome
+}
+
+#[test]
+fn curves_of_the_log_loss() {
+    for (n_groups, d) in [(2, 3), (3, 3), (5, 6), (5, 2)] {
+        let table = Table::random(1, 300, d, &[n_groups]);
+        for points in [2, 3, 10, 500] {
+            check_curve(&table.impact(), points);
+        }
+        let lse = table.with(vec![Covariance {
+            smooth_max: SmoothMax::LogSumExp,
+            beta: 30.0,
+            ..table.covariance(Kind::DisparateImpact, 0)
+        }]);
+        check_curve(&lse, 50);
+        let heavy = Table {
+            weights: (0..300).map(|i| 0.01 + f64::from(i % 5)).collect(),
+            ..table
+        };
+        check_curve(&heavy.impact(), 50);
+    }
 }
 
 #[test]
