@@ -445,6 +445,50 @@ impl FairProblem {
         }
         Ok(())
     }
+
+    /// Values and gradients of an objective that is a mean, at up to [`LANES`] points.
+    fn evaluate_mean<'v>(
+        &self,
+        index: usize,
+        block: &[&[f64]],
+        params: &[Lanes],
+        values: impl Iterator<Item = &'v mut f64>,
+        out: &mut [f64],
+    ) -> Result<(), Error> {
+        let prepared = &self.objectives[index];
+        let objective = prepared.objective.as_ref();
+        let divisor = prepared.weight.max(f64::MIN_POSITIVE);
+        let slopes = [[1.0 / divisor; LANES]];
+        let mut sums = [ZERO];
+        let mut gradients = vec![ZERO; self.n_params + 1];
+        let (mut scores, mut by_row) = ([ZERO; TILE_ROWS], [ZERO; TILE_ROWS]);
+        self.each_block(None, |rows| {
+            for tile in Rows::tiles(rows) {
+                let n = tile.len();
+                self.predictor.scores(&tile, params, &mut scores);
+                by_row[..n].fill(ZERO);
+                objective.add_sums_and_slopes(
+                    &tile,
+                    &scores[..n],
+                    &slopes,
+                    &mut sums,
+                    &mut by_row[..n],
+                );
+                let slopes = &by_row[..n];
+                self.predictor
+                    .pull_back(&tile, params, slopes, &mut gradients);
+            }
+        })?;
+        let of_points = block.iter().zip(out.chunks_exact_mut(self.n_params));
+        for (lane, ((point, gradient), value)) in of_points.zip(values).enumerate() {
+            for (g, lanes) in gradient.iter_mut().zip(&gradients) {
+                *g += lanes[lane];
+            }
+            let penalty = self.add_penalty(objective.penalty(), point, Some(gradient));
+            *value = sums[0][lane] / divisor + penalty;
+        }
+        Ok(())
+    }
 }
 
 /// The parameters of up to [`LANES`] points side by side, and a row of zeros.
@@ -488,6 +532,36 @@ impl Problem for FairProblem {
     fn values_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
         let weights: Vec<f64> = self.objectives.iter().map(|o| o.weight).collect();
         self.values_with(self.rows.as_ref(), &weights, &[objective], points)
+    }
+
+    fn evaluate(&self, points: &Points) -> Result<(Vec<f64>, Gradients), Error> {
+        let m = self.objectives.len();
+        let by_rows = |i: &usize| self.objectives[*i].linear.is_none();
+        let means = |i: &usize| self.objectives[*i].objective.is_mean();
+        if !(0..m).filter(by_rows).all(|i| means(&i)) {
+            return Ok((self.values(points)?, self.gradients(points, Batches::All)?));
+        }
+        let n = self.n_params;
+        let mut values = vec![0.0; points.len() * m];
+        let mut gradients = Gradients::zeros(m, points.len(), n);
+        let all: Vec<&[f64]> = points.iter().collect();
+        for (number, block) in all.chunks(LANES).enumerate() {
+            let params = self.side_by_side(block);
+            let first = number * LANES;
+            for (i, prepared) in self.objectives.iter().enumerate() {
+                let out = gradients.get_mut_many(i, first, block.len());
+                let values = values.iter_mut().skip(first * m + i).step_by(m);
+                if prepared.linear.is_none() {
+                    self.evaluate_mean(i, block, &params, values, out)?;
+                    continue;
+                }
+                self.block_gradient(i, block, &params, Batches::All, out)?;
+                let points = Points::from_vec(n, block.concat());
+                let found = self.values_of(i, &points)?;
+                values.zip(found).for_each(|(value, found)| *value = found);
+            }
+        }
+        Ok((values, gradients))
     }
 
     fn gradients_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {

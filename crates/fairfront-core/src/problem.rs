@@ -247,6 +247,10 @@ pub trait Problem: Sync {
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error>;
     /// Gradients of all objectives at some points. The points of one call share their batches.
     fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error>;
+    /// Values and gradients of all objectives at some points, with all rows.
+    fn evaluate(&self, points: &Points) -> Result<(Vec<f64>, Gradients), Error> {
+        Ok((self.values(points)?, self.gradients(points, Batches::All)?))
+    }
     /// Values of one objective alone at all points.
     fn values_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
         let all = self.values(points)?;

@@ -229,23 +229,18 @@ fn choose<'a>(
     candidates: &'a [Candidate],
     problem: &FairProblem,
 ) -> Result<(&'a Candidate, Option<String>), Error> {
-    let mut reasons = Vec::new();
-    for (i, candidate) in candidates.iter().enumerate() {
+    let Some((last, others)) = candidates.split_last() else {
+        return Err(Error::Usage("name a solver".into()));
+    };
+    let mut why_not = Vec::new();
+    for candidate in others {
         match candidate.method.suits(problem) {
-            Ok(reason) if candidates.len() > 1 && reasons.is_empty() => {
-                return Ok((candidate, Some(reason)));
-            }
-            Ok(_) => {}
-            Err(reason) if i + 1 < candidates.len() => {
-                reasons.push(reason);
-                continue;
-            }
-            Err(_) => {}
+            Ok(why) => return Ok((candidate, Some(why))),
+            Err(reason) => why_not.push(reason),
         }
-        let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
-        return Ok((candidate, reason));
     }
-    Err(Error::Usage("name a solver".into()))
+    let reason = (!why_not.is_empty()).then(|| why_not.join("; "));
+    Ok((last, reason))
 }
 
 /// Polishes a front and says what that brought.

@@ -122,6 +122,7 @@ impl FairProblem {
         let value = |x: &[f64]| -> Result<f64, Error> {
             Ok(self.values_of(0, &Points::from_vec(n, x.to_vec()))?[0])
         };
+        let mut before = f64::INFINITY;
         for _ in 0..100 {
             let Some(SecondOrder {
                 value: current,
@@ -141,8 +142,18 @@ impl FairProblem {
             let mut step = gradient.clone();
             factor.solve(&mut step);
             let decrement: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
-            if decrement <= 1e-22 * current.abs().max(1.0) {
+            // Far down, steps that no longer shrink are rounding.
+            if decrement <= 1e-22 * current.abs().max(1.0)
+                || (decrement < 1e-12 && decrement >= 0.25 * before)
+            {
                 break;
+            }
+            // Close to the end a full step is safe, and the values of many rows no longer tell.
+            let calm = decrement < 1e-6 && decrement < before;
+            before = decrement;
+            if calm {
+                x.iter_mut().zip(&step).for_each(|(x, s)| *x -= s);
+                continue;
             }
             // Newton's step, halved until the loss falls enough.
             let mut length = 1.0;

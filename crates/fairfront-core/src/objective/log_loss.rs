@@ -62,6 +62,38 @@ impl Objective for LogLoss {
         add_slopes(rows.labels(), rows.weights(), scores, &slopes[0], out);
     }
 
+    fn add_sums_and_slopes(
+        &self,
+        rows: &Rows,
+        scores: &[Lanes],
+        slopes: &[Lanes],
+        sums: &mut [Lanes],
+        out: &mut [Lanes],
+    ) {
+        let weights = rows.weights();
+        match weights.first() {
+            Some(&weight) if weights.iter().all(|w| *w == weight) => {
+                let (mut product, mut linear) = ([1.0; LANES], ZERO);
+                multiply_losses_and_add_slopes(
+                    rows.labels(),
+                    weight,
+                    scores,
+                    &slopes[0],
+                    &mut product,
+                    &mut linear,
+                    out,
+                );
+                for p in 0..LANES {
+                    sums[0][p] += weight * (linear[p] + libm::log(product[p]));
+                }
+            }
+            _ => {
+                self.add_sums(rows, scores, sums);
+                self.pull_back(rows, scores, slopes, out);
+            }
+        }
+    }
+
     fn penalty(&self) -> f64 {
         self.lambda
     }
@@ -112,6 +144,34 @@ vectorised! {
                 let m = y * score[p];
                 products[p] *= 1.0 + exp_minus(m.abs());
                 sums[p] += (-m).max(0.0);
+            }
+        }
+        *product = products;
+        *linear = sums;
+    }
+}
+
+vectorised! {
+    fn multiply_losses_and_add_slopes(
+        labels: &[f64],
+        weight: f64,
+        scores: &[Lanes],
+        slope: &Lanes,
+        product: &mut Lanes,
+        linear: &mut Lanes,
+        out: &mut [Lanes],
+    ) {
+        let (mut products, mut sums) = (*product, *linear);
+        for ((y, score), out) in labels.iter().zip(scores).zip(out) {
+            let scale = -(weight * y);
+            for p in 0..LANES {
+                let m = y * score[p];
+                let e = exp_minus(m.abs());
+                products[p] *= 1.0 + e;
+                sums[p] += (-m).max(0.0);
+                let small = e / (1.0 + e);
+                let sigmoid = if m >= 0.0 { small } else { 1.0 - small };
+                out[p] += scale * slope[p] * sigmoid;
             }
         }
         *product = products;

@@ -35,6 +35,19 @@ pub trait Objective: Send + Sync {
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64;
     /// Adds to `out`, row by row, the weight times the sum over k of `slopes[k] · ∂s[k]/∂φ`.
     fn pull_back(&self, rows: &Rows, scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]);
+    /// For an objective with [`Objective::is_mean`]: [`Objective::add_sums`] and
+    /// [`Objective::pull_back`] at once, where that is cheaper than one after the other.
+    fn add_sums_and_slopes(
+        &self,
+        rows: &Rows,
+        scores: &[Lanes],
+        slopes: &[Lanes],
+        sums: &mut [Lanes],
+        out: &mut [Lanes],
+    ) {
+        self.add_sums(rows, scores, sums);
+        self.pull_back(rows, scores, slopes, out);
+    }
     /// λ.
     fn penalty(&self) -> f64 {
         0.0

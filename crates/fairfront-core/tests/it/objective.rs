@@ -38,6 +38,22 @@ proptest! {
             let own: Vec<f64> = values.iter().skip(k).step_by(6).copied().collect();
             prop_assert_eq!(all.values_of(k, &points).unwrap(), own);
         }
+        // Together with gradients they are the same, but for the order of sums.
+        let convex = problem(dataset(&rows, n_groups), (0..3).map(|k| objective(k, n_groups)).collect());
+        for both in [&all, &convex] {
+            let (together, gradients) = both.evaluate(&points).unwrap();
+            let apart = both.gradients(&points, Batches::All).unwrap();
+            for (a, b) in together.iter().zip(both.values(&points).unwrap()) {
+                prop_assert!(close(*a, b, 1e-13));
+            }
+            for k in 0..both.n_objectives() {
+                for i in 0..points.len() {
+                    for (a, b) in gradients.get(k, i).iter().zip(apart.get(k, i)) {
+                        prop_assert!(close(*a, *b, 1e-13));
+                    }
+                }
+            }
+        }
         // The same rows given as other rows take no short cut, and agree.
         let other = dataset(&rows, n_groups);
         let again = all.values_on(&other, &points).unwrap();
