@@ -44,8 +44,9 @@ pub(super) struct Node {
     /// dμ/dr.
     bend: f64,
     kkt: Kkt,
-    /// The lower triangle of the loss's second derivatives.
-    hessian: Vec<f64>,
+    /// Where the loss's second derivatives were found last, a step before x, and the lower triangle
+    /// of them.
+    hessian: (Vec<f64>, Vec<f64>),
 }
 
 /// The constraint at a point.
@@ -87,7 +88,7 @@ impl Along {
 
     /// Second derivatives at the nodes.
     pub(super) fn anchors(&self) -> Vec<Anchor> {
-        let of = |node: &Node| Anchor::new(node.x.clone(), node.hessian.clone());
+        let of = |node: &Node| Anchor::new(node.hessian.0.clone(), node.hessian.1.clone());
         self.nodes.iter().map(of).collect()
     }
 }
@@ -274,7 +275,7 @@ impl<'a> Curve<'a> {
             multiplier: 0.0,
             bend: bend.first().copied().unwrap_or(0.0),
             kkt,
-            hessian: loss.lower,
+            hessian: (x.to_vec(), loss.lower),
         })
     }
 
@@ -312,6 +313,7 @@ impl<'a> Curve<'a> {
             before = off;
             let first = *first.get_or_insert(off);
             let loss_there = loss.value + dot(&loss.gradient, &dx) + 0.5 * energy(&loss.lower, &dx);
+            let before_step = x.clone();
             add(&mut x, 1.0, &dx);
             multiplier += dy[0];
             let done = off * off * SQUARED * self.sharpness(r) <= DONE * self.tolerance;
@@ -325,7 +327,7 @@ impl<'a> Curve<'a> {
                     multiplier,
                     bend: bend[0],
                     kkt,
-                    hessian: loss.lower,
+                    hessian: (before_step, loss.lower),
                 };
                 return Ok(Some((node, first)));
             }
@@ -347,13 +349,13 @@ impl<'a> Curve<'a> {
         add(&mut slope, -2.0 / last.r, &solved.x);
         Ok(Node {
             r: 0.0,
-            x: solved.x,
+            x: solved.x.clone(),
             slope,
             loss,
             multiplier: 2.0 * (loss - last.loss) / last.r - last.multiplier,
             bend: last.bend,
             kkt: last.kkt.clone(),
-            hessian: second.lower,
+            hessian: (solved.x, second.lower),
         })
     }
 
