@@ -387,6 +387,11 @@ impl<'a> Curve<'a> {
                     let (a, b) = (&nodes[place], &nodes[place + 1]);
                     let near = if at < 0.5 { a } else { b };
                     let r = a.r + at * (b.r - a.r);
+                    // A corner has no gradient, and is solved by itself.
+                    if self.n_roots > 1 && r == 0.0 {
+                        steps.push(vec![0.0; n]);
+                        continue;
+                    }
                     let level = self.level(now.get(i))?;
                     let mut pulled = gradient.to_vec();
                     add(&mut pulled, multiplier_between(a, b, at), &level.gradient);

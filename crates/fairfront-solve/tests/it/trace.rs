@@ -302,6 +302,45 @@ fn an_attribute_uncorrelated_with_everything() {
     }
 }
 
+/// Without a penalty nothing is proven, but the front is found.
+#[test]
+fn no_penalty() {
+    for n_groups in [2, 3] {
+        let table = Table {
+            lambda: 0.0,
+            ..Table::random(4, 300, 3, &[n_groups])
+        };
+        let mut doubled = table.clone();
+        doubled.features.iter_mut().for_each(|z| z.push(z[1]));
+        let single = table.impact();
+        for (number, table) in [&table, &doubled].into_iter().enumerate() {
+            let outcome = solve(&table.impact(), &settings(41));
+            assert_eq!(outcome.front.len(), 41);
+            let last = outcome.front.value(40)[1];
+            assert!(last < 1e-18, "{n_groups} groups: {last:e}");
+            for i in 1..40 {
+                // Of equal features the sum of the coefficients counts.
+                let mut x = outcome.front.points.get(i).to_vec();
+                if number == 1 {
+                    x[1] += x.remove(3);
+                }
+                let values = single.values(&Points::from_vec(4, x.clone())).unwrap();
+                let over = values[0] - least_near(&single, &x);
+                assert!(over.abs() < 1e-11, "{n_groups} groups: {over:e}");
+            }
+        }
+        // No finite model is the best.
+        let mut separable = table;
+        for (y, z) in separable.labels.iter_mut().zip(&separable.features) {
+            *y = if z[0] + z[1] > 0.3 { 1.0 } else { -1.0 };
+        }
+        let problem = separable.impact();
+        if let Ok(outcome) = settings(20).solve(&problem, &mut ()) {
+            check(&problem, &outcome);
+        }
+    }
+}
+
 /// Beyond the limit of Boltzmann's maximum nothing is proven; below it everything is.
 #[test]
 fn large_covariances() {
