@@ -10,7 +10,7 @@ mod wide;
 pub use settings::Trace;
 
 use fairfront_core::{MOST_DENSE, Metric, Problem};
-use fairfront_pareto::{ranges, select_spread};
+use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
 use self::mesh::{MOST_AXES, Mesh};
@@ -135,7 +135,8 @@ impl Trace {
                 curve.repair(&mut along, &loose, counters)?;
                 continue;
             }
-            let best = ground.best(&all)?;
+            // No two points have the same covariance, however small: none counts as 0.
+            let best = nondominated(all.judged()?);
             let certificates = best.iter().map(|i| certificates[*i].clone()).collect();
             return Ok((all.select(&best), certificates, along.complete));
         }

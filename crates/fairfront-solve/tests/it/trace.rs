@@ -116,6 +116,16 @@ fn a_quadratic_loss_and_one_covariance() {
     }
 }
 
+/// The fairest point is as fair as can be, however many points there are.
+#[test]
+fn many_points_keep_the_fairest() {
+    let outcome = solve(&one_bound(), &settings(3_000));
+    assert!(outcome.front.value(outcome.front.len() - 1)[1] < 1e-28);
+    let outcome = settings(40_000).solve(&one_bound(), &mut ()).unwrap();
+    assert_eq!(outcome.front.len(), 40_000);
+    assert!(outcome.front.value(39_999)[1] < 1e-28);
+}
+
 /// x₁² and x₂² in one objective, their mean: xᵢ = aᵢqᵢ/(qᵢ + ν) for some ν.
 #[test]
 fn a_quadratic_loss_and_two_covariances_in_one() {
