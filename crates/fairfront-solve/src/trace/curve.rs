@@ -193,6 +193,9 @@ impl<'a> Curve<'a> {
         let mut nodes = vec![self.start(x0, counters)?];
         let mut length = r0 / 16.0;
         while let Some(last) = nodes.last().filter(|node| node.r > end) {
+            if self.model.stop.is_set() {
+                return Ok((nodes, false));
+            }
             // No crumb is left over for a last step.
             let r = match last.r - length < end + 0.2 * length {
                 true => end,
@@ -244,7 +247,12 @@ impl<'a> Curve<'a> {
             }
         }
         if end > 0.0 {
-            nodes.push(self.fair_end(&nodes, counters)?);
+            let last = self.fair_end(&nodes, counters)?;
+            // Half solved, it is no point of the front.
+            if self.model.stop.is_set() {
+                return Ok((nodes, false));
+            }
+            nodes.push(last);
         }
         Ok((nodes, true))
     }

@@ -538,6 +538,46 @@ impl Observer for Impatient {
 }
 
 #[test]
+fn what_is_done_is_kept() {
+    let one = Table::random(10, 300, 3, &[2]).impact();
+    let several = Table::random(10, 300, 3, &[3]).impact();
+    let surface = Table::random(10, 300, 3, &[2, 3]).impact();
+    let problems: [&dyn Problem; 3] = [&one, &several, &surface];
+    for (number, problem) in problems.into_iter().enumerate() {
+        let run = |rounds: usize, asks: usize| {
+            let mut observer = Impatient {
+                rounds,
+                asks,
+                asked: Arc::default(),
+            };
+            let outcome = settings(200).solve(problem, &mut observer).unwrap();
+            check(problem, &outcome);
+            let x = outcome.unmitigated.points.get(0);
+            assert!(outcome.front.points.iter().any(|y| x == y));
+            outcome
+        };
+        for rounds in 1..6 {
+            let outcome = run(rounds, usize::MAX);
+            assert_eq!(
+                outcome.stop,
+                StopReason::Stopped,
+                "{number}: {rounds} rounds"
+            );
+            if number < 2 {
+                check_gaps(&outcome, 1e-6);
+            }
+        }
+        for asks in 0..10 {
+            let outcome = run(usize::MAX, asks);
+            assert_eq!(outcome.stop, StopReason::Stopped, "{number}: {asks} asks");
+            if number < 2 {
+                check_gaps(&outcome, 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_followed_is_refused() {
     let refused = |problem: &dyn Problem| {
         let error = Trace::default().solve(problem, &mut ()).unwrap_err();
