@@ -25,8 +25,9 @@ const FROM_LINE: f64 = 4e7;
 /// Steps below this share of the range are not made shorter for their accuracy alone.
 const SHORT: f64 = 1e-4;
 /// With several covariances G has a corner at 0: the curve is followed up to this share of its
-/// range, and its end is found by itself.
+/// range, or of a step between points, and its end is found by itself.
 const CORNER: f64 = 1e-3;
+const CORNER_STEP: f64 = 0.5;
 /// Newton steps at a node, at most.
 const STEPS: usize = 12;
 /// A node is done when the energy that a step leaves is below this share of the tolerance.
@@ -189,7 +190,8 @@ impl<'a> Curve<'a> {
         if r0 * r0 <= ground.zeros[1] || !r0.is_finite() {
             return Ok((vec![self.start(x0, counters)?], true));
         }
-        let end = if self.n_roots == 1 { 0.0 } else { CORNER * r0 };
+        let corner = CORNER.min(CORNER_STEP / self.settings.points as f64);
+        let end = if self.n_roots == 1 { 0.0 } else { corner * r0 };
         let mut nodes = vec![self.start(x0, counters)?];
         let mut length = r0 / 16.0;
         while let Some(last) = nodes.last().filter(|node| node.r > end) {
