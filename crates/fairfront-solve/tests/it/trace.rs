@@ -725,3 +725,20 @@ fn the_tolerance_is_kept() {
         }
     }
 }
+
+/// On other tables a few points in a thousand with several covariances are up to 1.2e-10 above the
+/// front, 40 times the tolerance: an estimate is not a bound. They are far from the 2e-7 of before.
+#[test]
+fn on_other_tables_the_tolerance_is_nearly_kept() {
+    for seed in 100..110 {
+        let problem = Table::random(seed, 300, 5, &[4]).impact();
+        let front = solve(&problem, &settings(101)).front;
+        let above = (1..100).map(|i| front.value(i)[0] - least_near(&problem, front.points.get(i)));
+        let above: Vec<f64> = above.collect();
+        let beyond = above
+            .iter()
+            .filter(|a| **a > 4e-12 * std::f64::consts::LN_2);
+        assert!(beyond.count() <= 20, "seed {seed}");
+        assert!(above.iter().all(|a| *a < 5e-10), "seed {seed}");
+    }
+}
