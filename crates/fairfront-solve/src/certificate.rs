@@ -1,6 +1,6 @@
 //! What can be proven about the points of a front.
 
-use fairfront_core::{Batches, Metric, Points, Problem, Roots};
+use fairfront_core::{Gradients, Metric, Points, Problem, Roots};
 use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -40,47 +40,53 @@ pub struct Certificate {
 /// δ = −log(1 − |g|/κ) away (g = ∂L/∂b), where the other gradients have changed by at most δ times a coupling R,
 /// so that |g|δ + (‖g′‖ + δR)²/(2μ) is a gap too, with g′ the gradient by the others.
 pub fn certify(problem: &dyn Problem, front: &Front) -> Result<Vec<Certificate>, Error> {
-    certify_with(problem, front, &anchors(problem, front)?)
+    let anchors = anchors(problem, front)?;
+    Ok(certify_with(problem, &front.points, &anchors)?.1)
 }
 
-/// The same, where second derivatives are known at some points.
+/// The same, where second derivatives are known at some points; values of all objectives too.
 pub(crate) fn certify_with(
     problem: &dyn Problem,
-    front: &Front,
+    points: &Points,
     anchors: &[Anchor],
-) -> Result<Vec<Certificate>, Error> {
+) -> Result<(Vec<f64>, Vec<Certificate>), Error> {
     let m = problem.n_objectives();
+    let numbers: Vec<usize> = (0..points.len()).collect();
+    let evaluated: Vec<(Vec<f64>, Gradients)> = numbers
+        .par_chunks(BLOCK)
+        .map(|block| Ok(problem.evaluate(&points.select(block))?))
+        .collect::<Result<_, Error>>()?;
+    let values: Vec<f64> = evaluated.iter().flat_map(|(v, _)| v.clone()).collect();
     let largest: Vec<f64> = (0..m)
         .map(|i| {
-            let values = front.values.iter().skip(i).step_by(m);
+            let values = values.iter().skip(i).step_by(m);
             values.copied().fold(0.0, f64::max)
         })
         .collect();
-    let numbers: Vec<usize> = (0..front.len()).collect();
     let blocks: Vec<Vec<Certificate>> = numbers
         .par_chunks(BLOCK)
-        .map(|block| {
-            let points = front.points.select(block);
-            let values: Vec<&[f64]> = block.iter().map(|i| front.value(*i)).collect();
-            certify_block(problem, &points, &values, &largest, anchors)
+        .zip(&evaluated)
+        .map(|(block, (values, gradients))| {
+            let points = points.select(block);
+            certify_block(problem, &points, values, gradients, &largest, anchors)
         })
         .collect::<Result<_, Error>>()?;
-    Ok(blocks.into_iter().flatten().collect())
+    Ok((values, blocks.into_iter().flatten().collect()))
 }
 
 fn certify_block(
     problem: &dyn Problem,
     points: &Points,
-    values: &[&[f64]],
+    values: &[f64],
+    gradients: &Gradients,
     largest: &[f64],
     anchors: &[Anchor],
 ) -> Result<Vec<Certificate>, Error> {
     let (m, n) = (problem.n_objectives(), problem.n_params());
-    let gradients = problem.gradients(points, Batches::All)?;
     let mut min_norm = MinNorm::new(m, n);
     let mut direction = vec![0.0; n];
     let mut certificates = Vec::with_capacity(points.len());
-    for (index, (x, values)) in points.iter().zip(values).enumerate() {
+    for (index, (x, values)) in points.iter().zip(values.chunks_exact(m)).enumerate() {
         min_norm.clear();
         for i in 0..m {
             min_norm.push(gradients.get(i, index), 1.0, &Metric::Identity);

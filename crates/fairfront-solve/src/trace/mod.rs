@@ -123,12 +123,12 @@ impl Trace {
         for attempt in 0.. {
             counters.evaluations += along.points.len() as u64;
             counters.gradient_evaluations[0] += along.points.len() as u64;
+            let (values, certificates) = certify_with(problem, &along.points, &anchors)?;
             let all = Front {
-                values: problem.values(&along.points)?,
+                values,
                 points: along.points.clone(),
                 n_objectives: 2,
             };
-            let certificates = certify_with(problem, &all, &anchors)?;
             let loose = |i: &usize| certificates[*i].gap.is_none_or(|gap| gap > limit);
             let loose: Vec<usize> = (0..all.len()).filter(loose).collect();
             if attempt < REPAIRS && !loose.is_empty() && along.is_between_nodes() {
