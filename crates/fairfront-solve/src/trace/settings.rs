@@ -19,7 +19,7 @@ impl Default for Trace {
     fn default() -> Self {
         Self {
             points: 1_000,
-            tolerance: 4e-12,
+            tolerance: 4e-10,
             hole: 0.05,
         }
     }

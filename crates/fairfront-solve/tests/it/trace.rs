@@ -572,7 +572,7 @@ fn what_is_done_is_kept() {
                 check_gaps(&outcome, 1e-6);
             }
         }
-        for asks in 0..10 {
+        for asks in 0..7 {
             let outcome = run(usize::MAX, asks);
             assert_eq!(outcome.stop, StopReason::Stopped, "{number}: {asks} asks");
             if number < 2 {
@@ -717,7 +717,7 @@ fn the_tolerance_is_kept() {
                     let over = front.value(i)[0] - least_near(&problem, front.points.get(i));
                     assert!(over > -1e-14, "{over:e}");
                     assert!(
-                        over < 4e-12 * std::f64::consts::LN_2,
+                        over < Trace::default().tolerance * std::f64::consts::LN_2,
                         "{n_groups} groups, {d} features, λ = {lambda}: {over:e}"
                     );
                 }
@@ -726,19 +726,18 @@ fn the_tolerance_is_kept() {
     }
 }
 
-/// On other tables a few points in a thousand with several covariances are up to 1.2e-10 above the
-/// front, 40 times the tolerance: an estimate is not a bound. They are far from the 2e-7 of before.
+/// On other tables a few points with several covariances may be above the front by more than the
+/// tolerance, some tens of times it: an estimate is not a bound. Their certificates say by how much.
 #[test]
 fn on_other_tables_the_tolerance_is_nearly_kept() {
+    let tolerance = Trace::default().tolerance * std::f64::consts::LN_2;
     for seed in 100..110 {
         let problem = Table::random(seed, 300, 5, &[4]).impact();
         let front = solve(&problem, &settings(101)).front;
         let above = (1..100).map(|i| front.value(i)[0] - least_near(&problem, front.points.get(i)));
         let above: Vec<f64> = above.collect();
-        let beyond = above
-            .iter()
-            .filter(|a| **a > 4e-12 * std::f64::consts::LN_2);
+        let beyond = above.iter().filter(|a| **a > tolerance);
         assert!(beyond.count() <= 20, "seed {seed}");
-        assert!(above.iter().all(|a| *a < 5e-10), "seed {seed}");
+        assert!(above.iter().all(|a| *a < 100.0 * tolerance), "seed {seed}");
     }
 }
