@@ -53,6 +53,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 
 bench: bench-neighbours
 	cargo build --release --locked -p fairfront-bench
+	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
 	$(VENV_PYTHON) bench/read_table.py
 	$(VENV_PYTHON) bench/fronts.py

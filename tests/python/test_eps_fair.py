@@ -130,7 +130,12 @@ def test_what_run_json_says(case):
     assert case.info["method"] == "eps-fair" and case.info["stop"] == "complete"
     assert case.info["settings"]["points"] == case.n
     counters = case.info["counters"]
-    assert counters["subproblems"] == {"solved": case.n - 1, "failed": 0, "dominated": 0}
+    assert counters["subproblems"] == {
+        "solved": case.n - 1,
+        "failed": 0,
+        "dominated": 0,
+        "copies": 0,
+    }
     loss, bounds = counters["gradient_evaluations"]
     assert bounds == loss * len(case.u) and counters["evaluations"] > loss > case.n
 

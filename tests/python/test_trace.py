@@ -1,0 +1,95 @@
+"""The exact front against weighted sums solved by scipy."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.optimize import minimize
+
+LAMBDA, BETA = 1e-4, 8.0
+GAP = "certificate.gap"
+
+
+class Sum:
+    """Log loss with its penalty, and the smooth maximum of squared covariances."""
+
+    def __init__(self, rows):
+        rows = rows[rows["split"] == "train"]
+        label = rows.columns.get_loc("label")
+        features = rows.iloc[:, : label - 1].to_numpy(float)
+        self.z = np.column_stack([features, np.ones(len(rows))])
+        self.y = rows["label"].to_numpy(float)
+        groups = sorted(set(rows.iloc[:, label - 1]))
+        groups = groups[1:] if len(groups) == 2 else groups
+        a = np.array([rows.iloc[:, label - 1] == g for g in groups], float)
+        self.u = (a - a.mean(1, keepdims=True)) @ self.z / len(rows)
+
+    def values(self, x):
+        loss = np.logaddexp(0, -self.y * (self.z @ x)).mean() + LAMBDA / 2 * x[:-1] @ x[:-1]
+        v = (self.u @ x) ** 2
+        e = np.exp(BETA * (v - v.max()))
+        return loss, v @ e / e.sum()
+
+    def gradients(self, x):
+        slope = -self.y / (1 + np.exp(self.y * (self.z @ x))) / len(self.y)
+        first = slope @ self.z + LAMBDA * np.r_[x[:-1], 0]
+        c = self.u @ x
+        v = c**2
+        e = np.exp(BETA * (v - v.max()))
+        e /= e.sum()
+        return first, 2 * (e * (1 + BETA * (v - v @ e)) * c) @ self.u
+
+
+@pytest.mark.parametrize("name", ["synthetic:1", "compas:race", "adult:race"])
+def test_points_minimise_weighted_sums(fairfront, tmp_path, name, request):
+    if not name.startswith("synthetic"):
+        request.getfixturevalue("data")
+    out = tmp_path / "run"
+    fairfront("fit", name, "--method", "trace", "--points", "41", "--quiet", "--out", out)
+    problem = Sum(fairfront.encoded(name))
+    table = pq.read_table(out / "front.parquet").to_pandas()
+    info = json.loads((out / "run.json").read_text())
+    assert info["method"] == "trace" and info["points"] == len(table) == 41
+    assert info["certificate"]["proven"] == 41
+    assert info["certificate"]["largest_gap"] == table[GAP].max() <= 1e-6
+    objectives = [f"objective.{name}" for name in info["objectives"]]
+    for i in range(0, 41, 8):
+        x = np.array(table["params"][i])
+        found = table[objectives].iloc[i]
+        # Sums of up to 27,133 terms in another order.
+        assert np.allclose(problem.values(x), found, rtol=1e-11, atol=1e-14)
+        weights = table[[f"certificate.multiplier.{name}" for name in info["objectives"]]].iloc[i]
+        rho = weights.iloc[1] / max(weights.iloc[0], 1e-12)
+        if rho > 1e6:
+            continue
+        # From another point, so that the solver has something to do.
+        start = 0.9 * x + 0.01
+        best = minimize(
+            lambda x: np.dot(problem.values(x), [1, rho]),
+            start,
+            jac=lambda x: np.dot([1, rho], problem.gradients(x)),
+            method="BFGS",
+            options={"gtol": 1e-9, "maxiter": 5_000},
+        )
+        # The multipliers are rounded, and f1 + rho f2 is flat at its minimum: what counts is that
+        # scipy finds nothing lower, and ends at the same height.
+        height = found.iloc[0] + rho * found.iloc[1]
+        assert best.fun >= height - 1e-9
+        assert best.fun <= height + 1e-6
+
+
+def test_the_solver_is_chosen_and_says_why(fairfront, tmp_path):
+    convex, other = tmp_path / "convex", tmp_path / "other"
+    fairfront("fit", "demo(rows=800)", "--sensitive", "sex", "--quiet", "--out", convex)
+    fairfront(
+        *["fit", "demo(rows=800)", "--sensitive", "sex", "--quiet", "--out", other],
+        *["--objective", "log_loss", "--objective", "equal_opportunity(sex)"],
+        *["--set", "max-steps=10"],
+    )
+    said = [json.loads((run / "run.json").read_text()) for run in (convex, other)]
+    assert [info["method"] for info in said] == ["trace", "pf-smg"]
+    assert "convex" in said[0]["reason"]
+    assert said[1]["certificate"]["largest_gap"] is None and "polish" in said[1]
+    table = pq.read_table(other / "front.parquet").to_pandas()
+    assert table[GAP].isna().all() and (table["certificate.residual"] >= 0).all()
