@@ -20,7 +20,7 @@ pub(crate) fn comparison(found: &Comparison) -> String {
         ">hypervolume",
         ">ms/point",
         ">gradients/point",
-        ">exact to",
+        ">proven gap",
     ]);
     let optional = |value: Option<String>| value.unwrap_or_else(|| "-".into());
     for front in &found.fronts {

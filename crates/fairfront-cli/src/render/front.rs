@@ -185,7 +185,10 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         _ => "",
     };
     let exact = match run.certificate.largest_gap {
-        Some(gap) if run.certificate.proven == front.len() => format!(", exact to {gap:.1e}"),
+        // A large bound is proven, but says nothing.
+        Some(gap) if run.certificate.proven == front.len() && gap < 1e-3 => {
+            format!(", exact to {gap:.1e}")
+        }
         _ => String::new(),
     };
     let some = match front.len() {

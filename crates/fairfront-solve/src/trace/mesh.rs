@@ -160,7 +160,8 @@ impl<'a> Mesh<'a> {
         let mut round = 0;
         loop {
             let longest = self.longest();
-            if longest <= hole || self.vertices.len() >= most {
+            let enough = !fine || self.vertices.len() >= self.settings.points;
+            if longest == 0.0 || (longest <= hole && enough) || self.vertices.len() >= most {
                 break;
             }
             round += 1;
@@ -366,7 +367,7 @@ impl<'a> Mesh<'a> {
     /// Halves the longest edges.
     fn halve(&mut self, n: usize, counters: &mut Counters) -> Result<(), Error> {
         let mut edges = Vec::new();
-        while edges.len() < n && self.longest() > self.hole() {
+        while edges.len() < n && self.longest() > 0.0 {
             let Some(edge) = self.queue.pop() else { break };
             edges.push(edge.ends);
         }
