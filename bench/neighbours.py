@@ -229,9 +229,7 @@ def run_neighbour(name, path, seed, out):
 def fairfront_methods():
     """The methods that this fairfront has."""
     text = subprocess.check_output([FAIRFRONT, "fit", "--help"], text=True)
-    after = text[text.index("--method <METHOD>") :]
-    values = re.search(r"\[possible values: ([^]]*)\]", after)[1]
-    return [value for value in re.split(r"[,\s]+", values) if value != "auto"]
+    return re.findall(r"Settings of (\S+) \(--set", text)
 
 
 def run_fairfront(method, seed, rows, unmitigated, folder):
