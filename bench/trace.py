@@ -105,8 +105,7 @@ def write(results):
 def methods():
     """The methods that this fairfront has."""
     text = subprocess.check_output([FAIRFRONT, "fit", "--help"], text=True)
-    after = text[text.index("--method <METHOD>") :]
-    return re.split(r"[,\s]+", re.search(r"\[possible values: ([^]]*)\]", after)[1])
+    return re.findall(r"Settings of (\S+) \(--set", text)
 
 
 class TooLong(Exception):
