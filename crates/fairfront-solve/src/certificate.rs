@@ -1,6 +1,6 @@
 //! What can be proven about the points of a front.
 
-use fairfront_core::{Gradients, Metric, Points, Problem, Roots};
+use fairfront_core::{Gradients, LANES, Metric, Points, Problem, Roots};
 use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -8,8 +8,6 @@ use serde::Serialize;
 use crate::descend::{dot, energy};
 use crate::{Error, Front, MinNorm};
 
-/// Points whose gradients are found together.
-const BLOCK: usize = 32;
 /// Objectives below this share of their largest value are also tried as zeros.
 const SMALL: f64 = 1e-6;
 
@@ -53,7 +51,7 @@ pub(crate) fn certify_with(
     let m = problem.n_objectives();
     let numbers: Vec<usize> = (0..points.len()).collect();
     let evaluated: Vec<(Vec<f64>, Gradients)> = numbers
-        .par_chunks(BLOCK)
+        .par_chunks(LANES)
         .map(|block| Ok(problem.evaluate(&points.select(block))?))
         .collect::<Result<_, Error>>()?;
     let values: Vec<f64> = evaluated.iter().flat_map(|(v, _)| v.clone()).collect();
@@ -64,7 +62,7 @@ pub(crate) fn certify_with(
         })
         .collect();
     let blocks: Vec<Vec<Certificate>> = numbers
-        .par_chunks(BLOCK)
+        .par_chunks(LANES)
         .zip(&evaluated)
         .map(|(block, (values, gradients))| {
             let points = points.select(block);

@@ -6,12 +6,12 @@
 
 use std::ops::ControlFlow;
 
-use fairfront_core::Points;
+use fairfront_core::{LANES, Points};
 use rayon::prelude::*;
 
+use super::Trace;
 use super::kkt::Kkt;
 use super::model::{Model, SQUARED, Weight, add, add_curvature};
-use super::{BLOCK, Trace};
 use crate::Error;
 use crate::certificate::Anchor;
 use crate::descend::{dot, energy};
@@ -387,7 +387,7 @@ impl<'a> Curve<'a> {
         } = along;
         let now = &*points;
         let steps: Vec<Vec<Vec<f64>>> = numbers
-            .par_chunks(BLOCK)
+            .par_chunks(LANES)
             .map(|block| {
                 let problem = self.model.problem;
                 let gradients = problem.gradients_of(0, &now.select(block))?;

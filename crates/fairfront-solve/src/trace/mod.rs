@@ -9,7 +9,7 @@ mod wide;
 
 pub use settings::Trace;
 
-use fairfront_core::{MOST_DENSE, Metric, Problem};
+use fairfront_core::{Metric, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
@@ -20,8 +20,6 @@ use crate::certificate::{Certificate, certify, certify_with};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 
-/// Points whose gradients are found together.
-const BLOCK: usize = 32;
 /// Points of a curve are mended where their gap is above this share of the loss at 0, a few times at
 /// most.
 const LOOSE: f64 = 1e-6;
@@ -57,12 +55,9 @@ impl Trace {
             ..Counters::default()
         };
         let stop = observer.stop_signal();
-        let metric = match problem.n_params() > MOST_DENSE {
-            true => problem.metric(&vec![0.0; problem.n_params()])?,
-            false => Metric::Identity,
-        };
-        let ground = Ground::find(problem, &metric, &mut counters, &stop)?;
         let model = Model::new(problem, &stop)?;
+        let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
+        let ground = Ground::find(problem, metric, &mut counters, &stop)?;
         let (found, certificates, complete) = match m {
             1 => {
                 let front = ground.unmitigated.clone();
@@ -120,7 +115,8 @@ impl Trace {
         let mut along = curve.follow(ground, counters, observer)?;
         let anchors = along.anchors();
         let limit = LOOSE * ground.loss_scale();
-        for attempt in 0.. {
+        let mut repairs = 0;
+        loop {
             counters.evaluations += along.points.len() as u64;
             counters.gradient_evaluations[0] += along.points.len() as u64;
             let (values, certificates) = certify_with(problem, &along.points, &anchors)?;
@@ -131,8 +127,9 @@ impl Trace {
             };
             let loose = |i: &usize| certificates[*i].gap.is_none_or(|gap| gap > limit);
             let loose: Vec<usize> = (0..all.len()).filter(loose).collect();
-            if attempt < REPAIRS && !loose.is_empty() && along.is_between_nodes() {
+            if repairs < REPAIRS && !loose.is_empty() && along.is_between_nodes() {
                 curve.repair(&mut along, &loose, counters)?;
+                repairs += 1;
                 continue;
             }
             // No two points have the same covariance, however small: none counts as 0.
@@ -140,6 +137,5 @@ impl Trace {
             let certificates = best.iter().map(|i| certificates[*i].clone()).collect();
             return Ok((all.select(&best), certificates, along.complete));
         }
-        Err(Error::Problem("the curve could not be followed".into()))
     }
 }

@@ -1,15 +1,11 @@
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairfront_core::{Batches, Error, Gradients, Points, Problem, Roots};
 use fairfront_pareto::dominates;
-use fairfront_solve::{
-    EpsFair, Method, Observer, Outcome, PfSmg, Progress, StopReason, StopSignal, Subproblems,
-    none_to_speak_of,
-};
+use fairfront_solve::{EpsFair, Method, Outcome, PfSmg, StopReason, Subproblems, none_to_speak_of};
 
 use crate::analytic::{Bounded, Quadratics};
+use crate::observer::Impatient;
 use crate::pf_smg::fair_problem;
 
 fn solve(problem: &dyn Problem, settings: &EpsFair) -> Outcome {
@@ -235,28 +231,6 @@ fn a_fair_minimum_is_the_whole_front() {
     assert_eq!(outcome.counters.subproblems, Some(Subproblems::default()));
 }
 
-/// Stops after some rounds, or once its signal has been asked often enough.
-struct Impatient {
-    rounds: usize,
-    asks: usize,
-    asked: Arc<AtomicUsize>,
-}
-
-impl Observer for Impatient {
-    fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
-        assert!((0.0..=1.0).contains(&progress.share));
-        match progress.round >= self.rounds {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    }
-
-    fn stop_signal(&self) -> StopSignal {
-        let (asks, asked) = (self.asks, Arc::clone(&self.asked));
-        StopSignal::new(move || asked.fetch_add(1, Ordering::Relaxed) >= asks)
-    }
-}
-
 #[test]
 fn what_is_done_is_kept() {
     let problem = fair_problem();
@@ -265,11 +239,7 @@ fn what_is_done_is_kept() {
         ..EpsFair::default()
     };
     let run = |rounds: usize, asks: usize| {
-        let mut observer = Impatient {
-            rounds,
-            asks,
-            asked: Arc::default(),
-        };
+        let mut observer = Impatient::new(rounds, asks);
         let outcome = settings.solve(&problem, &mut observer).unwrap();
         assert_eq!(outcome.stop, StopReason::Stopped);
         let x = outcome.unmitigated.points.get(0);
@@ -296,22 +266,14 @@ fn a_stop_from_the_start_begins_nothing() {
         centre: vec![1.0; n],
         affine: vec![vec![(vec![1.0; n], 1.0)]],
     };
-    let mut observer = Impatient {
-        rounds: usize::MAX,
-        asks: 0,
-        asked: Arc::default(),
-    };
+    let mut observer = Impatient::new(usize::MAX, 0);
     let outcome = EpsFair::default().solve(&problem, &mut observer).unwrap();
     assert_eq!(outcome.stop, StopReason::Stopped);
     let counters = outcome.counters;
     assert_eq!(counters.gradient_evaluations[1], 0, "{counters:?}");
     assert_eq!(counters.points_by_round, [], "no round");
     // Between rounds as well: sixteen chains, of which none gets to its second subproblem.
-    let mut observer = Impatient {
-        rounds: 1,
-        asks: usize::MAX,
-        asked: Arc::default(),
-    };
+    let mut observer = Impatient::new(1, usize::MAX);
     let few = EpsFair {
         most_evaluations: 1,
         ..EpsFair::default()

@@ -3,7 +3,9 @@
 mod analytic;
 mod certificate;
 mod eps_fair;
+mod observer;
 mod pf_smg;
 mod polish;
 mod table;
 mod trace;
+mod trace_tolerance;

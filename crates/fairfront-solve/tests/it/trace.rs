@@ -1,16 +1,12 @@
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use fairfront_core::{Batches, Covariance, Kind, Points, Problem, SmoothMax};
 use fairfront_pareto::dominates;
-use fairfront_solve::{
-    EpsFair, Method, Observer, Outcome, Progress, StopReason, StopSignal, Trace,
-};
+use fairfront_solve::{EpsFair, Method, Outcome, StopReason, Trace};
 
 use crate::analytic::{Bounded, Quadratics};
+use crate::observer::Impatient;
 use crate::pf_smg::fair_problem;
 use crate::table::Table;
+use crate::trace_tolerance::least_near;
 
 fn settings(points: usize) -> Trace {
     Trace {
@@ -519,29 +515,6 @@ fn the_same_bytes_for_any_number_of_threads() {
     }
 }
 
-/// Stops after some rounds, or once its signal has been asked often enough.
-struct Impatient {
-    rounds: usize,
-    asks: usize,
-    asked: Arc<AtomicUsize>,
-}
-
-impl Observer for Impatient {
-    fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
-        assert!((0.0..=1.0).contains(&progress.share));
-        assert!(progress.values.len().is_multiple_of(progress.n_objectives));
-        match progress.round >= self.rounds {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    }
-
-    fn stop_signal(&self) -> StopSignal {
-        let (asks, asked) = (self.asks, Arc::clone(&self.asked));
-        StopSignal::new(move || asked.fetch_add(1, Ordering::Relaxed) >= asks)
-    }
-}
-
 #[test]
 fn what_is_done_is_kept() {
     let one = Table::random(10, 300, 3, &[2]).impact();
@@ -550,11 +523,7 @@ fn what_is_done_is_kept() {
     let problems: [&dyn Problem; 3] = [&one, &several, &surface];
     for (number, problem) in problems.into_iter().enumerate() {
         let run = |rounds: usize, asks: usize| {
-            let mut observer = Impatient {
-                rounds,
-                asks,
-                asked: Arc::default(),
-            };
+            let mut observer = Impatient::new(rounds, asks);
             let outcome = settings(200).solve(problem, &mut observer).unwrap();
             check(problem, &outcome);
             let x = outcome.unmitigated.points.get(0);
@@ -628,116 +597,5 @@ fn wrong_settings_are_refused() {
     for (name, _) in Trace::NAMES {
         let mut method = Method::Trace(Trace::default());
         method.set(name, "0.01").unwrap();
-    }
-}
-
-/// The least loss at the other objective's value at x, by Newton's method for both equations
-/// ∇f₁ + ν∇f₂ = 0 and f₂ = its value, from x, which is near.
-fn least_near(problem: &dyn Problem, x: &[f64]) -> f64 {
-    let n = x.len();
-    let expand = |x: &[f64]| {
-        let roots = problem.roots(1, x).unwrap();
-        let of = problem.of_roots(1, &roots.values);
-        let k = roots.values.len();
-        let mut gradient = vec![0.0; n];
-        let mut second = vec![0.0; n * n];
-        for p in 0..k {
-            for a in 0..n {
-                gradient[a] += of.slope[p] * roots.gradients[p][a];
-                for q in 0..k {
-                    for b in 0..n {
-                        let pair = roots.gradients[p][a] * roots.gradients[q][b];
-                        second[a * n + b] += of.curvature[p * k + q] * pair;
-                    }
-                }
-            }
-        }
-        (of.value, gradient, second)
-    };
-    let level = expand(x).0;
-    let mut x = x.to_vec();
-    let mut nu: Option<f64> = None;
-    for _ in 0..8 {
-        let loss = problem.second_order(&x).unwrap().unwrap();
-        let (value, gradient, second) = expand(&x);
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let weight = *nu.get_or_insert(-dot(&loss.gradient, &gradient) / dot(&gradient, &gradient));
-        // Gradients of the objective are scaled to those of the loss, by rows and columns.
-        let scale = dot(&gradient, &gradient).sqrt();
-        let mut rows = vec![vec![0.0; n + 2]; n + 1];
-        for a in 0..n {
-            for b in 0..n {
-                let lower = loss.lower[a.max(b) * n + a.min(b)];
-                rows[a][b] = lower + weight * second[a * n + b];
-            }
-            rows[a][n] = gradient[a] / scale;
-            rows[n][a] = gradient[a] / scale;
-            rows[a][n + 1] = -(loss.gradient[a] + weight * gradient[a]);
-        }
-        rows[n][n + 1] = (level - value) / scale;
-        for column in 0..=n {
-            let pivot = (column..=n)
-                .max_by(|a, b| rows[*a][column].abs().total_cmp(&rows[*b][column].abs()))
-                .unwrap();
-            rows.swap(column, pivot);
-            let own = rows[column].clone();
-            for (i, row) in rows.iter_mut().enumerate() {
-                if i != column {
-                    let factor = row[column] / own[column];
-                    row.iter_mut().zip(&own).for_each(|(r, o)| *r -= factor * o);
-                }
-            }
-        }
-        let solution = |i: usize| rows[i][n + 1] / rows[i][i];
-        (0..n).for_each(|i| x[i] += solution(i));
-        nu = Some(weight + solution(n) / scale);
-    }
-    let loss = problem.second_order(&x).unwrap().unwrap();
-    let (value, gradient, _) = expand(&x);
-    assert!((value - level).abs() < 1e-13 * level.max(1e-6));
-    for (a, b) in loss.gradient.iter().zip(&gradient) {
-        assert!((a + nu.unwrap() * b).abs() < 1e-11);
-    }
-    loss.value
-}
-
-/// What a point's loss is above the front is as small as the settings say.
-#[test]
-fn the_tolerance_is_kept() {
-    for (n_groups, d) in [(2, 3), (3, 3), (5, 6), (5, 2)] {
-        for lambda in [1e-4, 1e-2] {
-            for points in [50, 501] {
-                let table = Table {
-                    lambda,
-                    ..Table::random(1, 300, d, &[n_groups])
-                };
-                let problem = table.impact();
-                let front = solve(&problem, &settings(points)).front;
-                for i in 1..front.len() - 1 {
-                    let over = front.value(i)[0] - least_near(&problem, front.points.get(i));
-                    assert!(over > -1e-14, "{over:e}");
-                    assert!(
-                        over < Trace::default().tolerance * std::f64::consts::LN_2,
-                        "{n_groups} groups, {d} features, λ = {lambda}: {over:e}"
-                    );
-                }
-            }
-        }
-    }
-}
-
-/// On other tables a few points with several covariances may be above the front by more than the
-/// tolerance, some tens of times it: an estimate is not a bound. Their certificates say by how much.
-#[test]
-fn on_other_tables_the_tolerance_is_nearly_kept() {
-    let tolerance = Trace::default().tolerance * std::f64::consts::LN_2;
-    for seed in 100..110 {
-        let problem = Table::random(seed, 300, 5, &[4]).impact();
-        let front = solve(&problem, &settings(101)).front;
-        let above = (1..100).map(|i| front.value(i)[0] - least_near(&problem, front.points.get(i)));
-        let above: Vec<f64> = above.collect();
-        let beyond = above.iter().filter(|a| **a > tolerance);
-        assert!(beyond.count() <= 20, "seed {seed}");
-        assert!(above.iter().all(|a| *a < 100.0 * tolerance), "seed {seed}");
     }
 }
