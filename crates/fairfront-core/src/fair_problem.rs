@@ -1,6 +1,7 @@
 mod bound;
 mod root;
 mod second_order;
+mod weighted;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::lanes::{LANES, Lanes, ZERO};
-use crate::objective::{Objective, OfRoots};
+use crate::objective::{Objective, OfRoots, Output};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 use crate::sample::Sampler;
@@ -22,21 +23,24 @@ pub const MOST_DENSE: usize = 1_000;
 /// Predictor, objectives and rows: values and gradients for many points at once.
 pub struct FairProblem {
     rows: Arc<dyn RowSource>,
-    predictor: Box<dyn Predictor>,
+    predictor: Arc<dyn Predictor>,
     objectives: Vec<Prepared>,
     n_params: usize,
+    /// The problem of a convex loss that stands in for the first objective.
+    stand_in: Option<Box<FairProblem>>,
     /// Found when first asked for.
     label_means: OnceLock<[bound::LabelMean; 2]>,
 }
 
 /// An objective with what is found once about it and these rows.
+#[derive(Clone)]
 struct Prepared {
-    objective: Box<dyn Objective>,
+    objective: Arc<dyn Objective>,
     /// Total weight of the rows that take part.
     weight: f64,
     /// With linear statistics and a linear predictor: means at x = 0, and the gradient of each.
-    linear: Option<LinearMeans>,
-    sampler: Sampler,
+    linear: Option<Arc<LinearMeans>>,
+    sampler: Arc<Sampler>,
 }
 
 struct LinearMeans {
@@ -55,15 +59,33 @@ impl FairProblem {
         let mut problem = Self {
             n_params: predictor.n_params(rows.schema()),
             rows,
-            predictor,
+            predictor: Arc::from(predictor),
             objectives: Vec::new(),
+            stand_in: None,
             label_means: OnceLock::new(),
         };
         for objective in objectives {
-            let prepared = problem.prepare(objective)?;
+            let prepared = problem.prepare(Arc::from(objective))?;
             problem.objectives.push(prepared);
         }
+        let first = problem.objectives.first();
+        if let Some(loss) = first.and_then(|first| first.objective.stand_in()) {
+            let prepared = problem.prepare(Arc::from(loss))?;
+            problem.stand_in = Some(Box::new(problem.with(vec![prepared])));
+        }
         Ok(problem)
+    }
+
+    /// Other objectives of the same predictor on the same rows.
+    fn with(&self, objectives: Vec<Prepared>) -> Self {
+        Self {
+            rows: Arc::clone(&self.rows),
+            predictor: Arc::clone(&self.predictor),
+            objectives,
+            n_params: self.n_params,
+            stand_in: None,
+            label_means: OnceLock::new(),
+        }
     }
 
     /// The objectives, in order.
@@ -108,7 +130,7 @@ impl FairProblem {
         (0..self.objectives.len()).collect()
     }
 
-    fn prepare(&self, objective: Box<dyn Objective>) -> Result<Prepared, Error> {
+    fn prepare(&self, objective: Arc<dyn Objective>) -> Result<Prepared, Error> {
         let blocks = || (0..self.rows.n_blocks()).map(|i| self.rows.block(i));
         let mut weight = 0.0;
         let mut strata: Vec<Vec<u32>> = Vec::new();
@@ -137,10 +159,10 @@ impl FairProblem {
             objective,
             weight,
             linear: None,
-            sampler: Sampler::new(strata),
+            sampler: Arc::new(Sampler::new(strata)),
         };
         if prepared.objective.is_linear_in_scores() && self.predictor.is_linear() {
-            prepared.linear = Some(self.linear_means(&prepared)?);
+            prepared.linear = Some(Arc::new(self.linear_means(&prepared)?));
         }
         Ok(prepared)
     }
@@ -219,19 +241,7 @@ impl FairProblem {
             .filter(|i| !own_rows || self.objectives[*i].linear.is_none())
             .collect();
         let mut values = vec![0.0; points.len() * m];
-        let point_blocks: Vec<Vec<Lanes>> = self.point_blocks(points);
-        let n_tasks = rows.n_blocks().div_ceil(BLOCKS_PER_TASK);
-        let tasks: Vec<(usize, usize)> = (0..point_blocks.len())
-            .flat_map(|b| (0..n_tasks).map(move |t| (b, t)))
-            .collect();
-        let sums: Vec<Vec<Lanes>> = if by_rows.is_empty() {
-            Vec::new()
-        } else {
-            tasks
-                .par_iter()
-                .map(|&(b, task)| self.task_sums(rows, &by_rows, &point_blocks[b], task))
-                .collect::<Result<_, _>>()?
-        };
+        let sums = self.sums_by_block(rows, &by_rows, &self.point_blocks(points))?;
         let mut slope = Vec::new();
         let mut means = Vec::new();
         for (index, point) in points.iter().enumerate() {
@@ -246,11 +256,8 @@ impl FairProblem {
                     linear.means(point, &mut means);
                 } else {
                     let divisor = weights[i].max(f64::MIN_POSITIVE);
-                    for mean in offset..offset + k {
-                        let parts = &sums[block * n_tasks..(block + 1) * n_tasks];
-                        let sum: f64 = parts.iter().map(|p| p[mean][lane]).sum();
-                        means.push(sum / divisor);
-                    }
+                    let own = &sums[block][offset..offset + k];
+                    means.extend(own.iter().map(|sum| sum[lane] / divisor));
                     offset += k;
                 }
                 slope.resize(k, 0.0);
@@ -260,6 +267,21 @@ impl FairProblem {
             }
         }
         Ok(values)
+    }
+
+    /// Σ w · s of some objectives over all rows, one after the other, for each block of points.
+    fn sums_by_block(
+        &self,
+        rows: &dyn RowSource,
+        objectives: &[usize],
+        point_blocks: &[Vec<Lanes>],
+    ) -> Result<Vec<Vec<Lanes>>, Error> {
+        if objectives.is_empty() {
+            return Ok(vec![Vec::new(); point_blocks.len()]);
+        }
+        merged(rows, point_blocks.len(), |block, task| {
+            self.task_sums(rows, objectives, &point_blocks[block], task)
+        })
     }
 
     /// Parameters side by side, [`LANES`] points to a block, with the row of zeros at the end.
@@ -285,15 +307,18 @@ impl FairProblem {
         let n_means = objectives.iter().map(|i| of(i).n_means()).sum();
         let mut sums = vec![ZERO; n_means];
         let mut scores = [ZERO; TILE_ROWS];
+        let mut outputs = Outputs::new();
         let first = task * BLOCKS_PER_TASK;
         for index in first..(first + BLOCKS_PER_TASK).min(rows.n_blocks()) {
             let block = rows.block(index)?;
             for tile in Rows::tiles(&block) {
                 self.predictor.scores(&tile, params, &mut scores);
+                outputs.forget();
                 let mut rest = &mut sums[..];
                 for objective in objectives.iter().map(of) {
                     let (own, others) = rest.split_at_mut(objective.n_means());
-                    objective.add_sums(&tile, &scores[..tile.len()], own);
+                    let outputs = outputs.find(objective.output(), &tile, &scores);
+                    objective.add_sums(&tile, outputs, own);
                     rest = others;
                 }
             }
@@ -336,11 +361,13 @@ impl FairProblem {
     ) {
         let mut scores = [ZERO; TILE_ROWS];
         let mut out = [ZERO; TILE_ROWS];
+        let mut outputs = Outputs::new();
         for tile in Rows::tiles(block) {
             let n = tile.len();
             self.predictor.scores(&tile, params, &mut scores);
+            outputs.forget();
             out[..n].fill(ZERO);
-            objective.pull_back(&tile, &scores[..n], slopes, &mut out[..n]);
+            outputs.pull_back(objective, &tile, &scores, slopes, &mut out[..n]);
             self.predictor
                 .pull_back(&tile, params, &out[..n], gradients);
         }
@@ -354,9 +381,12 @@ impl FairProblem {
         sums: &mut [Lanes],
     ) {
         let mut scores = [ZERO; TILE_ROWS];
+        let mut outputs = Outputs::new();
         for tile in Rows::tiles(block) {
             self.predictor.scores(&tile, params, &mut scores);
-            objective.add_sums(&tile, &scores[..tile.len()], sums);
+            outputs.forget();
+            let outputs = outputs.find(objective.output(), &tile, &scores);
+            objective.add_sums(&tile, outputs, sums);
         }
     }
 
@@ -462,18 +492,27 @@ impl FairProblem {
         let mut sums = [ZERO];
         let mut gradients = vec![ZERO; self.n_params + 1];
         let (mut scores, mut by_row) = ([ZERO; TILE_ROWS], [ZERO; TILE_ROWS]);
+        let mut outputs = Outputs::new();
         self.each_block(None, |rows| {
             for tile in Rows::tiles(rows) {
                 let n = tile.len();
                 self.predictor.scores(&tile, params, &mut scores);
                 by_row[..n].fill(ZERO);
-                objective.add_sums_and_slopes(
-                    &tile,
-                    &scores[..n],
-                    &slopes,
-                    &mut sums,
-                    &mut by_row[..n],
-                );
+                match objective.output() {
+                    Output::Score => objective.add_sums_and_slopes(
+                        &tile,
+                        &scores[..n],
+                        &slopes,
+                        &mut sums,
+                        &mut by_row[..n],
+                    ),
+                    output => {
+                        outputs.forget();
+                        let found = outputs.find(output, &tile, &scores);
+                        objective.add_sums(&tile, found, &mut sums);
+                        outputs.pull_back(objective, &tile, &scores, &slopes, &mut by_row[..n]);
+                    }
+                }
                 let slopes = &by_row[..n];
                 self.predictor
                     .pull_back(&tile, params, slopes, &mut gradients);
@@ -488,6 +527,85 @@ impl FairProblem {
             *value = sums[0][lane] / divisor + penalty;
         }
         Ok(())
+    }
+}
+
+/// What tasks, on all threads, find about each block of points, added up in order.
+fn merged(
+    rows: &dyn RowSource,
+    n_blocks: usize,
+    work: impl Fn(usize, usize) -> Result<Vec<Lanes>, Error> + Sync,
+) -> Result<Vec<Vec<Lanes>>, Error> {
+    let n_tasks = rows.n_blocks().div_ceil(BLOCKS_PER_TASK);
+    let tasks: Vec<(usize, usize)> = (0..n_blocks)
+        .flat_map(|b| (0..n_tasks).map(move |t| (b, t)))
+        .collect();
+    let parts: Vec<Vec<Lanes>> = tasks
+        .par_iter()
+        .map(|&(block, task)| work(block, task))
+        .collect::<Result<_, _>>()?;
+    let merge = |parts: &[Vec<Lanes>]| {
+        let mut total = vec![ZERO; parts.first().map_or(0, Vec::len)];
+        for part in parts {
+            for (total, part) in total.iter_mut().zip(part) {
+                total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+            }
+        }
+        total
+    };
+    Ok(parts.chunks(n_tasks.max(1)).map(merge).collect())
+}
+
+/// What objectives are made of, for one tile of rows: found once for all that ask for the same.
+struct Outputs {
+    of: Option<Output>,
+    found: [Lanes; TILE_ROWS],
+    by_output: [Lanes; TILE_ROWS],
+}
+
+impl Outputs {
+    fn new() -> Self {
+        Self {
+            of: None,
+            found: [ZERO; TILE_ROWS],
+            by_output: [ZERO; TILE_ROWS],
+        }
+    }
+
+    /// Another tile comes.
+    fn forget(&mut self) {
+        self.of = None;
+    }
+
+    fn find<'a>(&'a mut self, output: Output, tile: &Rows, scores: &'a [Lanes]) -> &'a [Lanes] {
+        if output == Output::Score {
+            return &scores[..tile.len()];
+        }
+        if self.of != Some(output) {
+            output.find(tile, scores, &mut self.found);
+            self.of = Some(output);
+        }
+        &self.found[..tile.len()]
+    }
+
+    /// Adds the slopes of an objective by the scores.
+    fn pull_back(
+        &mut self,
+        objective: &dyn Objective,
+        tile: &Rows,
+        scores: &[Lanes],
+        slopes: &[Lanes],
+        by_score: &mut [Lanes],
+    ) {
+        let n = tile.len();
+        let output = objective.output();
+        if output == Output::Score {
+            return objective.pull_back(tile, &scores[..n], slopes, by_score);
+        }
+        self.find(output, tile, scores);
+        self.by_output[..n].fill(ZERO);
+        objective.pull_back(tile, &self.found[..n], slopes, &mut self.by_output[..n]);
+        output.pull_back(tile, scores, &self.found, &self.by_output, by_score);
     }
 }
 
@@ -590,7 +708,14 @@ impl Problem for FairProblem {
         Ok(out)
     }
 
+    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        self.weighted_sums(points, weights)
+    }
+
     fn metric(&self, at: &[f64]) -> Result<Metric, Error> {
+        if let Some(stand_in) = &self.stand_in {
+            return stand_in.metric(at);
+        }
         let n = self.n_params;
         if let Some(SecondOrder { mut lower, .. }) = self.expansion(at)? {
             let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
@@ -606,6 +731,35 @@ impl Problem for FairProblem {
 
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
         self.newton()
+    }
+
+    fn start(&self) -> Result<Vec<f64>, Error> {
+        let found = match &self.stand_in {
+            Some(stand_in) => stand_in.newton()?,
+            None => None,
+        };
+        Ok(found.unwrap_or_else(|| vec![0.0; self.n_params]))
+    }
+
+    fn softened(&self, factor: f64) -> Option<Box<dyn Problem + '_>> {
+        let soft = |prepared: &Prepared| prepared.objective.softened(factor);
+        let softened: Vec<_> = self.objectives.iter().map(soft).collect();
+        if softened.iter().all(Option::is_none) {
+            return None;
+        }
+        let pairs = self.objectives.iter().zip(softened);
+        let objectives = pairs.map(|(prepared, softened)| match softened {
+            Some(objective) => Prepared {
+                objective: Arc::from(objective),
+                ..prepared.clone()
+            },
+            None => prepared.clone(),
+        });
+        Some(Box::new(self.with(objectives.collect())))
+    }
+
+    fn negligible(&self, objective: usize) -> f64 {
+        self.objectives[objective].objective.negligible()
     }
 
     fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {

@@ -31,8 +31,11 @@ pub use dataset::{
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
-pub use measure::{Confusion, Measures, measure};
-pub use objective::{Center, Covariance, Kind, LogLoss, Objective, OfRoots, Root, SmoothMax};
+pub use measure::{Confusion, Measure, Measures, measure};
+pub use objective::{
+    Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, MutualInformation,
+    Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread,
+};
 pub use predictor::{Linear, Predictor, Rows, TILE_ROWS};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};

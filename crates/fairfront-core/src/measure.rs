@@ -29,6 +29,17 @@ impl Confusion {
         self.true_positives + self.false_positives + self.true_negatives + self.false_negatives
     }
 
+    /// Those of two lots of rows together.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        Self {
+            true_positives: self.true_positives + other.true_positives,
+            false_positives: self.false_positives + other.false_positives,
+            true_negatives: self.true_negatives + other.true_negatives,
+            false_negatives: self.false_negatives + other.false_negatives,
+        }
+    }
+
     /// Share of right decisions; `None` without rows.
     pub fn accuracy(&self) -> Option<f64> {
         share(self.true_positives + self.true_negatives, self.count())
@@ -61,6 +72,84 @@ pub struct Measures {
     pub log_loss: Option<f64>,
     /// For each attribute each group; rows of unknown group are in `overall` only.
     pub groups: Vec<Vec<Confusion>>,
+}
+
+/// A measure that an objective is a smooth version of; the smaller, the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// 1 − accuracy.
+    ErrorRate,
+    /// Largest minus smallest selection rate over the groups of an attribute.
+    DemographicParity {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+    },
+    /// Largest minus smallest true positive rate.
+    EqualOpportunity {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+    },
+    /// Largest minus smallest false positive rate.
+    FalsePositiveRate {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+    },
+    /// The larger of the two before.
+    EqualizedOdds {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+    },
+    /// Mutual information of decision and attribute.
+    MutualInformation {
+        /// Position of the attribute in the schema.
+        attribute: usize,
+    },
+}
+
+impl Measure {
+    /// The canonical name: `demographic_parity_difference(sex)`.
+    pub fn name(self, schema: &Schema) -> String {
+        let (name, attribute) = match self {
+            Self::ErrorRate => return "1 - accuracy".into(),
+            Self::DemographicParity { attribute } => ("demographic_parity_difference", attribute),
+            Self::EqualOpportunity { attribute } => ("equal_opportunity_difference", attribute),
+            Self::FalsePositiveRate { attribute } => ("false_positive_rate_difference", attribute),
+            Self::EqualizedOdds { attribute } => ("equalized_odds_difference", attribute),
+            Self::MutualInformation { attribute } => ("mutual_information", attribute),
+        };
+        format!("{name}({})", schema.attributes[attribute].name)
+    }
+
+    /// Its value; `None` where the rows cannot give it.
+    pub fn of(self, measures: &Measures) -> Option<f64> {
+        match self {
+            Self::ErrorRate => measures.overall.accuracy().map(|a| 1.0 - a),
+            Self::DemographicParity { attribute } => {
+                measures.demographic_parity_difference(attribute)
+            }
+            Self::EqualOpportunity { attribute } => {
+                measures.equal_opportunity_difference(attribute)
+            }
+            Self::FalsePositiveRate { attribute } => {
+                measures.false_positive_rate_difference(attribute)
+            }
+            Self::EqualizedOdds { attribute } => measures.equalized_odds_difference(attribute),
+            Self::MutualInformation { attribute } => measures.mutual_information(attribute),
+        }
+    }
+}
+
+/// The mutual information, in nats, of a group and an event that has these rates in groups of these
+/// shares.
+pub(crate) fn information(rates: &[f64], shares: &[f64]) -> f64 {
+    let overall: f64 = rates.iter().zip(shares).map(|(r, p)| r * p).sum();
+    let term = |part: f64, whole: f64| match part > 0.0 && whole > 0.0 {
+        true => part * libm::log(part / whole),
+        false => 0.0,
+    };
+    let of_group = |(r, p): (&f64, &f64)| p * (term(*r, overall) + term(1.0 - r, 1.0 - overall));
+    // Rounding alone could make it negative.
+    rates.iter().zip(shares).map(of_group).sum::<f64>().max(0.0)
 }
 
 /// Largest and smallest of the groups' rates; `None` where a group has no rate.
@@ -105,6 +194,34 @@ impl Measures {
         Some(opportunity.max(self.false_positive_rate_difference(attribute)?))
     }
 
+    /// Mutual information of the decision and the group, in nats; `None` without rows.
+    pub fn mutual_information(&self, attribute: usize) -> Option<f64> {
+        let groups = self.groups[attribute].iter().filter(|g| g.count() > 0.0);
+        let groups: Vec<&Confusion> = groups.collect();
+        let total: f64 = groups.iter().map(|g| g.count()).sum();
+        let rates: Vec<f64> = groups.iter().filter_map(|g| g.selection_rate()).collect();
+        let shares: Vec<f64> = groups.iter().map(|g| g.count() / total).collect();
+        (!groups.is_empty()).then(|| information(&rates, &shares))
+    }
+
+    /// The measures of two lots of rows together.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let (a, b) = (self.overall.count(), other.overall.count());
+        let groups = self.groups.iter().zip(&other.groups);
+        let add = |(own, others): (&Vec<Confusion>, &Vec<Confusion>)| {
+            own.iter().zip(others).map(|(x, y)| x.with(y)).collect()
+        };
+        Self {
+            overall: self.overall.with(&other.overall),
+            log_loss: match (self.log_loss, other.log_loss) {
+                (Some(x), Some(y)) => share(a * x + b * y, a + b),
+                (x, y) => x.or(y),
+            },
+            groups: groups.map(add).collect(),
+        }
+    }
+
     /// The canonical names of all measures, in the order of [`Measures::values`].
     pub fn names(schema: &Schema) -> Vec<String> {
         let mut names = vec!["accuracy".to_owned(), "log_loss".to_owned()];
@@ -116,6 +233,7 @@ impl Measures {
                 "equal_opportunity_difference",
                 "false_positive_rate_difference",
                 "equalized_odds_difference",
+                "mutual_information",
             ];
             names.extend(differences.map(|name| format!("{name}({a})")));
             for group in &attribute.groups {
@@ -146,6 +264,7 @@ impl Measures {
                 self.equal_opportunity_difference(a),
                 self.false_positive_rate_difference(a),
                 self.equalized_odds_difference(a),
+                self.mutual_information(a),
             ]);
             for g in groups {
                 values.extend([

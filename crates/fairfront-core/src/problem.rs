@@ -267,6 +267,22 @@ pub trait Problem: Sync {
     fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {
         self.gradients_of(objective, &Points::from_vec(point.len(), point.to_vec()))
     }
+    /// Values of all objectives at some points, and at each the gradient of a weighted sum of them,
+    /// with all rows; `n_objectives` weights to a point.
+    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let m = self.n_objectives();
+        let (values, gradients) = self.evaluate(points)?;
+        let mut sums = vec![0.0; points.len() * self.n_params()];
+        for (i, sum) in sums.chunks_exact_mut(self.n_params().max(1)).enumerate() {
+            for (objective, weight) in weights[i * m..(i + 1) * m].iter().enumerate() {
+                let gradient = gradients.get(objective, i);
+                sum.iter_mut()
+                    .zip(gradient)
+                    .for_each(|(s, g)| *s += weight * g);
+            }
+        }
+        Ok((values, sums))
+    }
     /// A metric that suits the first objective near these parameters; steps of length 1 in it
     /// should not overshoot.
     fn metric(&self, _at: &[f64]) -> Result<Metric, Error> {
@@ -276,6 +292,19 @@ pub trait Problem: Sync {
     /// solver could.
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
         Ok(None)
+    }
+    /// Where to start looking for that minimiser.
+    fn start(&self) -> Result<Vec<f64>, Error> {
+        Ok(vec![0.0; self.n_params()])
+    }
+    /// The same problem with its temperatures times this factor: smoother above 1, easier to solve.
+    /// `None` where no objective has one.
+    fn softened(&self, _factor: f64) -> Option<Box<dyn Problem + '_>> {
+        None
+    }
+    /// Values of an objective at most this are as good as 0.
+    fn negligible(&self, _objective: usize) -> f64 {
+        0.0
     }
     /// Value, gradient and Hessian of the first objective at a point, with all rows; `None` where
     /// there are none, or too many parameters for a dense matrix.

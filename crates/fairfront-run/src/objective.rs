@@ -1,99 +1,265 @@
-//! Objectives by name: `log_loss`, `disparate_impact(sex, beta=8)`.
+//! Objectives by name: `log_loss`, `demographic_parity(sex, tau=0.03)`.
 
-use fairfront_core::{Attribute, Center, Covariance, Kind, LogLoss, Objective, SmoothMax};
+use fairfront_core::{
+    Attribute, Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss,
+    MutualInformation, Objective, RateParity, Risk, SmoothMax, Spread,
+};
 use fairfront_data::{attribute_name, grammar, near_names};
 
 use crate::Error;
 
-const NAMES: [&str; 4] = [
+const NAMES: [&str; 12] = [
     "log_loss",
+    "error_rate",
     "disparate_impact",
     "equal_opportunity",
     "predictive_equality",
+    "demographic_parity",
+    "true_positive_rate_parity",
+    "false_positive_rate_parity",
+    "equalized_odds",
+    "mutual_information",
+    "group_risk",
+    "worst_group_loss",
 ];
 
 /// The objective that a text says, for rows with these attributes.
 pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn Objective>, Error> {
     let call = grammar::objective(text).map_err(|e| e.of_flag("--objective"))?;
-    let usage = |message: String| Err(Error::Usage(format!("--objective {text:?}: {message}")));
-    for (i, (setting, _)) in call.settings.iter().enumerate() {
-        if call.settings[..i].iter().any(|(other, _)| other == setting) {
-            return usage(format!("the setting {setting} is given twice"));
-        }
+    let mut settings = Settings::new(text, call.settings)?;
+    let name = call.name.as_str();
+    if !NAMES.contains(&name) {
+        let near = near_names(name, NAMES);
+        return Err(settings.wrong(&format!("there is no objective {name:?}; {near}")));
     }
-    let kind = match call.name.as_str() {
-        "log_loss" => {
-            if !call.attribute.is_empty() {
-                return usage("log_loss takes no attribute".into());
-            }
-            let mut loss = LogLoss::default();
-            for (setting, value) in &call.settings {
-                match setting.as_str() {
-                    "lambda" => loss.lambda = number(text, setting, value, 0.0)?,
-                    _ => return usage(no_setting(setting, &["lambda"])),
-                }
-            }
-            return Ok(Box::new(loss));
+    if matches!(name, "log_loss" | "error_rate") && !call.attribute.is_empty() {
+        return Err(settings.wrong(&format!("{name} takes no attribute")));
+    }
+    let objective = match name {
+        "log_loss" => loss(&mut settings)?,
+        "error_rate" => error_rate(&mut settings)?,
+        _ => {
+            let index = position(&settings, name, &call.attribute, attributes)?;
+            compared(name, &mut settings, index, &attributes[index])?
         }
-        "disparate_impact" => Kind::DisparateImpact,
-        "equal_opportunity" => Kind::EqualOpportunity,
-        "predictive_equality" => Kind::PredictiveEquality,
-        name => {
-            return usage(format!(
-                "there is no objective {name:?}; {}",
-                near_names(name, NAMES)
+    };
+    settings.all_taken()?;
+    Ok(objective)
+}
+
+/// Where the attribute that an objective names is.
+fn position(
+    settings: &Settings,
+    name: &str,
+    columns: &[String],
+    attributes: &[Attribute],
+) -> Result<usize, Error> {
+    if columns.is_empty() {
+        return Err(settings.wrong(&format!("name the attribute, as in {name}(sex)")));
+    }
+    let wanted = attribute_name(columns);
+    let found = attributes.iter().position(|a| a.name == wanted);
+    found.ok_or_else(|| {
+        let near = near_names(&wanted, attributes.iter().map(|a| a.name.as_str()));
+        settings.wrong(&format!(
+            "{wanted:?} is no sensitive attribute (--sensitive); {near}"
+        ))
+    })
+}
+
+fn loss(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
+    let mut loss = LogLoss::default();
+    settings.number("lambda", At::Least(0.0), &mut loss.lambda)?;
+    Ok(Box::new(loss))
+}
+
+fn error_rate(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
+    let mut rate = ErrorRate::default();
+    settings.number("tau", At::Above(0.0), &mut rate.tau)?;
+    settings.number("lambda", At::Least(0.0), &mut rate.lambda)?;
+    Ok(Box::new(rate))
+}
+
+/// An objective that compares groups.
+fn compared(
+    name: &str,
+    settings: &mut Settings,
+    index: usize,
+    attribute: &Attribute,
+) -> Result<Box<dyn Objective>, Error> {
+    let kind = match name {
+        "disparate_impact" => Some(Kind::DisparateImpact),
+        "equal_opportunity" => Some(Kind::EqualOpportunity),
+        "predictive_equality" => Some(Kind::PredictiveEquality),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        return covariance(Covariance::new(kind, index, attribute), settings);
+    }
+    let mut shrink = 0.0;
+    settings.number("shrink", At::Least(0.0), &mut shrink)?;
+    let rates = |condition| RateParity::new(condition, index, attribute);
+    let rates = match name {
+        "mutual_information" => {
+            let mut objective = MutualInformation::new(index, attribute).shrunk(shrink);
+            settings.number("tau", At::Above(0.0), &mut objective.tau)?;
+            settings.number("clamp", At::Between(0.0, 0.5), &mut objective.clamp)?;
+            return Ok(Box::new(objective));
+        }
+        "group_risk" | "worst_group_loss" => {
+            let risk = risk(name, settings)?;
+            return Ok(Box::new(
+                GroupRisk::new(risk, index, attribute).shrunk(shrink),
             ));
         }
+        "true_positive_rate_parity" => rates(Condition::Positive),
+        "false_positive_rate_parity" => rates(Condition::Negative),
+        "equalized_odds" => RateParity::equalized_odds(index, attribute),
+        _ => rates(Condition::All),
     };
-    let wanted = match call.attribute.as_slice() {
-        [] => return usage(format!("name the attribute, as in {}(sex)", kind.name())),
-        columns => attribute_name(columns),
-    };
-    let Some(index) = attributes.iter().position(|a| a.name == wanted) else {
-        let names = attributes.iter().map(|a| a.name.as_str());
-        return usage(format!(
-            "{wanted:?} is no sensitive attribute (--sensitive); {}",
-            near_names(&wanted, names)
-        ));
-    };
-    let mut objective = Covariance::new(kind, index, &attributes[index]);
-    for (setting, value) in &call.settings {
-        match (setting.as_str(), value.as_str()) {
-            ("beta", _) => objective.beta = number(text, setting, value, f64::MIN_POSITIVE)?,
-            ("mu", _) => objective.mu = number(text, setting, value, f64::MIN_POSITIVE)?,
-            ("center", "all") => objective.center = Center::All,
-            ("center", "conditioned") => objective.center = Center::Conditioned,
-            ("center", _) => return usage("center is all or conditioned".into()),
-            ("smooth_max", "boltzmann") => objective.smooth_max = SmoothMax::Boltzmann,
-            ("smooth_max", "lse") => objective.smooth_max = SmoothMax::LogSumExp,
-            ("smooth_max", _) => return usage("smooth_max is boltzmann or lse".into()),
-            _ => {
-                let known = ["beta", "mu", "center", "smooth_max"];
-                return usage(no_setting(setting, &known));
-            }
-        }
+    let mut rates = rates.shrunk(shrink);
+    settings.number("tau", At::Above(0.0), &mut rates.tau)?;
+    let spreads = [("range", Spread::Range), ("variance", Spread::Variance)];
+    settings.one_of("spread", &spreads, &mut rates.spread)?;
+    if rates.spread == Spread::Range {
+        settings.number("beta", At::Above(0.0), &mut rates.beta)?;
     }
+    Ok(Box::new(rates))
+}
+
+fn covariance(
+    mut objective: Covariance,
+    settings: &mut Settings,
+) -> Result<Box<dyn Objective>, Error> {
+    settings.number("beta", At::Above(0.0), &mut objective.beta)?;
+    settings.number("mu", At::Above(0.0), &mut objective.mu)?;
+    let centers = [("conditioned", Center::Conditioned), ("all", Center::All)];
+    settings.one_of("center", &centers, &mut objective.center)?;
+    let maxima = [
+        ("boltzmann", SmoothMax::Boltzmann),
+        ("lse", SmoothMax::LogSumExp),
+    ];
+    settings.one_of("smooth_max", &maxima, &mut objective.smooth_max)?;
     Ok(Box::new(objective))
 }
 
-fn no_setting(setting: &str, known: &[&str]) -> String {
-    format!(
-        "there is no setting {setting:?}; {}",
-        near_names(setting, known.iter().copied())
-    )
+fn risk(name: &str, settings: &mut Settings) -> Result<Risk, Error> {
+    if name == "worst_group_loss" {
+        let mut beta = 50.0;
+        settings.number("beta", At::Above(0.0), &mut beta)?;
+        return Ok(Risk::Worst { beta });
+    }
+    let (mut alpha, mut mu) = (0.5, 1e-3);
+    let cvar = Risk::Cvar { alpha, mu };
+    let mut risk = Risk::Variance;
+    settings.one_of("risk", &[("variance", risk), ("cvar", cvar)], &mut risk)?;
+    if risk == Risk::Variance {
+        return Ok(risk);
+    }
+    settings.number("alpha", At::Between(0.0, 1.0), &mut alpha)?;
+    settings.number("mu", At::Above(0.0), &mut mu)?;
+    Ok(Risk::Cvar { alpha, mu })
 }
 
-fn number(text: &str, setting: &str, value: &str, least: f64) -> Result<f64, Error> {
-    match value.parse::<f64>() {
-        Ok(number) if number.is_finite() && number >= least => Ok(number),
-        _ => Err(Error::Usage(format!(
-            "--objective {text:?}: {setting} is {value}; it must be a number {}",
-            if least > 0.0 {
-                "above 0"
-            } else {
-                "that is not negative"
+/// Which numbers a setting takes.
+#[derive(Clone, Copy)]
+enum At {
+    Least(f64),
+    Above(f64),
+    Between(f64, f64),
+}
+
+impl At {
+    fn holds(self, number: f64) -> bool {
+        match self {
+            Self::Least(least) => number >= least,
+            Self::Above(least) => number > least,
+            Self::Between(low, high) => number > low && number < high,
+        }
+    }
+
+    fn rule(self) -> String {
+        match self {
+            Self::Least(0.0) => "that is not negative".into(),
+            Self::Least(least) => format!("of at least {least}"),
+            Self::Above(least) => format!("above {least}"),
+            Self::Between(low, high) => format!("above {low} and below {high}"),
+        }
+    }
+}
+
+/// Settings as written, taken one by one.
+struct Settings<'a> {
+    text: &'a str,
+    left: Vec<(String, String)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Settings<'a> {
+    fn new(text: &'a str, settings: Vec<(String, String)>) -> Result<Self, Error> {
+        let of = Self {
+            text,
+            left: settings,
+            known: Vec::new(),
+        };
+        for (i, (setting, _)) in of.left.iter().enumerate() {
+            if of.left[..i].iter().any(|(other, _)| other == setting) {
+                return Err(of.wrong(&format!("the setting {setting} is given twice")));
             }
-        ))),
+        }
+        Ok(of)
+    }
+
+    fn wrong(&self, message: &str) -> Error {
+        Error::Usage(format!("--objective {:?}: {message}", self.text))
+    }
+
+    fn take(&mut self, setting: &'static str) -> Option<String> {
+        self.known.push(setting);
+        let at = self.left.iter().position(|(name, _)| name == setting)?;
+        Some(self.left.remove(at).1)
+    }
+
+    fn number(&mut self, setting: &'static str, at: At, to: &mut f64) -> Result<(), Error> {
+        let Some(text) = self.take(setting) else {
+            return Ok(());
+        };
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() && at.holds(number) => {
+                *to = number;
+                Ok(())
+            }
+            _ => {
+                let rule = at.rule();
+                let message = format!("{setting} is {text}; it must be a number {rule}");
+                Err(self.wrong(&message))
+            }
+        }
+    }
+
+    fn one_of<T: Copy>(
+        &mut self,
+        setting: &'static str,
+        all: &[(&str, T)],
+        to: &mut T,
+    ) -> Result<(), Error> {
+        let Some(text) = self.take(setting) else {
+            return Ok(());
+        };
+        if let Some((_, value)) = all.iter().find(|(name, _)| *name == text) {
+            *to = *value;
+            return Ok(());
+        }
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        Err(self.wrong(&format!("{setting} is {}", names.join(" or "))))
+    }
+
+    fn all_taken(&self) -> Result<(), Error> {
+        let Some((setting, _)) = self.left.first() else {
+            return Ok(());
+        };
+        let near = near_names(setting, self.known.iter().copied());
+        Err(self.wrong(&format!("there is no setting {setting:?}; {near}")))
     }
 }
 
@@ -148,7 +314,7 @@ mod tests {
         assert!(refused("log_loss(lambda=-1)").contains("lambda is -1"));
         assert!(refused("log_loss(lamda=1)").contains("did you mean \"lambda\"?"));
         assert!(refused("disparate_impact(sex, beta=x)").contains("beta is x"));
-        assert!(refused("equal_opportunity(sex, center=some)").contains("all or conditioned"));
+        assert!(refused("equal_opportunity(sex, center=some)").contains("conditioned or all"));
         assert!(refused("disparate_impact(sex").contains("character"));
     }
 

@@ -1,3 +1,4 @@
+use super::smooth::{boltzmann, log_mean_exp};
 use super::{Objective, OfRoots, Root};
 use crate::lanes::{LANES, Lanes};
 use crate::predictor::Rows;
@@ -120,7 +121,7 @@ impl Covariance {
                 *one
             }
             (_, SmoothMax::Boltzmann) => boltzmann(squares, self.beta, slope),
-            (_, SmoothMax::LogSumExp) => log_sum_exp(squares, self.beta, slope),
+            (_, SmoothMax::LogSumExp) => log_mean_exp(squares, self.beta, slope),
         }
     }
 
@@ -331,27 +332,4 @@ impl Objective for Covariance {
             _ => None,
         }
     }
-}
-
-/// `Σ vᵢ e^{βvᵢ} / Σ e^{βvᵢ}`; its derivative is `eᵢ(1 + β(vᵢ − S)) / Σ e`.
-fn boltzmann(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
-    let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let e: Vec<f64> = v.iter().map(|v| libm::exp(beta * (v - largest))).collect();
-    let total: f64 = e.iter().sum();
-    let value = v.iter().zip(&e).map(|(v, e)| v * e).sum::<f64>() / total;
-    for ((slope, v), e) in slope.iter_mut().zip(v).zip(&e) {
-        *slope = e * (1.0 + beta * (v - value)) / total;
-    }
-    value
-}
-
-/// (1/β) log((1/K) Σ e^{βvᵢ}).
-fn log_sum_exp(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
-    let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let e: Vec<f64> = v.iter().map(|v| libm::exp(beta * (v - largest))).collect();
-    let total: f64 = e.iter().sum();
-    for (slope, e) in slope.iter_mut().zip(&e) {
-        *slope = e / total;
-    }
-    largest + libm::log(total / v.len() as f64) / beta
 }

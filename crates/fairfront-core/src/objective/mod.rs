@@ -1,12 +1,26 @@
 //! What is minimised: smooth functions of sample means plus a penalty.
 
+mod by_group;
 mod covariance;
+mod error_rate;
+mod group_risk;
 mod log_loss;
+mod mutual_information;
+mod output;
+mod rate_parity;
+mod smooth;
 
+pub use by_group::Condition;
 pub use covariance::{Center, Covariance, Kind, SmoothMax};
+pub use error_rate::ErrorRate;
+pub use group_risk::{GroupRisk, Risk};
 pub use log_loss::LogLoss;
+pub use mutual_information::MutualInformation;
+pub use output::Output;
+pub use rate_parity::{RateParity, Spread};
 
 use crate::lanes::Lanes;
+use crate::measure::Measure;
 use crate::predictor::Rows;
 
 /// f(x) = h(E[s(φ, row)]) + (λ/2)‖c‖²: per-row statistics s, an outer function h, a penalty.
@@ -25,28 +39,35 @@ pub trait Objective: Send + Sync {
     fn definition(&self) -> String {
         self.name()
     }
+    /// What of a row's score the statistics are made of. Objectives that ask for the same share the
+    /// work of finding it.
+    fn output(&self) -> Output {
+        Output::Score
+    }
     /// Length of s.
     fn n_means(&self) -> usize;
     /// Total weight of the rows that take part.
     fn weight(&self, rows: &Rows) -> f64;
-    /// Adds Σ w · s over the rows, for each point; `sums` has [`Objective::n_means`] entries.
-    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]);
+    /// Adds Σ w · s over the rows, for each point; `sums` has [`Objective::n_means`] entries,
+    /// `outputs` is what [`Objective::output`] asks for.
+    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]);
     /// h at the means of one point, its derivative written to `slope`.
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64;
-    /// Adds to `out`, row by row, the weight times the sum over k of `slopes[k] · ∂s[k]/∂φ`.
-    fn pull_back(&self, rows: &Rows, scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]);
+    /// Adds to `out`, row by row, the weight times the sum over k of `slopes[k]` times the derivative
+    /// of s\[k\] by the row's output.
+    fn pull_back(&self, rows: &Rows, outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]);
     /// For an objective with [`Objective::is_mean`]: [`Objective::add_sums`] and
     /// [`Objective::pull_back`] at once, where that is cheaper than one after the other.
     fn add_sums_and_slopes(
         &self,
         rows: &Rows,
-        scores: &[Lanes],
+        outputs: &[Lanes],
         slopes: &[Lanes],
         sums: &mut [Lanes],
         out: &mut [Lanes],
     ) {
-        self.add_sums(rows, scores, sums);
-        self.pull_back(rows, scores, slopes, out);
+        self.add_sums(rows, outputs, sums);
+        self.pull_back(rows, outputs, slopes, out);
     }
     /// λ.
     fn penalty(&self) -> f64 {
@@ -72,6 +93,23 @@ pub trait Objective: Send + Sync {
         _curvature: &mut [f64],
     ) -> Option<f64> {
         None
+    }
+    /// The same objective with its temperature times this factor: smoother above 1, easier to
+    /// minimise. `None` where it has no temperature.
+    fn softened(&self, _factor: f64) -> Option<Box<dyn Objective>> {
+        None
+    }
+    /// A convex objective with second derivatives whose minimiser is a good start for this one.
+    fn stand_in(&self) -> Option<Box<dyn Objective>> {
+        None
+    }
+    /// The measure that it is a smooth version of.
+    fn measure(&self) -> Option<Measure> {
+        None
+    }
+    /// Values at most this are as good as 0: no sample could show the difference.
+    fn negligible(&self) -> f64 {
+        0.0
     }
     /// Whether it is the log loss, of which more is known than of other convex losses: it bounds
     /// the parameters of any model that is as good as another.

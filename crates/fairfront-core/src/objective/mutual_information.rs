@@ -1,0 +1,108 @@
+use super::by_group::{ByGroup, Condition};
+use super::{ErrorRate, Objective, Output};
+use crate::Attribute;
+use crate::lanes::Lanes;
+use crate::measure::{Measure, information};
+use crate::predictor::Rows;
+
+/// The mutual information of the smooth decision and the attribute, in nats: after Kamishima's
+/// prejudice index, with rates kept away from 0 and 1.
+#[derive(Debug, Clone)]
+pub struct MutualInformation {
+    groups: ByGroup,
+    /// τ; that of [`ErrorRate`] by default.
+    pub tau: f64,
+    /// Rates are kept this far from 0 and 1; 1e-6 by default.
+    pub clamp: f64,
+}
+
+impl MutualInformation {
+    /// The objective with default settings; `attribute` is at position `index` of the schema.
+    pub fn new(index: usize, attribute: &Attribute) -> Self {
+        Self {
+            groups: ByGroup::new(index, attribute, vec![Condition::All]),
+            tau: ErrorRate::TAU,
+            clamp: 1e-6,
+        }
+    }
+
+    /// As if each group had this share of all rows in addition, with the overall rate.
+    #[must_use]
+    pub fn shrunk(mut self, share: f64) -> Self {
+        self.groups.shrink = share;
+        self
+    }
+}
+
+impl Objective for MutualInformation {
+    fn name(&self) -> String {
+        format!("mutual_information({})", self.groups.attribute_name)
+    }
+
+    fn definition(&self) -> String {
+        let mut settings = self.groups.settings();
+        settings.push(format!("tau={}, clamp={}", self.tau, self.clamp));
+        format!("mutual_information({})", settings.join(", "))
+    }
+
+    fn output(&self) -> Output {
+        Output::Decision { tau: self.tau }
+    }
+
+    fn n_means(&self) -> usize {
+        self.groups.n_means()
+    }
+
+    fn weight(&self, rows: &Rows) -> f64 {
+        self.groups.weight(rows)
+    }
+
+    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
+        self.groups.add_sums(rows, outputs, sums);
+    }
+
+    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+        slope.fill(0.0);
+        let of = self.groups.of_condition(0, means);
+        let (low, high) = (self.clamp, 1.0 - self.clamp);
+        let rates: Vec<f64> = of.means.iter().map(|r| r.clamp(low, high)).collect();
+        // The overall rate of the clamped ones, or the information could be negative.
+        let overall: f64 = rates.iter().zip(&of.shares).map(|(r, p)| r * p).sum();
+        let value = information(&rates, &of.shares);
+        // By the overall rate the derivative is 0: it is the one that makes the value least.
+        let odds = |r: f64| libm::log(r / (1.0 - r));
+        let by_rate = |(i, rate): (usize, &f64)| match of.means[i] == *rate {
+            true => of.shares[i] * (odds(*rate) - odds(overall)),
+            false => 0.0,
+        };
+        let by_rate: Vec<f64> = rates.iter().enumerate().map(by_rate).collect();
+        self.groups.add_slopes(&of, &by_rate, 0.0, slope);
+        value
+    }
+
+    fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+        self.groups.pull_back(rows, slopes, out);
+    }
+
+    fn compares(&self) -> Option<(usize, Option<f64>)> {
+        Some(self.groups.compares())
+    }
+
+    fn softened(&self, factor: f64) -> Option<Box<dyn Objective>> {
+        let tau = self.tau * factor;
+        Some(Box::new(Self {
+            tau,
+            ..self.clone()
+        }))
+    }
+
+    fn measure(&self) -> Option<Measure> {
+        let attribute = self.groups.attribute;
+        Some(Measure::MutualInformation { attribute })
+    }
+
+    fn negligible(&self) -> f64 {
+        // Two groups of the same size whose rates are 1e-4 apart.
+        5e-9
+    }
+}

@@ -1,0 +1,173 @@
+use super::by_group::{ByGroup, Condition};
+use super::smooth::{log_mean_exp, smooth_range};
+use super::{ErrorRate, Objective, Output};
+use crate::Attribute;
+use crate::lanes::Lanes;
+use crate::measure::Measure;
+use crate::predictor::Rows;
+
+/// How rates of groups are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Spread {
+    /// The smooth largest minus the smooth smallest: what people read.
+    #[default]
+    Range,
+    /// Squared deviations from the overall rate, weighted by the groups' shares.
+    Variance,
+}
+
+/// A difference of rates that nobody could see: [`Objective::negligible`] is the value it gives.
+const UNSEEN: f64 = 1e-4;
+
+/// The spread over groups of the smooth rates E[σ(φ/τ) | A = g (, Y = ±1)].
+#[derive(Debug, Clone)]
+pub struct RateParity {
+    groups: ByGroup,
+    /// τ; that of [`ErrorRate`] by default.
+    pub tau: f64,
+    /// Sharpness of the smooth largest and smallest; 50 by default.
+    pub beta: f64,
+    /// How rates are compared.
+    pub spread: Spread,
+}
+
+impl RateParity {
+    /// Selection rates on all rows (`demographic_parity`), true positive rates
+    /// (`true_positive_rate_parity`) or false positive rates (`false_positive_rate_parity`) alike;
+    /// `attribute` is at position `index` of the schema.
+    pub fn new(condition: Condition, index: usize, attribute: &Attribute) -> Self {
+        Self::of(vec![condition], index, attribute)
+    }
+
+    /// `equalized_odds`: true and false positive rates alike, the larger spread counts.
+    pub fn equalized_odds(index: usize, attribute: &Attribute) -> Self {
+        let both = vec![Condition::Positive, Condition::Negative];
+        Self::of(both, index, attribute)
+    }
+
+    fn of(conditions: Vec<Condition>, index: usize, attribute: &Attribute) -> Self {
+        Self {
+            groups: ByGroup::new(index, attribute, conditions),
+            tau: ErrorRate::TAU,
+            beta: 50.0,
+            spread: Spread::default(),
+        }
+    }
+
+    /// As if each group had this share of all rows in addition, with the overall rate: what is known
+    /// of small groups counts less.
+    #[must_use]
+    pub fn shrunk(mut self, share: f64) -> Self {
+        self.groups.shrink = share;
+        self
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.groups.conditions.as_slice() {
+            [Condition::All] => "demographic_parity",
+            [Condition::Positive] => "true_positive_rate_parity",
+            [Condition::Negative] => "false_positive_rate_parity",
+            _ => "equalized_odds",
+        }
+    }
+
+    /// The spread under one condition; its slopes are added.
+    fn of_condition(&self, condition: usize, means: &[f64], factor: f64, slope: &mut [f64]) -> f64 {
+        let of = self.groups.of_condition(condition, means);
+        let mut by_mean = vec![0.0; of.means.len()];
+        let (value, by_overall) = match self.spread {
+            _ if of.means.is_empty() => return 0.0,
+            Spread::Range => (smooth_range(&of.means, self.beta, &mut by_mean), 0.0),
+            Spread::Variance => of.variance(&mut by_mean),
+        };
+        by_mean.iter_mut().for_each(|d| *d *= factor);
+        self.groups
+            .add_slopes(&of, &by_mean, factor * by_overall, slope);
+        value
+    }
+}
+
+impl Objective for RateParity {
+    fn name(&self) -> String {
+        format!("{}({})", self.kind(), self.groups.attribute_name)
+    }
+
+    fn definition(&self) -> String {
+        let mut settings = self.groups.settings();
+        settings.push(format!("tau={}", self.tau));
+        settings.push(match self.spread {
+            Spread::Range => format!("spread=range, beta={}", self.beta),
+            Spread::Variance => "spread=variance".into(),
+        });
+        format!("{}({})", self.kind(), settings.join(", "))
+    }
+
+    fn output(&self) -> Output {
+        Output::Decision { tau: self.tau }
+    }
+
+    fn n_means(&self) -> usize {
+        self.groups.n_means()
+    }
+
+    fn weight(&self, rows: &Rows) -> f64 {
+        self.groups.weight(rows)
+    }
+
+    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
+        self.groups.add_sums(rows, outputs, sums);
+    }
+
+    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+        slope.fill(0.0);
+        let n = self.groups.conditions.len();
+        if n == 1 {
+            return self.of_condition(0, means, 1.0, slope);
+        }
+        let mut unused = vec![0.0; slope.len()];
+        let mut value = |c: usize| self.of_condition(c, means, 0.0, &mut unused);
+        let values: Vec<f64> = (0..n).map(&mut value).collect();
+        let mut factors = vec![1.0; n];
+        let value = match self.spread {
+            Spread::Range => log_mean_exp(&values, self.beta, &mut factors),
+            Spread::Variance => values.iter().sum(),
+        };
+        for (c, factor) in factors.into_iter().enumerate() {
+            self.of_condition(c, means, factor, slope);
+        }
+        value
+    }
+
+    fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+        self.groups.pull_back(rows, slopes, out);
+    }
+
+    fn compares(&self) -> Option<(usize, Option<f64>)> {
+        Some(self.groups.compares())
+    }
+
+    fn softened(&self, factor: f64) -> Option<Box<dyn Objective>> {
+        let tau = self.tau * factor;
+        Some(Box::new(Self {
+            tau,
+            ..self.clone()
+        }))
+    }
+
+    fn measure(&self) -> Option<Measure> {
+        let attribute = self.groups.attribute;
+        Some(match self.groups.conditions.as_slice() {
+            [Condition::All] => Measure::DemographicParity { attribute },
+            [Condition::Positive] => Measure::EqualOpportunity { attribute },
+            [Condition::Negative] => Measure::FalsePositiveRate { attribute },
+            _ => Measure::EqualizedOdds { attribute },
+        })
+    }
+
+    fn negligible(&self) -> f64 {
+        match self.spread {
+            Spread::Range => smooth_range(&[0.0, UNSEEN], self.beta, &mut [0.0; 2]),
+            Spread::Variance => 0.25 * UNSEEN * UNSEEN,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Smooth stand-ins for the largest of a few numbers, with their derivatives.
+
+/// `Σ vᵢ e^{βvᵢ} / Σ e^{βvᵢ}`; its derivative is `eᵢ(1 + β(vᵢ − S)) / Σ e`.
+pub(super) fn boltzmann(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
+    let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let e: Vec<f64> = v.iter().map(|v| libm::exp(beta * (v - largest))).collect();
+    let total: f64 = e.iter().sum();
+    let value = v.iter().zip(&e).map(|(v, e)| v * e).sum::<f64>() / total;
+    for ((slope, v), e) in slope.iter_mut().zip(v).zip(&e) {
+        *slope = e * (1.0 + beta * (v - value)) / total;
+    }
+    value
+}
+
+/// (1/β) log((1/K) Σ e^{βvᵢ}): all values where all are alike, at most log(K)/β below the largest.
+pub(super) fn log_mean_exp(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
+    let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let e: Vec<f64> = v.iter().map(|v| libm::exp(beta * (v - largest))).collect();
+    let total: f64 = e.iter().sum();
+    for (slope, e) in slope.iter_mut().zip(&e) {
+        *slope = e / total;
+    }
+    largest + libm::log(total / v.len() as f64) / beta
+}
+
+/// The smooth largest minus the smooth smallest: 0 where all are alike, at most 2 log(K)/β below the
+/// range.
+pub(super) fn smooth_range(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
+    let high = log_mean_exp(v, beta, slope);
+    let mirrored: Vec<f64> = v.iter().map(|v| -v).collect();
+    let mut down = vec![0.0; v.len()];
+    let low = log_mean_exp(&mirrored, beta, &mut down);
+    slope.iter_mut().zip(&down).for_each(|(s, d)| *s -= d);
+    high + low
+}
