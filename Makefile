@@ -1,6 +1,7 @@
 # make test      everything that has to pass; installs what the tests need
 # make bench     side-by-side measurements against peers (needs the published data sets);
-#                make bench-neighbours: only fairfront beside other tools on Adult
+#                make bench-neighbours: only fairfront beside other tools on Adult;
+#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn
 # make docs      the API documentation, warnings as errors
 # make reproduce the paper's experiments (none yet)
 # make clean     remove what was built
@@ -20,7 +21,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences python-test bench bench-neighbours reproduce clean
+.PHONY: test lint rust-test docs licences python-test bench bench-neighbours bench-measures reproduce clean
 
 test: lint rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -51,7 +52,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours
+bench: bench-neighbours bench-measures
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -61,6 +62,11 @@ bench: bench-neighbours
 bench-neighbours: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/neighbours.py
+
+# With MEASURES=--reuse, neighbours are not run again.
+bench-measures: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/measures.py $(MEASURES)
 
 $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt

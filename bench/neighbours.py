@@ -1,10 +1,8 @@
 """Neighbours: fairfront against other tools on the same rows of Adult.
 
-The rows are those of `fairfront data export adult:gender --encoded`, once for each seed: features,
-split and encoding are what `fairfront fit` uses. A neighbour is one file in `neighbours/` with a
-TITLE and `fit(problem)`, which sees the training rows and returns models: coefficients with the
-intercept last, or a function from features to the probability of a positive decision. No model sees
-the sensitive attribute when it decides.
+The rows are those of `fairfront data export adult:gender --encoded`, once for each seed. `judge.py`
+says what a neighbour is and judges what people read. No model sees the sensitive attribute when it
+decides.
 
 Everybody is judged alike:
 - In the objectives (linear models only): hypervolume of log loss with penalty and squared
@@ -26,10 +24,6 @@ Run by `make bench-neighbours`.
 """
 
 import argparse
-import dataclasses
-import hashlib
-import importlib.metadata
-import importlib.util
 import json
 import os
 import re
@@ -37,23 +31,33 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import moocore
 import numpy as np
-import pandas as pd
-import pyarrow.parquet
 
-from fronts import Sum, exact_front
-from machine import busy_s, where
+from fronts import exact_front
+from judge import (
+    BENCH,
+    CUT,
+    FAIRFRONT,
+    Rows,
+    check_measures,
+    export,
+    fit_fairfront,
+    fit_neighbour,
+    judged,
+    measured,
+    measures,
+    objectives,
+    read_front,
+    references,
+    sha256,
+    spread,
+    write_results,
+)
 
-BENCH = Path(__file__).resolve().parent
-FAIRFRONT = Path(os.environ.get("FAIRFRONT_BIN") or BENCH.parent / "target/release/fairfront")
 DATA_SET, ATTRIBUTE = "adult:gender", "sex"
-CUT = 31
-SPLITS = ["train", "validation", "test"]
-ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}
 PACKAGES = ["fairlearn", "moocore", "numpy", "pymoo", "scikit-learn", "scipy"]
 
 
@@ -78,27 +82,14 @@ def main():
     print(file=sys.stderr)
     text = report(seeds)
     print(text)
-    write(seeds, text)
-
-
-def write(seeds, text):
-    results = BENCH / "results"
-    results.mkdir(exist_ok=True)
-    (results / "neighbours.md").write_text(text)
-    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    # The version is that of the sources; what ran is known by its digest.
-    program = hashlib.sha256(FAIRFRONT.read_bytes()).hexdigest()
-    head = {"where": where(versions), "program_sha256": program, "cut": CUT}
-    raw = json.dumps({**head, "seeds": seeds}, indent=1)
-    # One point a line.
-    raw = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", raw)
-    (results / "neighbours.json").write_text(raw + "\n")
+    write_results("neighbours", text, {"seeds": seeds}, PACKAGES)
 
 
 def one_seed(seed, methods, neighbours, folder):
     path = folder / "rows.csv"
-    export(seed, path)
+    export(DATA_SET, path, "--seed", seed)
     rows = Rows.read(path)
+    assert rows.attribute == ATTRIBUTE
     exact = exact_front(path)
     both = objectives(rows)
     unmitigated, _ = both.minimise(0.0, np.zeros(rows.z.shape[1]))
@@ -115,91 +106,7 @@ def one_seed(seed, methods, neighbours, folder):
     fronts = [front for front in fronts if front is not None]
     for front in fronts:
         front["hypervolume"] = hypervolumes(front, judge)
-    counts = {split: int((rows.split == split).sum()) for split in SPLITS}
-    return {"seed": seed, "rows": counts, **judge, "fronts": fronts}
-
-
-def export(seed, path):
-    flags = ["--seed", str(seed), "--encoded", "-o", path]
-    command = [FAIRFRONT, "data", "export", DATA_SET, *flags]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr.strip())
-
-
-def measured(command):
-    """What a command says, with the time that it took and what others took meanwhile."""
-    start, before = time.perf_counter(), busy_s()
-    process = subprocess.Popen(
-        list(map(str, command)),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | ONE_THREAD,
-    )
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
-    if process.returncode:
-        raise RuntimeError(said.strip())
-    if said:
-        print(f"\n{said}", file=sys.stderr)
-    others = max(busy_s() - before - cpu, 0.0)
-    return said, {"wall_s": wall, "cpu_s": cpu, "cores_busy_with_others": round(others / wall, 2)}
-
-
-# Rows
-
-
-@dataclasses.dataclass
-class Rows:
-    """All rows: features with a column of ones, labels -1 and 1, groups, splits."""
-
-    names: list
-    z: np.ndarray
-    y: np.ndarray
-    group: np.ndarray
-    split: np.ndarray
-
-    @classmethod
-    def read(cls, path):
-        rows = pd.read_csv(path)
-        label = rows.columns.get_loc("label")
-        # One attribute, which stands between the features and the label.
-        assert rows.columns[label - 1] == ATTRIBUTE and (rows["weight"] == 1).all()
-        features = rows.iloc[:, : label - 1]
-        return cls(
-            list(features.columns),
-            np.column_stack([features.to_numpy(float), np.ones(len(rows))]),
-            rows["label"].to_numpy(float),
-            rows[ATTRIBUTE].astype(str).to_numpy(),
-            rows["split"].to_numpy(),
-        )
-
-    def of(self, *splits):
-        kept = np.isin(self.split, splits)
-        return Rows(self.names, self.z[kept], self.y[kept], self.group[kept], self.split[kept])
-
-
-@dataclasses.dataclass
-class Problem:
-    """What a neighbour is given: training rows, and what the objectives are made of.
-
-    f1 = mean of log(1 + exp(-y z.x)) + penalty.x²/2, f2 = (u.x)²; the last column of z is ones.
-    """
-
-    z: np.ndarray
-    y: np.ndarray
-    group: np.ndarray
-    penalty: np.ndarray
-    u: np.ndarray
-    seed: int
-
-
-def objectives(rows):
-    train = rows.of("train")
-    return Sum(train.z, train.y, train.group)
+    return {"seed": seed, "rows": rows.counts(), **judge, "fronts": fronts}
 
 
 # Runs
@@ -207,22 +114,8 @@ def objectives(rows):
 
 def run_neighbour(name, path, seed, out):
     """What the child does."""
-    start = time.process_time()
-    spec = importlib.util.spec_from_file_location(name, BENCH / f"neighbours/{name}.py")
-    neighbour = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(neighbour)
-    rows = Rows.read(path)
-    both, train = objectives(rows), rows.of("train")
-    problem = Problem(train.z, train.y, train.group, both.penalty, both.u[0], int(seed))
-    begin = time.process_time()
-    models = neighbour.fit(problem)
-    end = time.process_time()
-    front = {
-        "title": neighbour.TITLE,
-        "cpu_s": end - begin,
-        "imports_and_reading_s": begin - start,
-        "points": points(models, rows, both),
-    }
+    front, rows, models = fit_neighbour(name, path, seed)
+    front["points"] = points(models, rows, objectives(rows))
     Path(out).write_text(json.dumps(front))
 
 
@@ -236,19 +129,14 @@ def run_fairfront(method, seed, rows, unmitigated, folder):
     runs, digests = {}, set()
     for threads in (1, os.cpu_count()):
         out = folder / "run"
-        flags = ["--seed", seed, "--method", method, "--threads", threads, "--out", out]
-        try:
-            _, runs[threads] = measured([FAIRFRONT, "fit", DATA_SET, *flags, "--force", "--quiet"])
-        except RuntimeError as error:
-            print(f"\nSKIPPED: fairfront {method}: {error}", file=sys.stderr)
+        flags = ["--seed", seed, "--method", method, "--threads", threads]
+        runs[threads] = fit_fairfront(DATA_SET, flags, out)
+        if runs[threads] is None:
             return None
-        digests.add(hashlib.sha256((out / "front.parquet").read_bytes()).hexdigest())
+        digests.add(sha256(out / "front.parquet"))
     assert len(digests) == 1, "the front depends on the number of threads"
-    info = json.loads((out / "run.json").read_text())
-    assert info["features"] == rows.names
+    info, table, models = read_front(out, rows)
     assert np.allclose(info["unmitigated"]["params"], unmitigated, rtol=0, atol=1e-4)
-    table = pyarrow.parquet.read_table(out / "front.parquet").to_pydict()
-    models = [np.array(params) for params in table["params"]]
     check(models, rows, table)
     return {
         "name": f"fairfront {method}",
@@ -261,24 +149,13 @@ def run_fairfront(method, seed, rows, unmitigated, folder):
 
 
 def check(models, rows, table):
-    """What fairfront wrote is what the exported rows give, and fairlearn agrees on the gap."""
-    from fairlearn.metrics import demographic_parity_difference
-
+    """What fairfront wrote is what the exported rows give."""
     both = objectives(rows)
-    worst = 0.0
     for name, function in (("log_loss", both.f1), (f"disparate_impact({ATTRIBUTE})", both.f2)):
         found = np.array([function(x) for x in models])
-        worst = max(worst, abs(found - table[f"objective.{name}"]).max())
-    for split in SPLITS:
-        part = rows.of(split)
-        found = np.array(measures(models, part))
-        gaps = table[f"{split}.demographic_parity_difference({ATTRIBUTE})"]
-        worst = max(worst, abs(found[:, 0] - 1 + table[f"{split}.accuracy"]).max())
-        worst = max(worst, abs(found[:, 1] - gaps).max())
-        decisions = part.z @ models[-1] >= 0
-        gap = demographic_parity_difference(part.y > 0, decisions, sensitive_features=part.group)
-        assert abs(gap - found[-1, 1]) < 1e-12, (gap, found[-1, 1])
-    assert worst < 1e-9, f"fairfront's measures differ from those of the exported rows by {worst}"
+        worst = abs(found - table[f"objective.{name}"]).max()
+        assert worst < 1e-9, f"{name} differs from that of the exported rows by {worst}"
+    check_measures(models, rows, table)
 
 
 # Judging
@@ -300,27 +177,6 @@ def points(models, rows, both):
     return {"columns": columns, "models": short}
 
 
-def measures(models, rows):
-    """1 - accuracy and demographic_parity_difference of each model."""
-    found, positive = [], rows.y > 0
-    groups = [rows.group == name for name in sorted(set(rows.group))]
-    for model in models:
-        p = model(rows.z[:, :-1]) if callable(model) else (rows.z @ model >= 0).astype(float)
-        rates = [p[group].mean() for group in groups]
-        found.append((abs(p - positive).mean(), max(rates) - min(rates)))
-    return found
-
-
-def references(rows, unmitigated):
-    """The minority share of the target and the gap of the unmitigated model."""
-    found = {}
-    for name, splits in (("chosen", ("train", "validation")), ("test", ("test",))):
-        part = rows.of(*splits)
-        share = (part.y > 0).mean()
-        found[name] = [min(share, 1 - share), measures([unmitigated], part)[0][1]]
-    return found
-
-
 def hypervolumes(front, judge):
     """Shares of the exact front's hypervolume, and of the box on test rows."""
     values = np.array(front["points"]["models"], float)
@@ -336,29 +192,8 @@ def hypervolumes(front, judge):
         area = moocore.hypervolume(objective[some], ref=exact["reference"]) if some else 0.0
         found["tight_cut"] = area / exact["hypervolume"]
         found["nondominated"] = int(moocore.is_nondominated(objective).sum())
-    kept = np.flatnonzero(moocore.is_nondominated(chosen))
-    some = spread(chosen[kept], judge["references"]["chosen"])
-    reference = judge["references"]["test"]
-    share = lambda points: moocore.hypervolume(points, ref=reference) / np.prod(reference)
-    front["kept"] = kept.tolist()
-    return found | {
-        "test": share(test[kept]),
-        "test_cut": share(test[kept[some]]) if some else 0.0,
-        "smallest_gap": test[kept, 1].min(),
-    }
-
-
-def spread(points, reference):
-    """At most CUT points, each the one that adds most hypervolume to those before it."""
-    some, area = [], 0.0
-    for _ in range(CUT):
-        rest = [i for i in range(len(points)) if i not in some]
-        areas = [moocore.hypervolume(points[[*some, i]], ref=reference) for i in rest]
-        if not areas or max(areas) <= area:
-            break
-        area = max(areas)
-        some.append(rest[int(np.argmax(areas))])
-    return some
+    front["kept"], _, volumes = judged(chosen, test, judge["references"])
+    return found | volumes
 
 
 # Report

@@ -1,22 +1,31 @@
-"""fairlearn GridSearch: logistic regressions on reweighted rows, for 31 weights of the gap.
+"""fairlearn GridSearch: logistic regressions on reweighted rows, by default for 31 weights.
 
-Limit and spacing of the grid are fairlearn's own, half of it on the side that widens the gap.
-scikit-learn's Newton solver is faster here than its default one and closer to the least loss.
+Limit and spacing of the grid are fairlearn's own; with two groups and demographic parity half of it
+is on the side that widens the gap. scikit-learn's Newton solver is faster here than its default one
+and closer to the least loss.
 """
 
+import fairlearn.reductions
 import numpy as np
-from fairlearn.reductions import DemographicParity, GridSearch
 from sklearn.linear_model import LogisticRegression
 
 TITLE = "fairlearn GridSearch"
 MODELS = 31
 
 
-def fit(problem):
+def fit(problem, models=MODELS):
     # The same penalty: scikit-learn minimises C times the sum of losses plus half the squares.
     logistic = LogisticRegression(
         C=1 / (problem.penalty[0] * len(problem.y)), solver="newton-cholesky", max_iter=1_000
     )
-    search = GridSearch(logistic, DemographicParity(), grid_size=MODELS)
+    constraint = getattr(fairlearn.reductions, problem.constraint)()
+    search = fairlearn.reductions.GridSearch(logistic, constraint, grid_size=models)
     search.fit(problem.z[:, :-1], (problem.y > 0).astype(int), sensitive_features=problem.group)
-    return [np.r_[model.coef_[0], model.intercept_] for model in search.predictors_]
+    return [linear(model, problem.z.shape[1]) for model in search.predictors_]
+
+
+def linear(model, size):
+    """Coefficients; where all rows got one label, fairlearn's model is a constant."""
+    if hasattr(model, "coef_"):
+        return np.r_[model.coef_[0], model.intercept_]
+    return np.r_[np.zeros(size - 1), 1.0 if model.predict(np.zeros((1, size - 1)))[0] else -1.0]

@@ -1,0 +1,295 @@
+"""What the comparisons with other tools share: rows, runs in processes of their own, judgement.
+
+The rows are those of `fairfront data export --encoded`: features, split and encoding are what
+`fairfront fit` uses. A neighbour is one file in `neighbours/` with a TITLE and `fit(problem)`, which
+sees the training rows and returns models: coefficients with the intercept last, or a function from
+features to the probability of a positive decision.
+
+Training and validation rows together decide which models are kept, and which ones when there may be
+only so many; their hypervolume is taken on test rows, with the minority share of the target and the
+gap of the unmitigated model as reference, as a share of the box between (0, 0) and the reference.
+"""
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import moocore
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+
+from fronts import Sum
+from machine import busy_s, where
+
+BENCH = Path(__file__).resolve().parent
+FAIRFRONT = Path(os.environ.get("FAIRFRONT_BIN") or BENCH.parent / "target/release/fairfront")
+CUT = 31
+SPLITS = ["train", "validation", "test"]
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}
+# Models whose decisions are made together.
+BLOCK = 64
+
+
+# Rows
+
+
+@dataclasses.dataclass
+class Rows:
+    """All rows: features with a column of ones, labels -1 and 1, groups, splits."""
+
+    names: list
+    attribute: str
+    z: np.ndarray
+    y: np.ndarray
+    group: np.ndarray
+    split: np.ndarray
+
+    @classmethod
+    def read(cls, path):
+        rows = pd.read_csv(path)
+        # One attribute, which stands between the features and the label.
+        attribute = rows.columns.get_loc("label") - 1
+        assert (rows["weight"] == 1).all()
+        features = rows.iloc[:, :attribute]
+        return cls(
+            list(features.columns),
+            rows.columns[attribute],
+            np.column_stack([features.to_numpy(float), np.ones(len(rows))]),
+            rows["label"].to_numpy(float),
+            rows.iloc[:, attribute].astype(str).to_numpy(),
+            rows["split"].to_numpy(),
+        )
+
+    def of(self, *splits):
+        kept = np.isin(self.split, splits)
+        columns = (self.z[kept], self.y[kept], self.group[kept], self.split[kept])
+        return Rows(self.names, self.attribute, *columns)
+
+    def counts(self):
+        return {split: int((self.split == split).sum()) for split in SPLITS}
+
+
+@dataclasses.dataclass
+class Problem:
+    """What a neighbour is given: training rows, and what the objectives are made of.
+
+    f1 = mean of log(1 + exp(-y z.x)) + penalty.x²/2, f2 = (u.x)² with two groups; the last column of
+    z is ones. The constraint is what fairlearn's reductions call it.
+    """
+
+    z: np.ndarray
+    y: np.ndarray
+    group: np.ndarray
+    penalty: np.ndarray
+    u: np.ndarray
+    seed: int
+    constraint: str = "DemographicParity"
+
+
+def objectives(rows):
+    train = rows.of("train")
+    return Sum(train.z, train.y, train.group)
+
+
+# Runs
+
+
+def export(name, path, *flags):
+    command = [FAIRFRONT, "data", "export", name, *map(str, flags), "--encoded", "-o", path]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr.strip())
+
+
+def measured(command):
+    """What a command says, with the time that it took and what others took meanwhile."""
+    start, before = time.perf_counter(), busy_s()
+    process = subprocess.Popen(
+        list(map(str, command)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | ONE_THREAD,
+    )
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
+    if process.returncode:
+        raise RuntimeError(said.strip())
+    if said:
+        print(f"\n{said}", file=sys.stderr)
+    others = max(busy_s() - before - cpu, 0.0)
+    return said, {"wall_s": wall, "cpu_s": cpu, "cores_busy_with_others": round(others / wall, 2)}
+
+
+def fit_fairfront(name, flags, out):
+    """Time of `fairfront fit`; None, with a word on why, where it gives up."""
+    command = [FAIRFRONT, "fit", name, *flags, "--out", out, "--force", "--quiet"]
+    try:
+        return measured(command)[1]
+    except RuntimeError as error:
+        words = " ".join(map(str, [name, *flags]))
+        print(f"\nSKIPPED: fairfront fit {words}: {error}", file=sys.stderr)
+        return None
+
+
+def read_front(out, rows):
+    """What a run folder holds: information, columns, models."""
+    info = json.loads((out / "run.json").read_text())
+    assert info["features"] == rows.names
+    table = pyarrow.parquet.read_table(out / "front.parquet").to_pydict()
+    return info, table, [np.array(params) for params in table["params"]]
+
+
+def fit_neighbour(name, path, seed, constraint=Problem.constraint, **settings):
+    """Title and CPU seconds of a neighbour; the rows, and its models."""
+    start = time.process_time()
+    spec = importlib.util.spec_from_file_location(name, BENCH / f"neighbours/{name}.py")
+    neighbour = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(neighbour)
+    rows = Rows.read(path)
+    both, train = objectives(rows), rows.of("train")
+    problem = Problem(train.z, train.y, train.group, both.penalty, both.u[0], int(seed), constraint)
+    begin = time.process_time()
+    models = neighbour.fit(problem, **settings)
+    end = time.process_time()
+    front = {
+        "title": neighbour.TITLE,
+        "cpu_s": end - begin,
+        "imports_and_reading_s": begin - start,
+    }
+    return front, rows, models
+
+
+# Judging
+
+
+def measures(models, rows, gap="demographic_parity_difference"):
+    """1 - accuracy and the gap of each model."""
+    positive = rows.y > 0
+    parts = {
+        "demographic_parity_difference": [np.ones_like(positive)],
+        "equal_opportunity_difference": [positive],
+        "equalized_odds_difference": [positive, ~positive],
+    }[gap]
+    groups = np.array([rows.group == name for name in sorted(set(rows.group))])
+    # Counts are exact, so that equal rates are equal.
+    masks = [np.array([m for m in groups & part if m.any()], float) for part in parts]
+    found = []
+    for i in range(0, len(models), BLOCK):
+        p = decisions(models[i : i + BLOCK], rows)
+        errors = abs(p - positive[:, None]).mean(0)
+        gaps = [np.ptp(mask @ p / mask.sum(1, keepdims=True), axis=0) for mask in masks]
+        found += zip(errors, np.max(gaps, axis=0), strict=True)
+    return found
+
+
+def decisions(models, rows):
+    """The probability of a positive decision, a column for each model."""
+    if any(map(callable, models)):
+        return np.column_stack([model(rows.z[:, :-1]) for model in models])
+    return (rows.z @ np.array(models).T >= 0).astype(float)
+
+
+def check_measures(models, rows, table, gap="demographic_parity_difference"):
+    """What fairfront wrote is what the exported rows give, and fairlearn agrees on one model."""
+    import fairlearn.metrics
+
+    one = len(models) // 2
+    for split in SPLITS:
+        part = rows.of(split)
+        found = np.array(measures(models, part, gap))
+        gaps = table[f"{split}.{gap}({rows.attribute})"]
+        for values, theirs in (
+            (1 - found[:, 0], table[f"{split}.accuracy"]),
+            (found[:, 1], gaps),
+        ):
+            off = abs(values - theirs)
+            worst = int(off.argmax())
+            margin = abs(part.z @ models[worst]).min()
+            assert off[worst] < 1e-9, (
+                f"fairfront's measures of model {worst} differ from those of the {split} rows by "
+                f"{off[worst]:.1e}; its margin nearest to 0 is {margin:.1e}"
+            )
+        decided = part.z @ models[one] >= 0
+        function = getattr(fairlearn.metrics, gap)
+        theirs = function(part.y > 0, decided, sensitive_features=part.group)
+        assert abs(theirs - found[one, 1]) < 1e-12, (theirs, found[one, 1])
+        assert abs((decided != (part.y > 0)).mean() - found[one, 0]) < 1e-12
+
+
+def references(rows, unmitigated, gap="demographic_parity_difference"):
+    """The minority share of the target and the gap of the unmitigated model."""
+    found = {}
+    for name, splits in (("chosen", ("train", "validation")), ("test", ("test",))):
+        part = rows.of(*splits)
+        share = (part.y > 0).mean()
+        found[name] = [min(share, 1 - share), measures([unmitigated], part, gap)[0][1]]
+    return found
+
+
+def judged(chosen, test, references):
+    """Which models are kept, which of those in the cut, and what test rows say of them."""
+    kept = np.flatnonzero(moocore.is_nondominated(chosen))
+    some = spread(chosen[kept], references["chosen"])
+    reference = references["test"]
+    share = lambda points: moocore.hypervolume(points, ref=reference) / np.prod(reference)
+    volumes = {
+        "test": share(test[kept]),
+        "test_cut": share(test[kept[some]]) if some else 0.0,
+        "smallest_gap": test[kept, 1].min(),
+    }
+    return kept.tolist(), some, volumes
+
+
+def spread(points, reference):
+    """At most CUT points, each the one that adds most hypervolume to those before it.
+
+    In the order of the first objective what a point adds is a rectangle: it ends where the nearest
+    chosen points on both sides are, or at the reference.
+    """
+    x, y = np.asarray(points, float).T
+    useful = moocore.is_nondominated(points) & (x < reference[0]) & (y < reference[1])
+    useful = np.flatnonzero(useful)
+    order = useful[np.argsort(x[useful])]
+    x, y = x[order], y[order]
+    right, above = np.full(len(order), reference[0]), np.full(len(order), reference[1])
+    some = []
+    while len(some) < min(CUT, len(order)):
+        areas = (right - x) * (above - y)
+        best = int(areas.argmax())
+        if areas[best] <= 0:
+            break
+        some.append(int(order[best]))
+        right[: best + 1] = np.minimum(right[: best + 1], x[best])
+        above[best:] = np.minimum(above[best:], y[best])
+    return some
+
+
+# Results
+
+
+def write_results(name, text, content, packages, folder=BENCH / "results"):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(text)
+    versions = {name: importlib.metadata.version(name) for name in packages}
+    # The version is that of the sources; what ran is known by its digest.
+    head = {"where": where(versions), "program_sha256": sha256(FAIRFRONT), "cut": CUT}
+    raw = json.dumps({**head, **content}, indent=1)
+    # A list of numbers is one line.
+    raw = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", raw)
+    (folder / f"{name}.json").write_text(raw + "\n")
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
