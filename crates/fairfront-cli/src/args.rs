@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fairfront_solve::{EpsFair, Method, PfSmg, Trace};
+use fairfront_solve::{EpsFair, Method, PfSmg, Trace, Weighted};
 use serde::Deserialize;
 
 use crate::table_args::{FitConfig, TableArgs};
@@ -126,8 +126,9 @@ pub(crate) struct FitArgs {
     /// What is minimised; repeat for each, the loss first
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
     pub(crate) objective: Vec<String>,
-    /// Solver: trace, pf-smg, eps-fair or auto [default: auto: trace where all objectives are convex,
-    /// otherwise pf-smg with --polish]
+    /// Solver: trace, weighted, pf-smg, eps-fair or auto [default: auto: trace where all objectives
+    /// are convex covariances, weighted where there are rates or groups' losses, otherwise pf-smg
+    /// with --polish]
     #[arg(
         long,
         value_name = "METHOD",
@@ -138,7 +139,8 @@ pub(crate) struct FitArgs {
     /// The settings of the paper's experiments instead of ours
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub(crate) preset: Option<Preset>,
-    /// Points of the front [default: trace 1000, pf-smg at most 1500, eps-fair 100 bounds]
+    /// Points of the front [default: trace 1000, weighted at most 200, pf-smg at most 1500, eps-fair
+    /// 100 bounds]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub(crate) points: Option<usize>,
     /// A setting of the solver; repeat for several (listed below)
@@ -147,6 +149,10 @@ pub(crate) struct FitArgs {
     /// Refine the front by exact steps: no point gets worse in any objective
     #[arg(long, help_heading = "Solver")]
     pub(crate) polish: bool,
+    /// Keep what is nondominated in the objectives on training rows, or in the matching measures on
+    /// training and validation rows [default: measures where every objective has one]
+    #[arg(long, value_name = "WHAT", help_heading = "Solver")]
+    pub(crate) front_in: Option<FrontInName>,
     /// End after this many seconds and keep what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
@@ -175,6 +181,7 @@ impl FitArgs {
             points: self.points.or(config.points),
             set: list(&self.set, config.set),
             polish: self.polish || config.polish,
+            front_in: self.front_in.or(config.front_in),
             max_seconds: self.max_seconds.or(config.max_seconds),
             ..self.clone()
         }
@@ -189,6 +196,16 @@ pub(crate) enum MethodName {
     PfSmg,
     EpsFair,
     Trace,
+    Weighted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FrontInName {
+    /// The smooth functions that are minimised
+    Objectives,
+    /// What people read: accuracy, differences of rates
+    Measures,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -200,15 +217,29 @@ pub(crate) enum Preset {
 const FIT: &str = "\
 Compute the front of a table and write it to a run folder
 
-Objectives are smooth: log_loss(lambda=1e-4), disparate_impact(A), equal_opportunity(A) and
-predictive_equality(A), the last three with the settings beta=8, smooth_max=boltzmann|lse,
-mu=1e-5 and center=conditioned|all. Without --objective: log_loss, and disparate_impact of each
-attribute.";
+A front is between a loss and any number of objectives that compare the groups of an attribute A.
+Losses: error_rate(tau=0.1, lambda=1e-5), log_loss(lambda=1e-4). What is compared:
+
+  demographic_parity(A)          selection rates
+  true_positive_rate_parity(A)   true positive rates (the same as false negative rates)
+  false_positive_rate_parity(A)  false positive rates
+  equalized_odds(A)              both of these
+    with the settings tau=0.1, spread=range|variance, beta=50, shrink=0
+  mutual_information(A)          decision and attribute; tau=0.1, clamp=1e-6, shrink=0
+  group_risk(A)                  log losses; risk=variance|cvar, alpha=0.5, mu=1e-3, shrink=0
+  worst_group_loss(A)            the largest log loss; beta=50, shrink=0
+  disparate_impact(A), equal_opportunity(A), predictive_equality(A)
+                                 the paper's covariances; beta=8, smooth_max=boltzmann|lse, mu=1e-5,
+                                 center=conditioned|all
+
+Without --objective: error_rate, and demographic_parity of each attribute; with --preset paper or a
+method that needs covariances (trace, eps-fair), log_loss and disparate_impact of each attribute.";
 
 fn fit_help() -> String {
     let mut text = String::new();
     let methods = [
         Method::Trace(Trace::default()),
+        Method::Weighted(Weighted::default()),
         Method::PfSmg(PfSmg::default()),
         Method::EpsFair(EpsFair::default()),
     ];
@@ -228,7 +259,7 @@ Examples:
   fairfront fit loans.csv --target approved --positive yes --sensitive sex --out runs/sex
   fairfront fit adult:gender --preset paper --out runs/gender
   fairfront fit compas:race --out runs/fnr \\
-    --objective log_loss --objective 'equal_opportunity(race)'
+    --objective error_rate --objective 'true_positive_rate_parity(race)'
   fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds
   fairfront fit adult:gender --method pf-smg --polish --out runs/polished";
 

@@ -27,7 +27,7 @@ pub struct FairProblem {
     objectives: Vec<Prepared>,
     n_params: usize,
     /// The problem of a convex loss that stands in for the first objective.
-    stand_in: Option<Box<FairProblem>>,
+    stand_in: Option<Arc<FairProblem>>,
     /// Found when first asked for.
     label_means: OnceLock<[bound::LabelMean; 2]>,
 }
@@ -71,19 +71,19 @@ impl FairProblem {
         let first = problem.objectives.first();
         if let Some(loss) = first.and_then(|first| first.objective.stand_in()) {
             let prepared = problem.prepare(Arc::from(loss))?;
-            problem.stand_in = Some(Box::new(problem.with(vec![prepared])));
+            problem.stand_in = Some(Arc::new(problem.with(vec![prepared], None)));
         }
         Ok(problem)
     }
 
     /// Other objectives of the same predictor on the same rows.
-    fn with(&self, objectives: Vec<Prepared>) -> Self {
+    fn with(&self, objectives: Vec<Prepared>, stand_in: Option<Arc<Self>>) -> Self {
         Self {
             rows: Arc::clone(&self.rows),
             predictor: Arc::clone(&self.predictor),
             objectives,
             n_params: self.n_params,
-            stand_in: None,
+            stand_in,
             label_means: OnceLock::new(),
         }
     }
@@ -755,7 +755,9 @@ impl Problem for FairProblem {
             },
             None => prepared.clone(),
         });
-        Some(Box::new(self.with(objectives.collect())))
+        Some(Box::new(
+            self.with(objectives.collect(), self.stand_in.clone()),
+        ))
     }
 
     fn negligible(&self, objective: usize) -> f64 {

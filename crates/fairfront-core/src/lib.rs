@@ -8,6 +8,7 @@
 //! - [`Predictor`] and [`Objective`]: scores of rows, and smooth functions of their sample means.
 //! - [`Problem`]: all a solver sees; [`FairProblem`] makes one of rows, predictor and objectives.
 //! - [`measure`]: what a person reads about models, accuracy and rates by group.
+//! - [`better_thresholds`]: the same models with thresholds that suit the measures better.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 
@@ -23,6 +24,7 @@ mod problem;
 mod random;
 mod sample;
 mod text;
+mod threshold;
 
 pub use cholesky::Cholesky;
 pub use dataset::{
@@ -40,3 +42,4 @@ pub use predictor::{Linear, Predictor, Rows, TILE_ROWS};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
 pub use text::{counted, grouped, hex};
+pub use threshold::better_thresholds;

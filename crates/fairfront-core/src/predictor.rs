@@ -69,6 +69,11 @@ pub trait Predictor: Send + Sync {
     fn n_params(&self, schema: &Schema) -> usize;
     /// The parameters that a penalty touches.
     fn penalised(&self, schema: &Schema) -> Range<usize>;
+    /// The parameter that is added to every score, where there is one: moving it moves the threshold
+    /// of decisions.
+    fn intercept(&self, _schema: &Schema) -> Option<usize> {
+        None
+    }
     /// Whether scores are linear in the parameters, so that means of scores need no rows.
     fn is_linear(&self) -> bool {
         false
@@ -90,6 +95,10 @@ impl Predictor for Linear {
 
     fn penalised(&self, schema: &Schema) -> Range<usize> {
         0..schema.n_features()
+    }
+
+    fn intercept(&self, schema: &Schema) -> Option<usize> {
+        Some(schema.n_features())
     }
 
     fn is_linear(&self) -> bool {

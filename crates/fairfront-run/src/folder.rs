@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
-use crate::{Error, FrontTable};
+use crate::{Error, FrontTable, JudgedInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -38,6 +38,8 @@ pub struct RunInfo {
     /// What polishing did, where there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub polish: Option<PolishInfo>,
+    /// How points were judged.
+    pub judged: JudgedInfo,
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
     /// The objectives as asked for, with their settings.
@@ -104,6 +106,8 @@ pub struct RunSummary {
     pub seconds: SecondsSummary,
     /// What is proven of the front.
     pub certificate: CertificateSummary,
+    /// How points were judged.
+    pub judged: JudgedInfo,
     /// SHA-256 of `front.parquet`.
     pub front_sha256: String,
     /// The unmitigated model.
@@ -242,6 +246,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
         reason: fitted.reason.clone(),
         certificate: fitted.certificate.clone(),
         polish: fitted.polish.clone(),
+        judged: fitted.judged.clone(),
         objectives: fitted.objectives.clone(),
         requested: fitted.requested.clone(),
         definitions: fitted.definitions.clone(),

@@ -9,19 +9,25 @@ mod compare;
 mod error;
 mod fit;
 mod folder;
+mod judge;
 mod objective;
 mod preset;
 mod table;
+mod warm;
 
 pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
 };
 pub use error::Error;
-pub use fit::{Candidate, CertificateInfo, FitRequest, Fitted, PolishInfo, SplitValues, fit};
+pub use fit::{
+    Candidate, CertificateInfo, FitRequest, Fitted, PolishInfo, SplitValues, default_objectives,
+    fit,
+};
 pub use folder::{
     CertificateSummary, RunInfo, RunSummary, SecondsSummary, SpentSummary, Unmitigated,
     UnmitigatedSummary, check_folder, front_table, read_run, run_info, source_of_run, write_run,
 };
+pub use judge::{FrontIn, JudgedInfo};
 pub use objective::parse_objective;
 pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use table::FrontTable;

@@ -7,6 +7,8 @@ use crate::outcome::{Counters, StopSignal};
 const DESCENT: usize = 1_000;
 /// The same for a square, of which only a point near 0 is wanted.
 const SQUARE_DESCENT: usize = 100;
+/// Steps in a row that bring next to nothing, after which a descent that need not be precise ends.
+const IDLE: usize = 3;
 
 /// What can be minimised.
 pub(crate) trait Function {
@@ -15,6 +17,10 @@ pub(crate) trait Function {
     /// Whether it is a square: its minimum along a step is known, and only a point near 0 is wanted.
     fn is_square(&self) -> bool {
         false
+    }
+    /// It is good enough when several steps in a row lower it by less than this share.
+    fn precision(&self) -> f64 {
+        0.0
     }
 }
 
@@ -38,6 +44,14 @@ impl Function for One<'_> {
 
     fn is_square(&self) -> bool {
         self.problem.n_roots(self.objective) > 0
+    }
+
+    fn precision(&self) -> f64 {
+        // One of many minima need not be known to the last digit.
+        match self.problem.convex_below(self.objective) {
+            Some(_) => 0.0,
+            None => 1e-6,
+        }
     }
 }
 
@@ -70,6 +84,7 @@ pub(crate) fn minimise(
     let mut g = function.gradient(&x, counters)?;
     let mut memory = Memory::default();
     let mut promised = f64::INFINITY;
+    let mut idle = 0;
     let most = if is_square { SQUARE_DESCENT } else { DESCENT };
     for _ in 0..most {
         if stop.is_set() || (is_square && current <= 1e-12 * first) {
@@ -103,18 +118,25 @@ pub(crate) fn minimise(
             length *= 0.5;
         }
         let Some((trial, there)) = found else { break };
+        idle = match current - there <= function.precision() * current.abs() {
+            true => idle + 1,
+            false => 0,
+        };
         let new_gradient = function.gradient(&trial, counters)?;
         if !is_square {
             memory.learn(&x, &trial, &g, &new_gradient);
         }
         (x, current, g) = (trial, there, new_gradient);
+        if idle >= IDLE && function.precision() > 0.0 {
+            break;
+        }
     }
     Ok((x, promised))
 }
 
 /// The last moves and what they did to the gradient.
 #[derive(Default)]
-struct Memory {
+pub(crate) struct Memory {
     /// Move, change of the gradient, and one over their product.
     pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
 }
@@ -123,7 +145,7 @@ impl Memory {
     /// Pairs kept.
     const MOST: usize = 20;
 
-    fn learn(&mut self, x: &[f64], new_x: &[f64], g: &[f64], new_g: &[f64]) {
+    pub(crate) fn learn(&mut self, x: &[f64], new_x: &[f64], g: &[f64], new_g: &[f64]) {
         let difference = |new: &[f64], old: &[f64]| -> Vec<f64> {
             new.iter().zip(old).map(|(a, b)| a - b).collect()
         };
@@ -139,7 +161,7 @@ impl Memory {
     }
 
     /// The two loops of L-BFGS: an estimate of H⁻¹g.
-    fn step(&self, gradient: &[f64], metric: &Metric) -> Vec<f64> {
+    pub(crate) fn step(&self, gradient: &[f64], metric: &Metric) -> Vec<f64> {
         let mut q = gradient.to_vec();
         let mut alphas = Vec::with_capacity(self.pairs.len());
         for (s, y, rho) in self.pairs.iter().rev() {
@@ -148,6 +170,15 @@ impl Memory {
             alphas.push(alpha);
         }
         metric.step(&mut q);
+        if let Some((_, y, rho)) = self.pairs.last() {
+            // The metric may be out of scale where the function is not the one it was made for.
+            let mut stepped = y.clone();
+            metric.step(&mut stepped);
+            let scale = 1.0 / (rho * dot(y, &stepped));
+            if scale.is_finite() && scale > 0.0 {
+                q.iter_mut().for_each(|q| *q *= scale);
+            }
+        }
         for ((s, y, rho), alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
             let beta = rho * dot(y, &q);
             q.iter_mut()

@@ -55,10 +55,9 @@ impl Ground {
     ) -> Result<Self, Error> {
         check(problem)?;
         let n = problem.n_params();
-        let origin = vec![0.0; n];
         let minimiser = match problem.minimiser()? {
             Some(x) => x,
-            None => descend(problem, 0, &origin, metric, counters, stop)?,
+            None => descend(problem, 0, &problem.start()?, metric, counters, stop)?,
         };
         let points = Points::from_vec(n, minimiser);
         let unmitigated = Front {
@@ -97,6 +96,7 @@ impl Ground {
             } else {
                 1.1 * own.max(at_origin)
             };
+            zeros[i] = problem.negligible(i);
             if problem.n_roots(i) > 0 {
                 let rounding = rounding(problem, i, x)?;
                 zeros[i] = (ZERO * own).max(rounding * rounding);

@@ -4,6 +4,7 @@
 //! - [`PfSmg`]: the Pareto front of stochastic multi-gradient runs, after Liu and Vicente.
 //! - [`EpsFair`]: the baseline, the loss under bounds on the covariances, one solution a bound.
 //! - [`Trace`]: the exact front, followed with second derivatives.
+//! - [`Weighted`]: weighted sums of objectives that need not be convex, while their temperature falls.
 //! - [`polish`]: a front of any of them, brought to the nearest stationary points that dominate it.
 //! - [`Method`]: any of them, chosen at run time.
 //! - [`certify`]: what can be proven about the points of a front.
@@ -23,6 +24,7 @@ mod pf_smg;
 mod polish;
 mod setting;
 mod trace;
+mod weighted;
 
 pub use certificate::{Certificate, certify};
 pub use eps_fair::EpsFair;
@@ -36,3 +38,4 @@ pub use outcome::{
 pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 pub use polish::{Polish, polish};
 pub use trace::Trace;
+pub use weighted::Weighted;

@@ -1,7 +1,7 @@
-use fairfront_core::Problem;
+use fairfront_core::{Points, Problem};
 use serde::{Deserialize, Serialize};
 
-use crate::{EpsFair, Error, Observer, Outcome, PfSmg, Trace};
+use crate::{EpsFair, Error, Observer, Outcome, PfSmg, Trace, Weighted};
 
 /// A solver with its settings. As JSON: `"method"` and `"settings"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,15 +17,18 @@ pub enum Method {
     EpsFair(EpsFair),
     /// The exact front, followed with second derivatives.
     Trace(Trace),
+    /// Weighted sums, while their temperature falls.
+    Weighted(Weighted),
 }
 
 impl Method {
-    /// `pf-smg`, `eps-fair` or `trace`.
+    /// `pf-smg`, `eps-fair`, `trace` or `weighted`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::PfSmg(_) => "pf-smg",
             Self::EpsFair(_) => "eps-fair",
             Self::Trace(_) => "trace",
+            Self::Weighted(_) => "weighted",
         }
     }
 
@@ -33,6 +36,7 @@ impl Method {
     pub fn suits(&self, problem: &dyn Problem) -> Result<String, String> {
         match self {
             Self::Trace(settings) => settings.suits(problem),
+            Self::Weighted(settings) => settings.suits(problem),
             Self::PfSmg(_) | Self::EpsFair(_) => Ok("it takes any objectives".into()),
         }
     }
@@ -43,6 +47,7 @@ impl Method {
             Self::PfSmg(_) => &PfSmg::NAMES,
             Self::EpsFair(_) => &EpsFair::NAMES,
             Self::Trace(_) => &Trace::NAMES,
+            Self::Weighted(_) => &Weighted::NAMES,
         }
     }
 
@@ -52,6 +57,7 @@ impl Method {
             Self::PfSmg(settings) => settings.set(name, value),
             Self::EpsFair(settings) => settings.set(name, value),
             Self::Trace(settings) => settings.set(name, value),
+            Self::Weighted(settings) => settings.set(name, value),
         }
     }
 
@@ -61,6 +67,17 @@ impl Method {
             Self::PfSmg(settings) => settings.most_points = points,
             Self::EpsFair(settings) => settings.points = points,
             Self::Trace(settings) => settings.points = points,
+            Self::Weighted(settings) => settings.points = points,
+        }
+    }
+
+    /// How many points are asked for.
+    pub fn points(&self) -> usize {
+        match self {
+            Self::PfSmg(settings) => settings.most_points,
+            Self::EpsFair(settings) => settings.points,
+            Self::Trace(settings) => settings.points,
+            Self::Weighted(settings) => settings.points,
         }
     }
 
@@ -69,7 +86,26 @@ impl Method {
         match self {
             Self::PfSmg(settings) => settings.seed = seed,
             Self::EpsFair(settings) => settings.seed = seed,
-            Self::Trace(_) => {}
+            Self::Trace(_) | Self::Weighted(_) => {}
+        }
+    }
+
+    /// Sets the points to start from, for a solver that has any use for them; they must be those of
+    /// the problem to be solved.
+    pub fn set_starts(&mut self, starts: Points) {
+        match self {
+            Self::PfSmg(settings) => settings.starts = Some(starts),
+            Self::Weighted(settings) => settings.starts = Some(starts),
+            Self::EpsFair(_) | Self::Trace(_) => {}
+        }
+    }
+
+    /// Whether the solver can start from given points.
+    pub fn takes_starts(&self) -> bool {
+        match self {
+            Self::PfSmg(settings) => settings.starts.is_none() && settings.anchors,
+            Self::Weighted(settings) => settings.starts.is_none(),
+            Self::EpsFair(_) | Self::Trace(_) => false,
         }
     }
 
@@ -83,6 +119,7 @@ impl Method {
             Self::PfSmg(settings) => settings.solve(problem, observer),
             Self::EpsFair(settings) => settings.solve(problem, observer),
             Self::Trace(settings) => settings.solve(problem, observer),
+            Self::Weighted(settings) => settings.solve(problem, observer),
         }
     }
 }

@@ -223,4 +223,7 @@ pub struct Outcome {
     pub counters: Counters,
     /// What is known of each point of the front, where the solver found out; empty otherwise.
     pub certificates: Vec<Certificate>,
+    /// All points that are worth judging by other yardsticks than the objectives: those of the front
+    /// and more, for a solver that finds more; empty otherwise.
+    pub candidates: Points,
 }

@@ -15,7 +15,8 @@ columns give both away. This is what fairfront sees in the table, before any tra
 ";
 
 const FRONT: &str = "
-Now every worthwhile compromise between the loss and the covariance of the score with sex and race:
+Now every worthwhile compromise between the error rate and how far selection rates differ by sex and
+by race:
 
 ";
 

@@ -3,12 +3,12 @@ use std::process::ExitCode;
 
 use fairfront_data::{Error, Prepared, grammar};
 use fairfront_run::{
-    Candidate, FitRequest, Fitted, check_folder, fit, front_table, paper_eps_fair, paper_pf_smg,
-    run_info, write_run,
+    Candidate, FitRequest, Fitted, FrontIn, check_folder, default_objectives, fit, front_table,
+    paper_eps_fair, paper_pf_smg, run_info, write_run,
 };
-use fairfront_solve::{EpsFair, Method, PfSmg, Polish, StopReason, Trace};
+use fairfront_solve::{EpsFair, Method, PfSmg, Polish, StopReason, Trace, Weighted};
 
-use crate::args::{FitArgs, MethodName, Preset};
+use crate::args::{FitArgs, FrontInName, MethodName, Preset};
 use crate::progress::{self, Bar};
 use crate::table_args::TableArgs;
 use crate::{output, render};
@@ -35,17 +35,18 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
     let paper = args.preset == Some(Preset::Paper);
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
     let prepared = table.prepare_for(paper)?;
-    let n_objectives = match args.objective.len() {
-        0 => 1 + prepared.attributes.len(),
-        n => n,
+    let needs_covariances = matches!(args.method, Some(MethodName::Trace | MethodName::EpsFair));
+    let objectives = match args.objective.is_empty() {
+        true => default_objectives(&prepared, paper || needs_covariances),
+        false => args.objective.clone(),
     };
     let request = FitRequest {
-        objectives: args
-            .objective
-            .iter()
-            .map(|o| as_in_paper(o, paper))
-            .collect(),
-        methods: methods(args, &prepared, paper, n_objectives)?,
+        methods: methods(args, &prepared, paper, objectives.len())?,
+        objectives: objectives.iter().map(|o| as_in_paper(o, paper)).collect(),
+        front_in: args.front_in.map(|name| match name {
+            FrontInName::Objectives => FrontIn::Objectives,
+            FrontInName::Measures => FrontIn::Measures,
+        }),
     };
     let fitted = fit(&prepared, &request, &mut bar);
     bar.finish();
@@ -113,7 +114,11 @@ fn methods(
                 method: pf_smg(),
                 polish: Some(Polish::default()),
             };
-            vec![candidate(Method::Trace(Trace::default())), polished]
+            vec![
+                candidate(Method::Trace(Trace::default())),
+                candidate(Method::Weighted(Weighted::default())),
+                polished,
+            ]
         }
         MethodName::Auto | MethodName::PfSmg => vec![candidate(pf_smg())],
         MethodName::EpsFair => vec![candidate(Method::EpsFair(match paper {
@@ -124,6 +129,11 @@ fn methods(
             let message = "the paper has no method trace; leave out --preset or --method";
             return Err(Error::Usage(message.into()).into());
         }
+        MethodName::Weighted if paper => {
+            let message = "the paper has no method weighted; leave out --preset or --method";
+            return Err(Error::Usage(message.into()).into());
+        }
+        MethodName::Weighted => vec![candidate(Method::Weighted(Weighted::default()))],
         MethodName::Trace => vec![candidate(Method::Trace(Trace::default()))],
     };
     let settings = settings(&args.set)?;

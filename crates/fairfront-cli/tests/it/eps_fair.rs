@@ -91,7 +91,13 @@ fn an_attribute_that_tells_nothing_is_not_traded() {
     let notice = "has no disparate_impact(g) to speak of";
     for method in ["pf-smg", "eps-fair"] {
         let alone = ["--sensitive", "g", "--drop", "h", "--method", method];
-        let outcome = fit(&[&alone[..], &["--out", method]].concat());
+        let of_g = [
+            "--objective",
+            "log_loss",
+            "--objective",
+            "disparate_impact(g)",
+        ];
+        let outcome = fit(&[&alone[..], &of_g, &["--out", method]].concat());
         assert!(outcome.err.contains(notice), "{}", outcome.err);
         assert!(outcome.out.contains(": 1 point in 0."), "{}", outcome.out);
         assert!(outcome.out.contains("t.csv: 1 point by"), "{}", outcome.out);
@@ -100,7 +106,8 @@ fn an_attribute_that_tells_nothing_is_not_traded() {
         assert_eq!(run["counters"]["points_by_round"], serde_json::json!([]));
         // Beside one that can be traded it is in nobody's way.
         let both = ["--sensitive", "g", "--sensitive", "h", "--method", method];
-        let outcome = fit(&[&both[..], &["--out", "r", "--force"]].concat());
+        let of_h = ["--objective", "disparate_impact(h)"];
+        let outcome = fit(&[&both[..], &of_g, &of_h, &["--out", "r", "--force"]].concat());
         assert!(outcome.err.contains(notice), "{}", outcome.err);
         let run = json(&folder.path().join("r"));
         assert!(run["points"].as_u64() >= Some(100), "{}", outcome.out);

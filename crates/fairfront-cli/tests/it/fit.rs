@@ -7,8 +7,14 @@ use tempfile::TempDir;
 
 use crate::{on_loans, run_in};
 
-const SMALL: [&str; 8] = [
+const SMALL: [&str; 14] = [
     "demo(rows=900)",
+    "--objective",
+    "log_loss",
+    "--objective",
+    "disparate_impact(sex)",
+    "--objective",
+    "disparate_impact(race)",
     "--method",
     "pf-smg",
     "--set",

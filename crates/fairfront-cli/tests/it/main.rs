@@ -67,7 +67,7 @@ fn demo_goes_the_whole_way() {
     let (table, front) = outcome.out.split_once("\nNow every").expect("two parts");
     insta::assert_snapshot!("demo", table);
     assert!(
-        front.contains("fairfront-demo: ") && front.contains("impact(race)"),
+        front.contains("fairfront-demo: ") && front.contains("demographic_parity(race)"),
         "{front}"
     );
     assert!(folder.path().join("fairfront-demo/front.parquet").is_file());

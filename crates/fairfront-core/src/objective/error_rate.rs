@@ -11,21 +11,21 @@ use crate::predictor::Rows;
 pub struct ErrorRate {
     /// τ; [`ErrorRate::TAU`] by default.
     pub tau: f64,
-    /// λ; 1e-4 by default.
+    /// λ; 1e-5 by default.
     pub lambda: f64,
 }
 
 impl ErrorRate {
-    /// The temperature of smooth decisions by default, in units of the score: of a logistic model,
-    /// decisions between the odds 1 : 1.1 and 1.1 : 1 are blurred.
-    pub const TAU: f64 = 0.03;
+    /// The temperature of smooth decisions by default, in units of the score. In a logistic model it
+    /// blurs decisions at odds between 10 : 11 and 11 : 10.
+    pub const TAU: f64 = 0.1;
 }
 
 impl Default for ErrorRate {
     fn default() -> Self {
         Self {
             tau: Self::TAU,
-            lambda: LogLoss::default().lambda,
+            lambda: 1e-5,
         }
     }
 }
@@ -78,9 +78,7 @@ impl Objective for ErrorRate {
     }
 
     fn stand_in(&self) -> Option<Box<dyn Objective>> {
-        // Without any penalty the stand-in may have no minimum.
-        let lambda = self.lambda.max(1e-8);
-        Some(Box::new(LogLoss { lambda }))
+        Some(Box::new(LogLoss::default()))
     }
 
     fn measure(&self) -> Option<Measure> {

@@ -135,6 +135,7 @@ impl EpsFair {
             stop: reason,
             counters,
             certificates: Vec::new(),
+            candidates: Points::default(),
         })
     }
 

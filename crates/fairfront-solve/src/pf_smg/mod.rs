@@ -23,6 +23,9 @@ const IMPROVEMENT: f64 = 5e-5;
 /// longer than the round.
 const MOST_JUDGED: usize = 4;
 
+/// For this share of the budget steps go by softened objectives.
+const SOFT_SHARE: f64 = 0.4;
+
 impl PfSmg {
     /// Computes a front.
     ///
@@ -138,15 +141,19 @@ impl<'a> Solver<'a> {
             stop,
             counters: self.counters,
             certificates: Vec::new(),
+            candidates: Points::default(),
         })
     }
 
     /// The starting list, evaluated and filtered.
     fn start(&mut self) -> Result<Front, Error> {
-        let points = match &self.settings.starts {
+        let mut points = match &self.settings.starts {
             Some(points) => points.clone(),
             None => self.draw_starts()?,
         };
+        if self.settings.anchors {
+            points.push(self.ground.unmitigated.points.get(0));
+        }
         let empty = Front::empty(points.n_params(), self.m);
         let list = self.join(empty, &points)?;
         // Where the origin is the minimum of an objective, its value there bounds nothing.
@@ -177,8 +184,14 @@ impl<'a> Solver<'a> {
     /// is what is left.
     fn round(&mut self, list: Front, round: usize, k: usize, idle: usize) -> Result<Front, Error> {
         let runs = self.runs(&list, round, k)?;
+        // Early steps go by smoother objectives, where there are any.
+        let early = (k as f64) < SOFT_SHARE * self.settings.most_steps as f64;
+        let softened = match early && self.settings.softening > 1.0 {
+            true => self.problem.softened(self.settings.softening),
+            false => None,
+        };
         let ends = self.frame.execute(
-            self.problem,
+            softened.as_deref().unwrap_or(self.problem),
             self.settings,
             &runs,
             &Pace {

@@ -90,6 +90,9 @@ pub struct PfSmg {
     /// Whether steps use a metric made from second derivatives of the first objective, objectives
     /// are scaled to comparable curvature, and steps at a zero of a covariance keep it.
     pub metric: bool,
+    /// For the first 40 % of the budget, temperatures of smooth objectives are this much higher in
+    /// steps; 1 turns it off.
+    pub softening: f64,
     /// Whether one batch serves both factors of a gradient, as in the paper.
     pub paper_batches: bool,
     /// Seed of everything random.
@@ -127,6 +130,7 @@ impl Default for PfSmg {
             most_steps: 1_000,
             patience: 12,
             metric: true,
+            softening: 3.0,
             paper_batches: false,
             seed: 0,
         }
@@ -167,13 +171,14 @@ impl PfSmg {
             most_active: usize::MAX,
             patience: 0,
             metric: false,
+            softening: 1.0,
             paper_batches: true,
             ..Self::default()
         }
     }
 
     /// Names that [`PfSmg::set`] takes, with what they mean.
-    pub const NAMES: [(&'static str, &'static str); 24] = [
+    pub const NAMES: [(&'static str, &'static str); 25] = [
         ("starts", "points drawn to start from"),
         ("start-radius", "half width of the box they are drawn from"),
         (
@@ -183,6 +188,10 @@ impl PfSmg {
         (
             "perturbations",
             "perturbed copies of every point in each round (r)",
+        ),
+        (
+            "softening",
+            "how much higher temperatures are in steps of the first 40 %; 1: not at all",
         ),
         (
             "perturbation-radius",
@@ -246,6 +255,7 @@ impl PfSmg {
             "anchors" => self.anchors = flag()?,
             "perturbations" => self.perturbations = count()?,
             "perturbation-radius" => self.perturbation_radius = number()?,
+            "softening" => self.softening = number()?,
             "runs" => self.runs = count()?,
             "steps" => self.steps = count()?,
             "step" => self.step = number()?,
@@ -351,6 +361,10 @@ impl PfSmg {
             if !(value.is_finite() && value >= 0.0) {
                 return wrong(setting, value.to_string(), "a number that is not negative");
             }
+        }
+        if !(self.softening >= 1.0 && self.softening <= 1e6) {
+            let rule = "at least 1 and at most 1,000,000";
+            return wrong("softening", self.softening.to_string(), rule);
         }
         if self.batches.is_empty() {
             return wrong("batches", "empty".into(), "one schedule at least");

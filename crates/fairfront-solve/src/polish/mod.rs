@@ -125,6 +125,7 @@ pub fn polish(
         unmitigated,
         mut stop,
         mut counters,
+        mut candidates,
         ..
     } = outcome;
     let m = problem.n_objectives();
@@ -181,6 +182,9 @@ pub fn polish(
         polished.values.extend_from_slice(&point.values);
     }
     let polished = workshop.ground.nondominated(&polished)?;
+    if !candidates.is_empty() {
+        points.iter().for_each(|p| candidates.push(&p.x));
+    }
     report.improved = points.iter().filter(|p| p.moved).count();
     report.dominated = report.points - polished.len();
     counters.polished = Some(report);
@@ -191,6 +195,7 @@ pub fn polish(
         counters,
         // Points have moved.
         certificates: Vec::new(),
+        candidates,
     })
 }
 

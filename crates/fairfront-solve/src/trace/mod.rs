@@ -9,7 +9,7 @@ mod wide;
 
 pub use settings::Trace;
 
-use fairfront_core::{Metric, Problem};
+use fairfront_core::{Metric, Points, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
@@ -93,6 +93,7 @@ impl Trace {
             front: found.select(&order),
             certificates: order.iter().map(|i| certificates[*i].clone()).collect(),
             unmitigated: ground.unmitigated,
+            candidates: Points::default(),
             stop: match complete {
                 true => StopReason::Complete,
                 false => StopReason::Stopped,

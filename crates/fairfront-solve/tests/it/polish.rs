@@ -26,6 +26,7 @@ fn outcome(problem: &dyn Problem, points: Points, unmitigated: Vec<f64>) -> Outc
         stop: StopReason::Converged,
         counters: Counters::default(),
         certificates: Vec::new(),
+        candidates: Points::default(),
     }
 }
 

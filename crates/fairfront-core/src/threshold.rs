@@ -1,0 +1,245 @@
+use rayon::prelude::*;
+
+use crate::lanes::{LANES, ZERO};
+use crate::measure::{Confusion, Measure, Measures};
+use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::{Error, Points, RowSource};
+
+/// Rows on either side of the threshold that it may move past.
+const MOST_ROWS: usize = 4_096;
+
+/// Models that differ from the given ones in their threshold alone (the intercept) and dominate them
+/// in these measures on these rows. For each model and each measure it is the threshold where that
+/// measure is least while no other is worse than before; only those that are better in some measure
+/// are returned. A threshold moves past 4,096 rows at most.
+pub fn better_thresholds(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    points: &Points,
+    measures: &[Measure],
+) -> Result<Points, Error> {
+    let n = points.n_params();
+    let mut better = Points::new(n);
+    let Some(intercept) = predictor.intercept(rows.schema()) else {
+        return Ok(better);
+    };
+    let table = Table::read(rows)?;
+    let all: Vec<&[f64]> = points.iter().collect();
+    let shifts: Vec<Vec<Vec<f64>>> = all
+        .par_chunks(LANES)
+        .map(|block| {
+            let scores = table.scores(predictor, rows, block)?;
+            let shifts = scores.par_iter().map(|s| table.shifts(s, measures));
+            Ok(shifts.collect())
+        })
+        .collect::<Result<_, Error>>()?;
+    for (point, shifts) in all.iter().zip(shifts.into_iter().flatten()) {
+        for shift in shifts {
+            let mut moved = point.to_vec();
+            moved[intercept] += shift;
+            better.push(&moved);
+        }
+    }
+    Ok(better)
+}
+
+/// What decides about measures, row by row.
+struct Table {
+    positive: Vec<bool>,
+    weights: Vec<f64>,
+    /// For each attribute the group of each row.
+    groups: Vec<Vec<u32>>,
+    /// Counts where nobody is selected.
+    nobody: Measures,
+}
+
+impl Table {
+    fn read(rows: &dyn RowSource) -> Result<Self, Error> {
+        let attributes = &rows.schema().attributes;
+        let mut table = Self {
+            positive: Vec::with_capacity(rows.n_rows()),
+            weights: Vec::with_capacity(rows.n_rows()),
+            groups: vec![Vec::with_capacity(rows.n_rows()); attributes.len()],
+            nobody: Measures {
+                overall: Confusion::default(),
+                log_loss: None,
+                groups: attributes
+                    .iter()
+                    .map(|a| vec![Confusion::default(); a.groups.len()])
+                    .collect(),
+            },
+        };
+        for index in 0..rows.n_blocks() {
+            let block = rows.block(index)?;
+            table
+                .positive
+                .extend(block.labels().iter().map(|y| *y > 0.0));
+            table.weights.extend_from_slice(block.weights());
+            for (attribute, groups) in table.groups.iter_mut().enumerate() {
+                groups.extend_from_slice(block.groups(attribute));
+            }
+        }
+        let mut nobody = table.nobody.clone();
+        for row in 0..table.positive.len() {
+            let (positive, weight) = (table.positive[row], table.weights[row]);
+            table.each(row, &mut nobody, |counts| match positive {
+                true => counts.false_negatives += weight,
+                false => counts.true_negatives += weight,
+            });
+        }
+        table.nobody = nobody;
+        Ok(table)
+    }
+
+    /// Changes the counts that a row is in.
+    fn each(&self, row: usize, counts: &mut Measures, change: impl Fn(&mut Confusion)) {
+        change(&mut counts.overall);
+        for (groups, counts) in self.groups.iter().zip(&mut counts.groups) {
+            if let Some(counts) = counts.get_mut(groups[row] as usize) {
+                change(counts);
+            }
+        }
+    }
+
+    fn select(&self, row: usize, counts: &mut Measures) {
+        let (positive, weight) = (self.positive[row], self.weights[row]);
+        self.each(row, counts, |counts| match positive {
+            true => {
+                counts.false_negatives -= weight;
+                counts.true_positives += weight;
+            }
+            false => {
+                counts.true_negatives -= weight;
+                counts.false_positives += weight;
+            }
+        });
+    }
+
+    fn reject(&self, row: usize, counts: &mut Measures) {
+        let (positive, weight) = (self.positive[row], self.weights[row]);
+        self.each(row, counts, |counts| match positive {
+            true => {
+                counts.true_positives -= weight;
+                counts.false_negatives += weight;
+            }
+            false => {
+                counts.false_positives -= weight;
+                counts.true_negatives += weight;
+            }
+        });
+    }
+
+    /// Scores of all rows, one vector a point.
+    fn scores(
+        &self,
+        predictor: &dyn Predictor,
+        rows: &dyn RowSource,
+        block: &[&[f64]],
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let n_params = predictor.n_params(rows.schema());
+        let params = crate::fair_problem::side_by_side(block, n_params);
+        let mut all = vec![Vec::with_capacity(self.positive.len()); block.len()];
+        let mut scores = [ZERO; TILE_ROWS];
+        for index in 0..rows.n_blocks() {
+            let rows = rows.block(index)?;
+            for tile in Rows::tiles(&rows) {
+                predictor.scores(&tile, &params, &mut scores);
+                for (lane, all) in all.iter_mut().enumerate() {
+                    all.extend(scores[..tile.len()].iter().map(|s| s[lane]));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What to add to the intercept of a model with these scores.
+    fn shifts(&self, scores: &[f64], measures: &[Measure]) -> Vec<f64> {
+        let mut counts = self.nobody.clone();
+        let (mut selected, mut rejected) = (Vec::new(), Vec::new());
+        for (row, score) in scores.iter().enumerate() {
+            if *score >= 0.0 {
+                self.select(row, &mut counts);
+                selected.push(row);
+            } else {
+                rejected.push(row);
+            }
+        }
+        let of = |counts: &Measures| -> Option<Vec<f64>> {
+            measures.iter().map(|m| m.of(counts)).collect()
+        };
+        let Some(own) = of(&counts) else {
+            return Vec::new();
+        };
+        let mut best = Best {
+            shifts: vec![0.0; measures.len()],
+            values: vec![own.clone(); measures.len()],
+            own,
+        };
+        // Up: those with the lowest scores are no longer selected. Down: those with the highest are.
+        for (mut rows, up) in [(selected, true), (rejected, false)] {
+            let order = |a: &usize, b: &usize| match up {
+                true => scores[*a].total_cmp(&scores[*b]),
+                false => scores[*b].total_cmp(&scores[*a]),
+            };
+            if rows.len() > MOST_ROWS {
+                rows.select_nth_unstable_by(MOST_ROWS, order);
+                rows.truncate(MOST_ROWS + 1);
+            }
+            rows.sort_unstable_by(order);
+            let mut counts = counts.clone();
+            for (place, row) in rows.iter().enumerate() {
+                match up {
+                    true => self.reject(*row, &mut counts),
+                    false => self.select(*row, &mut counts),
+                }
+                let here = scores[*row];
+                let Some(next) = rows.get(place + 1).map(|r| scores[*r]) else {
+                    break;
+                };
+                let middle = 0.5 * (here + next);
+                // Rows with one score go together.
+                if here == next || middle == here || middle == next {
+                    continue;
+                }
+                if let Some(values) = of(&counts) {
+                    best.judge(&values, -middle);
+                }
+            }
+        }
+        best.into_shifts()
+    }
+}
+
+/// The best threshold for each measure.
+struct Best {
+    own: Vec<f64>,
+    shifts: Vec<f64>,
+    values: Vec<Vec<f64>>,
+}
+
+impl Best {
+    fn judge(&mut self, values: &[f64], shift: f64) {
+        if values.iter().zip(&self.own).any(|(new, own)| new > own) {
+            return;
+        }
+        for (i, (best, chosen)) in self.values.iter_mut().zip(&mut self.shifts).enumerate() {
+            // The measure itself first, then the others in order.
+            let key = |v: &[f64]| [&v[i..=i], v].concat();
+            if key(values) < key(best) {
+                *best = values.to_vec();
+                *chosen = shift;
+            }
+        }
+    }
+
+    /// Those that are better, each once.
+    fn into_shifts(self) -> Vec<f64> {
+        let mut shifts: Vec<f64> = Vec::new();
+        for shift in self.shifts {
+            if shift != 0.0 && !shifts.contains(&shift) {
+                shifts.push(shift);
+            }
+        }
+        shifts
+    }
+}

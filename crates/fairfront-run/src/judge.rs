@@ -1,0 +1,232 @@
+//! Which points make the front: judged by the objectives, or by the measures that people read.
+
+use fairfront_core::{
+    FairProblem, Linear, Measure, Measures, Objective, Points, Problem, RowSource,
+    better_thresholds, measure,
+};
+use fairfront_data::{Encoded, Notice, Part};
+use fairfront_pareto::{Values, nondominated, ranges, select_spread};
+use fairfront_solve::{Front, Outcome};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::fit::SplitValues;
+
+/// By what points are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrontIn {
+    /// By the objectives on training rows.
+    Objectives,
+    /// By the measures that the objectives are smooth versions of, on training and validation rows
+    /// together.
+    Measures,
+}
+
+/// How points were judged, as `run.json` says it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgedInfo {
+    /// By what.
+    pub front_in: FrontIn,
+    /// The measures that the objectives are smooth versions of; empty where some are not.
+    pub measures: Vec<String>,
+    /// Points that were judged.
+    pub candidates: usize,
+    /// Of these, points made of others by moving their threshold.
+    pub moved: usize,
+    /// Points that are nondominated in the objectives.
+    pub in_objectives: usize,
+    /// Points that are nondominated in the measures, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_measures: Option<usize>,
+    /// Points of the front that none of the others dominates on test rows either, in what the front
+    /// is judged by; absent without such rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_test: Option<usize>,
+}
+
+/// The front that a run keeps, and how it was found.
+pub(crate) struct Judged {
+    pub(crate) outcome: Outcome,
+    pub(crate) info: JudgedInfo,
+    pub(crate) notices: Vec<Notice>,
+    measures: Vec<Measure>,
+}
+
+/// The measures that objectives are smooth versions of, or the first objective that is none.
+fn matching(problem: &FairProblem) -> Result<Vec<Measure>, String> {
+    let measure = |o: &dyn Objective| o.measure().ok_or_else(|| o.name());
+    problem.objectives().map(measure).collect()
+}
+
+/// Judges what a solver found: thresholds are moved where that is better on training rows, and the
+/// nondominated points are kept.
+pub(crate) fn judge(
+    problem: &FairProblem,
+    encoded: &Encoded,
+    mut outcome: Outcome,
+    asked: Option<FrontIn>,
+    most_points: usize,
+) -> Result<Judged, Error> {
+    let measures = match (matching(problem), asked) {
+        (Ok(measures), _) => measures,
+        (Err(name), Some(FrontIn::Measures)) => return Err(no_measure(&name)),
+        (Err(_), _) => {
+            let points = outcome.front.len();
+            return Ok(Judged {
+                info: JudgedInfo {
+                    front_in: FrontIn::Objectives,
+                    measures: Vec::new(),
+                    candidates: points,
+                    moved: 0,
+                    in_objectives: points,
+                    in_measures: None,
+                    on_test: None,
+                },
+                outcome,
+                notices: Vec::new(),
+                measures: Vec::new(),
+            });
+        }
+    };
+    let train = encoded.part(Part::Train);
+    let mut candidates = match outcome.candidates.is_empty() {
+        true => outcome.front.points.clone(),
+        false => std::mem::take(&mut outcome.candidates),
+    };
+    let moved = better_thresholds(&Linear, train, &candidates, &measures)?;
+    moved.iter().for_each(|point| candidates.push(point));
+    let m = problem.n_objectives();
+    let all = Front {
+        values: problem.values(&candidates)?,
+        points: candidates,
+        n_objectives: m,
+    };
+    let by_objectives = best_in_objectives(problem, &all)?;
+    let by_measures = match chosen_by(encoded, &all.points, &measures)? {
+        Ok(values) => Ok((nondominated(Values::new(&values, m)?), values)),
+        Err(measure) => Err(measure.name(train.schema())),
+    };
+    let mut notices = Vec::new();
+    let front_in = match (asked.unwrap_or(FrontIn::Measures), &by_measures) {
+        (FrontIn::Measures, Ok(_)) => FrontIn::Measures,
+        (FrontIn::Measures, Err(name)) => {
+            notices.push(Notice::warning(format!(
+                "{name} cannot be given on these rows (a group lacks the rows it is about); the \
+                 front is judged by the objectives instead"
+            )));
+            FrontIn::Objectives
+        }
+        (FrontIn::Objectives, _) => FrontIn::Objectives,
+    };
+    let info = JudgedInfo {
+        front_in,
+        measures: measures.iter().map(|m| m.name(train.schema())).collect(),
+        candidates: all.len(),
+        moved: moved.len(),
+        in_objectives: by_objectives.len(),
+        in_measures: by_measures.as_ref().ok().map(|(kept, _)| kept.len()),
+        on_test: None,
+    };
+    let (mut kept, judged_by) = match (front_in, by_measures) {
+        (FrontIn::Measures, Ok(by)) => by,
+        _ => (by_objectives, all.values.clone()),
+    };
+    if kept.len() > most_points {
+        let values = select(&judged_by, &kept, m);
+        let values = Values::new(&values, m)?;
+        let some = select_spread(values, most_points, &ranges(values, None));
+        kept = some.into_iter().map(|i| kept[i]).collect();
+    }
+    outcome.front = Front {
+        points: all.points.select(&kept),
+        values: select(&all.values, &kept, m),
+        n_objectives: m,
+    }
+    .sorted();
+    outcome.certificates = Vec::new();
+    Ok(Judged {
+        outcome,
+        info,
+        notices,
+        measures,
+    })
+}
+
+impl Judged {
+    /// Counts the points that hold on test rows.
+    pub(crate) fn count_on_test(&mut self, splits: &[SplitValues]) -> Result<(), Error> {
+        let Some(test) = splits.iter().find(|s| s.part == Part::Test) else {
+            return Ok(());
+        };
+        let m = self.outcome.front.n_objectives;
+        let values: Option<Vec<f64>> = match self.info.front_in {
+            FrontIn::Objectives if test.meaningful.iter().all(|m| *m) => {
+                Some(test.objectives.clone())
+            }
+            FrontIn::Objectives => None,
+            FrontIn::Measures => {
+                let of = |measures: &Measures| -> Option<Vec<f64>> {
+                    self.measures.iter().map(|m| m.of(measures)).collect()
+                };
+                let all: Option<Vec<Vec<f64>>> = test.measures.iter().map(of).collect();
+                all.map(|all| all.concat())
+            }
+        };
+        if let Some(values) = values {
+            self.info.on_test = Some(nondominated(Values::new(&values, m)?).len());
+        }
+        Ok(())
+    }
+}
+
+fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
+    let of = |i: &usize| values[i * m..(i + 1) * m].to_vec();
+    kept.iter().flat_map(of).collect()
+}
+
+/// Positions of the points that none dominates in the objectives; what nobody could see is 0.
+fn best_in_objectives(problem: &FairProblem, all: &Front) -> Result<Vec<usize>, Error> {
+    let m = all.n_objectives;
+    let seen = |(i, v): (usize, &f64)| match *v <= problem.negligible(i % m) {
+        true => v.min(0.0),
+        false => *v,
+    };
+    let values: Vec<f64> = all.values.iter().enumerate().map(seen).collect();
+    Ok(nondominated(Values::new(&values, m)?))
+}
+
+/// The measures of all points on training and validation rows together, or the first that these rows
+/// cannot give.
+fn chosen_by(
+    encoded: &Encoded,
+    points: &Points,
+    measures: &[Measure],
+) -> Result<Result<Vec<f64>, Measure>, Error> {
+    let mut of_points = measure(&Linear, encoded.part(Part::Train), points)?;
+    let validation = encoded.part(Part::Validation);
+    if validation.n_rows() > 0 {
+        let more = measure(&Linear, validation, points)?;
+        for (own, more) in of_points.iter_mut().zip(&more) {
+            *own = own.with(more);
+        }
+    }
+    let mut values = Vec::with_capacity(points.len() * measures.len());
+    for of_point in &of_points {
+        for measure in measures {
+            match measure.of(of_point) {
+                Some(value) => values.push(value),
+                None => return Ok(Err(*measure)),
+            }
+        }
+    }
+    Ok(Ok(values))
+}
+
+fn no_measure(objective: &str) -> Error {
+    Error::Usage(format!(
+        "--front-in measures: {objective} is the smooth version of no measure; error_rate, \
+         demographic_parity, true_positive_rate_parity, false_positive_rate_parity, equalized_odds and \
+         mutual_information are"
+    ))
+}

@@ -1,0 +1,65 @@
+//! Where solvers of objectives that are not convex start from: the exact front of covariances.
+
+use std::sync::Arc;
+
+use fairfront_core::{
+    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Objective, Points, Problem, RowSource,
+};
+use fairfront_data::Notice;
+use fairfront_solve::{Method, Observer, Trace};
+
+use crate::Error;
+
+/// Points of the starting list.
+const POINTS: usize = 64;
+
+/// The exact front between the log loss and the covariances of the score with the attributes that the
+/// objectives compare, the unmitigated model first; `None` where the solver or the objectives have no
+/// use for it. Where it cannot be computed, a notice says so.
+pub(crate) fn starts(
+    problem: &FairProblem,
+    train: &Dataset,
+    method: &Method,
+    observer: &mut dyn Observer,
+) -> Result<(Option<Points>, Option<Notice>), Error> {
+    let own = |i: usize| problem.n_roots(i) > 0;
+    let by_covariance = (1..problem.n_objectives()).all(own) && problem.softened(2.0).is_none();
+    if by_covariance || !method.takes_starts() {
+        return Ok((None, None));
+    }
+    let mut attributes: Vec<usize> = Vec::new();
+    for (attribute, _) in problem.objectives().filter_map(Objective::compares) {
+        if !attributes.contains(&attribute) {
+            attributes.push(attribute);
+        }
+    }
+    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
+    for index in attributes {
+        let attribute = &train.schema().attributes[index];
+        let covariance = Covariance::new(Kind::DisparateImpact, index, attribute);
+        objectives.push(Box::new(covariance));
+    }
+    let covariances = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    let trace = Trace {
+        points: POINTS,
+        hole: 0.1,
+        ..Trace::default()
+    };
+    let found = match trace.suits(&covariances) {
+        Ok(_) => trace
+            .solve(&covariances, observer)
+            .map_err(|e| e.to_string()),
+        Err(why) => Err(why),
+    };
+    match found {
+        Ok(outcome) => {
+            let mut points = outcome.unmitigated.points;
+            outcome.front.points.iter().for_each(|x| points.push(x));
+            Ok((Some(points), None))
+        }
+        Err(why) => {
+            let message = format!("there is no front of covariances to start from: {why}");
+            Ok((None, Some(Notice::info(message))))
+        }
+    }
+}

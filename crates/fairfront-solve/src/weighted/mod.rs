@@ -1,0 +1,242 @@
+//! Weighted sums of the objectives, many at once, followed while their temperature falls: for smooth
+//! versions of errors and rates, which are not convex.
+
+mod descent;
+mod lattice;
+mod settings;
+
+pub use settings::Weighted;
+
+use std::ops::ControlFlow;
+
+use fairfront_core::{Metric, Points, Problem};
+use fairfront_pareto::{ranges, select_spread};
+
+use self::descent::Descent;
+use self::lattice::lattice;
+use crate::Error;
+use crate::ground::Ground;
+use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
+
+/// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
+/// for all of it.
+const PRICE: f64 = 0.1;
+
+impl Weighted {
+    /// Whether this is the solver of choice: there are objectives with a temperature, or some that
+    /// are made of no covariances.
+    pub fn suits(&self, problem: &dyn Problem) -> Result<String, String> {
+        let fair = 1..problem.n_objectives();
+        match problem.softened(2.0).is_some() || fair.into_iter().any(|i| problem.n_roots(i) == 0) {
+            true => Ok("there are objectives made of rates or of groups' losses".into()),
+            false => Err("all objectives are made of covariances".into()),
+        }
+    }
+
+    /// Computes a front: for each of many weights the sum of the objectives is minimised from the
+    /// start that is best for it, at a high temperature first and then, from where that ended, at
+    /// lower ones. The front is what is nondominated, at the objectives' own temperature, among the
+    /// starts and the ends of all stages; all of them are [`Outcome::candidates`].
+    pub fn solve(
+        &self,
+        problem: &dyn Problem,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let n = problem.n_params();
+        self.check(n)?;
+        let starts = match &self.starts {
+            Some(starts) => starts.clone(),
+            None => Points::from_vec(n, problem.start()?),
+        };
+        let mut work = Work {
+            problem,
+            settings: self,
+            metric: problem.metric(starts.get(0))?,
+            counters: Counters {
+                gradient_evaluations: vec![0; problem.n_objectives()],
+                ..Counters::default()
+            },
+            stop: observer.stop_signal(),
+            round: 0,
+        };
+        let (mut descents, reference) = work.begin(&starts)?;
+        let mut candidates = starts;
+        let mut complete = true;
+        let factors = match problem.softened(self.softening) {
+            Some(_) => self.factors(),
+            None => vec![1.0],
+        };
+        for (stage, factor) in factors.iter().enumerate() {
+            let softened = (*factor > 1.0).then(|| problem.softened(*factor)).flatten();
+            let problem = softened.as_deref().unwrap_or(problem);
+            if stage == 0 {
+                work.choose_starts(problem, &candidates, &mut descents)?;
+            } else {
+                descents.iter_mut().for_each(Descent::restart);
+            }
+            let share = (stage as f64, factors.len() as f64);
+            complete = work.stage(problem, &mut descents, share, &reference, observer)?;
+            descents.iter().for_each(|d| candidates.push(&d.x));
+            if !complete {
+                break;
+            }
+        }
+        work.end(candidates, complete)
+    }
+}
+
+struct Work<'a> {
+    problem: &'a dyn Problem,
+    settings: &'a Weighted,
+    metric: Metric,
+    counters: Counters,
+    stop: StopSignal,
+    round: usize,
+}
+
+impl Work<'_> {
+    /// One descent for each vector of weights, and a corner beyond the starts' values.
+    fn begin(&mut self, starts: &Points) -> Result<(Vec<Descent>, Vec<f64>), Error> {
+        let m = self.problem.n_objectives();
+        let front = Front {
+            values: self.problem.values(starts)?,
+            points: starts.clone(),
+            n_objectives: m,
+        };
+        self.counters.evaluations += starts.len() as u64;
+        if !front.values.iter().all(|v| v.is_finite()) {
+            return Err(Error::Problem(
+                "the objectives are not finite at a starting point".into(),
+            ));
+        }
+        let ranges = ranges(front.judged()?, None);
+        let reference = ranges.iter().map(|(_, high)| 1.1 * high).collect();
+        let first = front.value(0);
+        let unit = |i: usize| {
+            let of = |i: usize| ranges[i].1 - ranges[i].0;
+            let unit = match of(0) > 0.0 && of(i) > 0.0 {
+                true => of(0) / of(i),
+                false => PRICE * first[0].abs() / first[i].abs(),
+            };
+            match unit.is_finite() && unit > 0.0 {
+                true => unit,
+                false => 1.0,
+            }
+        };
+        let units: Vec<f64> = (1..m).map(unit).collect();
+        let weights = lattice(self.settings.sums, &units).into_iter();
+        let descents = weights.map(|w| Descent::new(first_point(starts), w));
+        Ok((descents.collect(), reference))
+    }
+
+    /// Each descent begins at the point whose sum is least.
+    fn choose_starts(
+        &mut self,
+        problem: &dyn Problem,
+        starts: &Points,
+        descents: &mut [Descent],
+    ) -> Result<(), Error> {
+        let m = problem.n_objectives();
+        let values = problem.values(starts)?;
+        self.counters.evaluations += starts.len() as u64;
+        for descent in descents {
+            let sum =
+                |i: &usize| crate::descend::dot(&values[i * m..(i + 1) * m], &descent.weights);
+            let best = (0..starts.len()).min_by(|a, b| sum(a).total_cmp(&sum(b)));
+            descent.x = starts.get(best.unwrap_or(0)).to_vec();
+        }
+        Ok(())
+    }
+
+    /// All descents at one temperature; whether they came to their ends.
+    fn stage(
+        &mut self,
+        problem: &dyn Problem,
+        descents: &mut [Descent],
+        (stage, stages): (f64, f64),
+        reference: &[f64],
+        observer: &mut dyn Observer,
+    ) -> Result<bool, Error> {
+        let (m, n) = (problem.n_objectives(), problem.n_params());
+        let mut values = vec![0.0; descents.len() * m];
+        for step in 0_usize.. {
+            let open: Vec<usize> = (0..descents.len()).filter(|i| !descents[*i].done).collect();
+            if open.is_empty() {
+                break;
+            }
+            let mut trials = Points::new(n);
+            let mut weights = Vec::with_capacity(open.len() * m);
+            for i in &open {
+                trials.push(&descents[*i].trial());
+                weights.extend_from_slice(&descents[*i].weights);
+            }
+            let (found, gradients) = problem.weighted(&trials, &weights)?;
+            self.counters.evaluations += open.len() as u64;
+            for count in &mut self.counters.gradient_evaluations {
+                *count += open.len() as u64;
+            }
+            for (place, i) in open.iter().enumerate() {
+                let of_trial = &found[place * m..(place + 1) * m];
+                let gradient = &gradients[place * n..(place + 1) * n];
+                let limits = (self.settings.most_steps, self.settings.tolerance);
+                let trial = trials.get(place).to_vec();
+                descents[*i].take(trial, of_trial, gradient, &self.metric, limits);
+                values[i * m..(i + 1) * m].copy_from_slice(of_trial);
+            }
+            self.round += 1;
+            let within = (step as f64 / self.settings.most_steps as f64).min(1.0);
+            let progress = Progress {
+                round: self.round,
+                share: (stage + within) / stages,
+                values: &values,
+                n_objectives: m,
+                reference,
+            };
+            if observer.round(&progress) == ControlFlow::Break(()) || self.stop.is_set() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The front among all points found.
+    fn end(mut self, candidates: Points, complete: bool) -> Result<Outcome, Error> {
+        let problem = self.problem;
+        let (m, n) = (problem.n_objectives(), problem.n_params());
+        let values = problem.values(&candidates)?;
+        self.counters.evaluations += candidates.len() as u64;
+        let loss = |i: &usize| values[i * m];
+        let least = (0..candidates.len())
+            .filter(|i| values[i * m..(i + 1) * m].iter().all(|v| v.is_finite()))
+            .min_by(|a, b| loss(a).total_cmp(&loss(b)))
+            .ok_or_else(|| Error::Problem("no point has finite values of all objectives".into()))?;
+        let unmitigated = Front {
+            points: candidates.select(&[least]),
+            values: values[least * m..(least + 1) * m].to_vec(),
+            n_objectives: m,
+        };
+        let ground = Ground::on(problem, unmitigated, &mut self.counters)?;
+        let empty = Front::empty(n, m);
+        let mut front = ground.join(problem, empty, &candidates, &mut self.counters)?;
+        if front.len() > self.settings.points {
+            let ranges = ranges(front.judged()?, Some(&ground.reference));
+            let kept = select_spread(front.judged()?, self.settings.points, &ranges);
+            front = front.select(&kept);
+        }
+        Ok(Outcome {
+            front: front.sorted(),
+            unmitigated: ground.unmitigated,
+            stop: match complete {
+                true => StopReason::Complete,
+                false => StopReason::Stopped,
+            },
+            counters: self.counters,
+            certificates: Vec::new(),
+            candidates,
+        })
+    }
+}
+
+fn first_point(points: &Points) -> Vec<f64> {
+    points.get(0).to_vec()
+}
