@@ -39,7 +39,8 @@ pub(super) struct ByGroup {
     pub(super) n_groups: usize,
     /// One, or those for both labels; no row is in two.
     pub(super) conditions: Vec<Condition>,
-    /// As if each group had this share of all rows in addition, with the overall mean.
+    /// As if each group had this share of all rows in addition, with the overall mean. Groups still
+    /// count with the shares of the rows that there are.
     pub(super) shrink: f64,
 }
 

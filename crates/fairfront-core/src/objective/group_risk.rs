@@ -137,7 +137,15 @@ impl Objective for GroupRisk {
             Risk::Variance => of.variance(&mut by_mean),
             Risk::Cvar { alpha, mu } => {
                 let tail = smooth_cvar(&of.means, &of.shares, alpha, mu, &mut by_mean);
-                (tail - of.overall, -1.0)
+                // The mean of the same losses, which are shrunk: compared with the overall mean,
+                // the tail could be below.
+                let losses = of.means.iter().zip(&of.shares);
+                let all: f64 = losses.map(|(l, p)| l * p).sum();
+                by_mean
+                    .iter_mut()
+                    .zip(&of.shares)
+                    .for_each(|(d, p)| *d -= p);
+                (tail - all, 0.0)
             }
             Risk::Worst { beta } => (log_mean_exp(&of.means, beta, &mut by_mean), 0.0),
         };

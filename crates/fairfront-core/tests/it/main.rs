@@ -1,4 +1,7 @@
 //! Objectives and problems against plain, slow, obviously right implementations.
 
+mod group_limit;
+mod group_objective;
+mod group_plain;
 mod objective;
 mod plain;

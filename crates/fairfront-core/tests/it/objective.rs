@@ -3,15 +3,15 @@ use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, covariances, dataset, objective, problem, rows, smooth_max, value};
 
-const N_PARAMS: usize = N_FEATURES + 1;
+pub(crate) const N_PARAMS: usize = N_FEATURES + 1;
 
-fn points(seed: u64, n: usize, scale: f64) -> Points {
+pub(crate) fn points(seed: u64, n: usize, scale: f64) -> Points {
     let mut random = fairfront_core::Stream::new(seed, fairfront_core::Purpose::Solver, [1, 1]);
     let data = (0..n * N_PARAMS).map(|_| scale * random.normal()).collect();
     Points::from_vec(N_PARAMS, data)
 }
 
-fn close(a: f64, b: f64, tolerance: f64) -> bool {
+pub(crate) fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * (1.0 + a.abs().max(b.abs()))
 }
 

@@ -140,12 +140,15 @@ pub(crate) fn objective(number: usize, n_groups: usize) -> Box<dyn Objective> {
     }
 }
 
-fn mean<'a>(rows: impl Iterator<Item = &'a Row> + Clone, value: impl Fn(&Row) -> f64) -> f64 {
+pub(crate) fn mean<'a>(
+    rows: impl Iterator<Item = &'a Row> + Clone,
+    value: impl Fn(&Row) -> f64,
+) -> f64 {
     let total: f64 = rows.clone().map(|r| r.w).sum();
     rows.map(|r| r.w * value(r)).sum::<f64>() / total
 }
 
-fn phi(row: &Row, x: &[f64]) -> f64 {
+pub(crate) fn phi(row: &Row, x: &[f64]) -> f64 {
     row.z.iter().zip(x).map(|(z, c)| z * c).sum::<f64>() + x[N_FEATURES]
 }
 
