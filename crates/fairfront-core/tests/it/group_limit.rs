@@ -103,7 +103,7 @@ proptest! {
         let hard = measured(&rows, n_groups, &points);
         let values = all.values(&points).unwrap();
         let (_, gradients) = all.evaluate(&points).unwrap();
-        let of: Vec<_> = all.objectives().map(|o| o.measure()).collect();
+        let of: Vec<_> = all.objectives().map(Objective::measure).collect();
         for (i, measures) in hard.iter().enumerate() {
             let values = &values[i * N_KINDS..(i + 1) * N_KINDS];
             for k in MEASURED {
