@@ -15,12 +15,15 @@ pub(super) fn boltzmann(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
 /// (1/β) log((1/K) Σ e^{βvᵢ}): all values where all are alike, at most log(K)/β below the largest.
 pub(super) fn log_mean_exp(v: &[f64], beta: f64, slope: &mut [f64]) -> f64 {
     let largest = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let e: Vec<f64> = v.iter().map(|v| libm::exp(beta * (v - largest))).collect();
-    let total: f64 = e.iter().sum();
-    for (slope, e) in slope.iter_mut().zip(&e) {
-        *slope = e / total;
+    // Less 1 each: the smaller β is, the less of them is left beside a 1.
+    let mut sum = 0.0;
+    for (slope, v) in slope.iter_mut().zip(v) {
+        *slope = libm::expm1(beta * (v - largest));
+        sum += *slope;
     }
-    largest + libm::log(total / v.len() as f64) / beta
+    let n = v.len() as f64;
+    slope.iter_mut().for_each(|e| *e = (1.0 + *e) / (n + sum));
+    largest + libm::log1p(sum / n) / beta
 }
 
 /// The smooth largest minus the smooth smallest: 0 where all are alike, at most 2 log(K)/β below the

@@ -229,6 +229,28 @@ proptest! {
         prop_assert!(close(one(&all, RISK_VARIANCE, &x), variance, 1e-13));
     }
 
+    /// A blunt maximum is near the mean: what is left of a range is β times the variance of the
+    /// rates, and not rounding.
+    #[test]
+    fn blunt_ranges_are_variances(weights in prop::collection::vec(0.1..3.0_f64, 2..5), seed: u64, digits in 2.0..16.0_f64, s in settings()) {
+        let n_groups = weights.len();
+        let rows = by_level(&weights, 2, |_, _| 1.0);
+        let scores = points(seed, 1, 2.0).get(0)[..n_groups].to_vec();
+        let beta = 10.0_f64.powf(-digits);
+        let s = Settings { beta, shrink: 0.0, ..s };
+        let all = problem(dataset(&rows, n_groups), objectives(n_groups, &s));
+        let rates: Vec<f64> = scores.iter().map(|v| 1.0 / (1.0 + (-v / s.tau).exp())).collect();
+        let n = n_groups as f64;
+        let mean = rates.iter().sum::<f64>() / n;
+        let variance = rates.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / n;
+        // Of equalized odds the half, as there are no negatives.
+        for (k, expected) in [(1, beta * variance), (3, beta * variance), (7, 0.5 * beta * variance)] {
+            let found = one(&all, k, &at_level(&scores));
+            prop_assert!((found - expected).abs() < beta * beta + 1e-15, "kind {k}: {found} is not {expected}");
+            prop_assert!(found >= -1e-15);
+        }
+    }
+
     /// Shrinking without end leaves what all rows say.
     #[test]
     fn shrinking_ends_at_the_overall_rate(seed: u64, n_groups in 2_usize..6, s in settings()) {
