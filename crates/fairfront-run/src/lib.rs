@@ -10,6 +10,7 @@ mod error;
 mod fit;
 mod folder;
 mod judge;
+mod notice;
 mod objective;
 mod preset;
 mod table;

@@ -23,6 +23,9 @@ const NAMES: [&str; 12] = [
     "worst_group_loss",
 ];
 
+/// A temperature below this is none: decisions are as sharp as numbers allow.
+const LEAST_TAU: f64 = 1e-9;
+
 /// The objective that a text says, for rows with these attributes.
 pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn Objective>, Error> {
     let call = grammar::objective(text).map_err(|e| e.of_flag("--objective"))?;
@@ -75,7 +78,7 @@ fn loss(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
 
 fn error_rate(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
     let mut rate = ErrorRate::default();
-    settings.number("tau", At::Above(0.0), &mut rate.tau)?;
+    settings.number("tau", At::Least(LEAST_TAU), &mut rate.tau)?;
     settings.number("lambda", At::Least(0.0), &mut rate.lambda)?;
     Ok(Box::new(rate))
 }
@@ -102,7 +105,7 @@ fn compared(
     let rates = match name {
         "mutual_information" => {
             let mut objective = MutualInformation::new(index, attribute).shrunk(shrink);
-            settings.number("tau", At::Above(0.0), &mut objective.tau)?;
+            settings.number("tau", At::Least(LEAST_TAU), &mut objective.tau)?;
             settings.number("clamp", At::Between(0.0, 0.5), &mut objective.clamp)?;
             return Ok(Box::new(objective));
         }
@@ -118,11 +121,12 @@ fn compared(
         _ => rates(Condition::All),
     };
     let mut rates = rates.shrunk(shrink);
-    settings.number("tau", At::Above(0.0), &mut rates.tau)?;
+    settings.number("tau", At::Least(LEAST_TAU), &mut rates.tau)?;
     let spreads = [("range", Spread::Range), ("variance", Spread::Variance)];
     settings.one_of("spread", &spreads, &mut rates.spread)?;
-    if rates.spread == Spread::Range {
-        settings.number("beta", At::Above(0.0), &mut rates.beta)?;
+    match rates.spread {
+        Spread::Range => settings.number("beta", At::Above(0.0), &mut rates.beta)?,
+        Spread::Variance => settings.only_with(&["beta"], "spread=range")?,
     }
     Ok(Box::new(rates))
 }
@@ -154,10 +158,11 @@ fn risk(name: &str, settings: &mut Settings) -> Result<Risk, Error> {
     let mut risk = Risk::Variance;
     settings.one_of("risk", &[("variance", risk), ("cvar", cvar)], &mut risk)?;
     if risk == Risk::Variance {
+        settings.only_with(&["alpha", "mu"], "risk=cvar")?;
         return Ok(risk);
     }
     settings.number("alpha", At::Between(0.0, 1.0), &mut alpha)?;
-    settings.number("mu", At::Above(0.0), &mut mu)?;
+    settings.number("mu", At::Least(1e-9), &mut mu)?;
     Ok(Risk::Cvar { alpha, mu })
 }
 
@@ -181,7 +186,7 @@ impl At {
     fn rule(self) -> String {
         match self {
             Self::Least(0.0) => "that is not negative".into(),
-            Self::Least(least) => format!("of at least {least}"),
+            Self::Least(least) => format!("of at least {least:e}"),
             Self::Above(least) => format!("above {least}"),
             Self::Between(low, high) => format!("above {low} and below {high}"),
         }
@@ -252,6 +257,15 @@ impl<'a> Settings<'a> {
         }
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         Err(self.wrong(&format!("{setting} is {}", names.join(" or "))))
+    }
+
+    /// Refuses settings that mean something with another one only.
+    fn only_with(&self, settings: &[&str], other: &str) -> Result<(), Error> {
+        let given = |name: &&&str| self.left.iter().any(|(given, _)| given == **name);
+        match settings.iter().find(given) {
+            Some(name) => Err(self.wrong(&format!("{name} is a setting of {other} only"))),
+            None => Ok(()),
+        }
     }
 
     fn all_taken(&self) -> Result<(), Error> {
@@ -361,18 +375,18 @@ mod tests {
     #[test]
     fn settings_have_defaults() {
         let defaults = [
-            ("error_rate", "error_rate(tau=0.03, lambda=0.0001)"),
+            ("error_rate", "error_rate(tau=0.1, lambda=0.00001)"),
             (
                 "equalized_odds(sex)",
-                "equalized_odds(sex, tau=0.03, spread=range, beta=50)",
+                "equalized_odds(sex, tau=0.1, spread=range, beta=50)",
             ),
             (
                 "demographic_parity(sex, shrink=0)",
-                "demographic_parity(sex, tau=0.03, spread=range, beta=50)",
+                "demographic_parity(sex, tau=0.1, spread=range, beta=50)",
             ),
             (
                 "mutual_information(sex)",
-                "mutual_information(sex, tau=0.03, clamp=0.000001)",
+                "mutual_information(sex, tau=0.1, clamp=0.000001)",
             ),
             ("group_risk(sex)", "group_risk(sex, risk=variance)"),
             (
@@ -392,10 +406,13 @@ mod tests {
             ("error_rate(sex)", "error_rate takes no attribute"),
             ("error_rate(tua=1)", "did you mean \"tau\"?"),
             ("error_rate(beta=1)", "there are \"tau\", \"lambda\""),
-            ("error_rate(tau=0)", "tau is 0; it must be a number above 0"),
-            ("error_rate(tau=-1)", "must be a number above 0"),
-            ("error_rate(tau=inf)", "must be a number above 0"),
-            ("error_rate(tau=NaN)", "must be a number above 0"),
+            (
+                "error_rate(tau=0)",
+                "tau is 0; it must be a number of at least 1e-9",
+            ),
+            ("error_rate(tau=-1)", "must be a number of at least"),
+            ("error_rate(tau=inf)", "must be a number of at least"),
+            ("error_rate(tau=NaN)", "must be a number of at least"),
             ("error_rate(tau=1, tau=2)", "tau is given twice"),
             ("error_rate(lambda=-1)", "that is not negative"),
             ("demographic_parity", "as in demographic_parity(sex)"),
@@ -411,7 +428,7 @@ mod tests {
             ),
             (
                 "demographic_parity(sex, spread=variance, beta=3)",
-                "there is no setting \"beta\"; there are \"shrink\", \"tau\", \"spread\"",
+                "beta is a setting of spread=range only",
             ),
             (
                 "demographic_parity(sex, beta=0)",
@@ -449,7 +466,7 @@ mod tests {
             ),
             (
                 "group_risk(sex, alpha=0.5)",
-                "there is no setting \"alpha\"",
+                "alpha is a setting of risk=cvar only",
             ),
             ("group_risk(sex, tau=0.5)", "there is no setting \"tau\""),
             ("worst_group_loss(sex, beta=0)", "beta is 0"),
@@ -478,6 +495,7 @@ mod tests {
             prop::option::of(written.prop_map(move |word| format!("{name}={word}"))).boxed()
         };
         let above = |name| number(name, positive().boxed());
+        let least = |name| number(name, (1e-9..1e9_f64).boxed());
         let fixed = |text: &'static str| Just(Some(text.to_owned())).boxed();
         let covariance = || {
             vec![
@@ -490,17 +508,17 @@ mod tests {
         let range = || {
             vec![
                 above("shrink"),
-                above("tau"),
+                least("tau"),
                 above("beta"),
                 fixed("spread=range"),
             ]
         };
-        let variance = || vec![above("shrink"), above("tau"), fixed("spread=variance")];
+        let variance = || vec![above("shrink"), least("tau"), fixed("spread=variance")];
         let tail = number("alpha", (0.001..0.999_f64).boxed());
         let clamp = number("clamp", (1e-12..0.499_f64).boxed());
         let kinds = vec![
             ("log_loss", vec![above("lambda")]),
-            ("error_rate", vec![above("tau"), above("lambda")]),
+            ("error_rate", vec![least("tau"), above("lambda")]),
             ("disparate_impact", covariance()),
             ("equal_opportunity", covariance()),
             ("predictive_equality", covariance()),
@@ -511,12 +529,12 @@ mod tests {
             ("equalized_odds", variance()),
             (
                 "mutual_information",
-                vec![above("shrink"), above("tau"), clamp],
+                vec![above("shrink"), least("tau"), clamp],
             ),
             ("group_risk", vec![above("shrink"), fixed("risk=variance")]),
             (
                 "group_risk",
-                vec![tail, above("mu"), fixed("risk=cvar"), above("shrink")],
+                vec![tail, least("mu"), fixed("risk=cvar"), above("shrink")],
             ),
             ("worst_group_loss", vec![above("beta"), above("shrink")]),
         ];

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Objective, Points, Problem, RowSource,
+    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points,
+    Problem, RowSource,
 };
 use fairfront_data::Notice;
 use fairfront_solve::{Method, Observer, Trace};
@@ -34,6 +35,11 @@ pub(crate) fn starts(
         }
     }
     let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
+    // With very many parameters such a front takes longer than all else; the model that minimises the
+    // log loss alone has to do.
+    if problem.n_params() > MOST_DENSE {
+        attributes.clear();
+    }
     for index in attributes {
         let attribute = &train.schema().attributes[index];
         let covariance = Covariance::new(Kind::DisparateImpact, index, attribute);

@@ -5,10 +5,6 @@ use crate::{EpsFair, Error, Observer, Outcome, PfSmg, Trace, Weighted};
 
 /// A solver with its settings. As JSON: `"method"` and `"settings"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one in a run; a box would only be in the way"
-)]
 #[serde(tag = "method", content = "settings", rename_all = "kebab-case")]
 pub enum Method {
     /// Stochastic multi-gradient runs.

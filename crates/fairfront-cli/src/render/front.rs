@@ -5,8 +5,8 @@ use std::path::Path;
 
 use fairfront_core::{counted, grouped};
 use fairfront_pareto::{Values, ranges, select_spread};
-use fairfront_run::{FrontTable, PolishInfo, RunInfo, RunSummary};
-use fairfront_solve::StopReason;
+use fairfront_run::{FrontIn, FrontTable, PolishInfo, RunInfo, RunSummary};
+use fairfront_solve::{Method, StopReason};
 
 use super::TextTable;
 
@@ -17,6 +17,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         StopReason::Steps => "the budget of steps is spent",
         StopReason::Converged => "no further improvement",
         StopReason::Complete if info.method.name() == "trace" => "followed to its end",
+        StopReason::Complete if info.method.name() == "weighted" => "every sum has been tried",
         StopReason::Complete => "every bound has been tried",
         StopReason::Stopped => "stopped before its time; what was done is kept",
     };
@@ -28,6 +29,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         .map(|n| grouped(*n as usize))
         .collect();
     let work = match info.counters.subproblems {
+        None if matches!(info.method, Method::Weighted(_)) => "weighted sums".into(),
         None => counted(info.counters.points_by_round.len(), "round"),
         Some(of) => format!(
             "{} solved, {} failed",
@@ -53,19 +55,62 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         }
     }
     let polished = info.polish.as_ref().map_or_else(String::new, polished);
+    let judged = judged(info);
     let proven = proven(info);
     let reason = info.reason.as_ref().map_or_else(String::new, |reason| {
         format!("  by {}: {reason}\n", info.method.name())
     });
     format!(
         "{}: {} in {seconds:.1} s ({why})\n{reason}  {work}, {} gradient evaluations, {} evaluated on \
-         all {}\n{left_out}{polished}{proven}\n",
+         all {}\n{left_out}{polished}{judged}{proven}\n",
         folder.display(),
         counted(info.points, "point"),
         gradients.join(" + "),
         counted(info.counters.evaluations as usize, "point"),
         counted(info.rows.get("train").copied().unwrap_or(0), "training row"),
     )
+}
+
+/// By what the points were judged, in a line or two.
+fn judged(info: &RunInfo) -> String {
+    let judged = &info.judged;
+    let mut text = String::new();
+    if let Some(in_measures) = judged.in_measures {
+        let of = format!(
+            "of {}",
+            counted(judged.candidates, "candidate") + &moved(judged.moved)
+        );
+        let measures = judged.measures.join(", ");
+        let (in_measures, in_objectives) = (grouped(in_measures), grouped(judged.in_objectives));
+        let _ = match judged.front_in {
+            FrontIn::Measures => writeln!(
+                text,
+                "  front in measures, training and validation rows ({measures}): {in_measures} {of}; in \
+                 objectives it would be {in_objectives}"
+            ),
+            FrontIn::Objectives => writeln!(
+                text,
+                "  front in objectives: {in_objectives} {of}; in measures ({measures}) it would be \
+                 {in_measures}"
+            ),
+        };
+    }
+    if let Some(on_test) = judged.on_test {
+        let on_test = grouped(on_test);
+        let of = grouped(info.points);
+        let _ = writeln!(
+            text,
+            "  on test rows {on_test} of {of} remain: no other point of the front dominates them there"
+        );
+    }
+    text
+}
+
+fn moved(n: usize) -> String {
+    match n {
+        0 => String::new(),
+        n => format!(", {} by moving a threshold", grouped(n)),
+    }
 }
 
 /// What is proven, in a line.
@@ -142,16 +187,14 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         ));
         shown.push(format!("{split}.equal_opportunity_difference({attribute})"));
     }
-    let title = |name: &String| {
-        let short = name
-            .replace("objective.", "")
-            .replace("demographic_parity_difference", "parity gap")
-            .replace("equal_opportunity_difference", "FNR gap")
-            .replace("disparate_impact", "impact");
-        format!(">{short}")
-    };
+    for measure in run.judged.measures.iter().filter(|m| *m != ERROR_RATE) {
+        let name = format!("{split}.{measure}");
+        if !shown.contains(&name) {
+            shown.push(name);
+        }
+    }
     let header: Vec<String> = std::iter::once(">id".to_owned())
-        .chain(shown.iter().map(title))
+        .chain(shown.iter().map(|name| format!(">{}", short(name))))
         .collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let mut table = TextTable::new(&header);
@@ -163,17 +206,22 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
             .chain(shown.iter().map(|name| cell(unmitigated(name))))
             .collect(),
     );
-    let values: Vec<f64> = (0..front.len())
-        .flat_map(|i| {
-            let value = |name: &String| front.column(name).and_then(|c| c[i]);
-            objectives
-                .iter()
-                .map(move |name| value(name).filter(|v| !v.is_nan()).unwrap_or(f64::INFINITY))
-                .collect::<Vec<_>>()
-        })
-        .collect();
+    let (spread_by, drawn, names) = match run.judged.front_in {
+        FrontIn::Objectives => {
+            let values = values_of(front, &objectives);
+            (values.clone(), values, run.objectives.clone())
+        }
+        FrontIn::Measures => {
+            let of = |split: &str| -> Vec<String> {
+                let names = run.judged.measures.iter();
+                names.map(|name| format!("{split}.{name}")).collect()
+            };
+            let drawn = values_of(front, &of(split));
+            (values_of(front, &of("train")), drawn, of(split))
+        }
+    };
     // No absent value is left that could be refused.
-    let judged = Values::new(&values, m.max(1)).ok();
+    let judged = Values::new(&spread_by, m.max(1)).ok();
     let spread = judged.map(|v| select_spread(v, ROWS, &ranges(v, None)));
     for i in spread.into_iter().flatten() {
         let value = |name: &String| cell(front.column(name).and_then(|c| c[i]));
@@ -202,11 +250,45 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         run.method,
     );
     table.render(&mut out);
-    if let Some(values) = judged.filter(|_| m >= 2 && front.len() > 1) {
+    let drawn = Values::new(&drawn, m.max(1)).ok();
+    if let Some(values) = drawn.filter(|_| m >= 2 && front.len() > 1) {
         out.push('\n');
-        plot(values, &run.objectives, &mut out);
+        plot(values, &names, &mut out);
     }
     out
+}
+
+/// A column's name, short enough for the head of a table.
+fn short(name: &str) -> String {
+    name.replace("objective.", "")
+        .replace("demographic_parity_difference", "parity gap")
+        .replace("equal_opportunity_difference", "FNR gap")
+        .replace("false_positive_rate_difference", "FPR gap")
+        .replace("equalized_odds_difference", "odds gap")
+        .replace("disparate_impact", "impact")
+}
+
+/// The name of the measure that is no column of its own.
+const ERROR_RATE: &str = "1 - accuracy";
+
+/// Columns of all points, point by point; ∞ where there is no value.
+fn values_of(front: &FrontTable, names: &[String]) -> Vec<f64> {
+    let column = |name: &String| match name.strip_suffix(ERROR_RATE) {
+        Some(split) => {
+            let accuracy = front.column(&format!("{split}accuracy"));
+            accuracy.map(|c| c.iter().map(|v| v.map(|v| 1.0 - v)).collect())
+        }
+        None => front.column(name).map(<[Option<f64>]>::to_vec),
+    };
+    let columns: Vec<Option<Vec<Option<f64>>>> = names.iter().map(column).collect();
+    let mut values = Vec::with_capacity(front.len() * names.len());
+    for point in 0..front.len() {
+        for column in &columns {
+            let value = column.as_ref().and_then(|c| c[point]);
+            values.push(value.filter(|v| !v.is_nan()).unwrap_or(f64::INFINITY));
+        }
+    }
+    values
 }
 
 /// Four significant digits.

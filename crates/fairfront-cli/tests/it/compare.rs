@@ -105,7 +105,8 @@ fn runs_are_compared_and_drawn() {
     let printed = run_in(folder.path(), &["compare", "a", "--svg", "-"], b"");
     assert!(printed.out.starts_with("<svg") && printed.out.trim_end().ends_with("</svg>"));
 
-    fit("other", &["--split", "60/10/30", "--set", "max-steps=2"]);
+    let other = ["--split", "60/10/30", "--set", "holes=2"];
+    fit("other", &[other, covariances].concat());
     fit(
         "strong",
         &[

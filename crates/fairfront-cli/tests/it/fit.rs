@@ -390,15 +390,28 @@ fn many_features_are_no_obstacle() {
         "none",
         "--set",
         "max-steps=8",
-        "--out",
-        "r",
         "--json",
     ];
-    let outcome = run_in(folder.path(), &args, b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    let fit = |more: &[&str]| -> serde_json::Value {
+        let outcome = run_in(folder.path(), &[&args[..], more].concat(), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        serde_json::from_str(&outcome.out).expect("JSON")
+    };
+    let covariances = [
+        "--objective",
+        "log_loss",
+        "--objective",
+        "disparate_impact(g)",
+    ];
+    let pf_smg = ["--method", "pf-smg", "--out", "pf-smg"];
+    let json = fit(&[&covariances[..], &pf_smg].concat());
     assert_eq!(json["features"].as_array().map(Vec::len), Some(1_201));
     assert!(json["points"].as_u64() > Some(5));
+    let json = fit(&["--out", "weighted"]);
+    assert_eq!(json["method"], "weighted");
+    // Towns tell most of the labels: the start is far better than the share of the larger class.
+    let accuracy = json["unmitigated"]["values"]["train.accuracy"].as_f64();
+    assert!(accuracy > Some(0.7), "{accuracy:?}");
 }
 
 #[test]

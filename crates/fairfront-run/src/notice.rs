@@ -1,0 +1,138 @@
+//! What to be wary of in a run.
+
+use fairfront_core::{Dataset, FairProblem, Objective, RowSource, grouped};
+use fairfront_data::Notice;
+use fairfront_solve::{Method, Outcome, none_to_speak_of};
+
+use crate::Error;
+use crate::fit::SplitValues;
+
+/// Whether the solver can treat these objectives, and what to be wary of.
+pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec<Notice>, Error> {
+    let name = match method {
+        Method::PfSmg(_) | Method::Weighted(_) => return Ok(Vec::new()),
+        Method::EpsFair(_) | Method::Trace(_) => method.name(),
+    };
+    let fair: Vec<&dyn Objective> = problem.objectives().skip(1).collect();
+    if let Some(other) = fair.iter().find(|o| o.n_roots() == 0) {
+        return Err(Error::Usage(format!(
+            "{name} works with covariances, and {} is made of none; leave it out, or choose --method \
+             pf-smg",
+            other.name()
+        )));
+    }
+    let not_convex = fair.iter().filter(|o| !o.is_linear_in_scores());
+    let warn = |objective: String| {
+        Notice::warning(format!(
+            "{objective} is not convex: {name} finds local solutions, and the front may be poor; \
+             compare it with that of --method pf-smg --polish"
+        ))
+    };
+    Ok(not_convex.map(|o| warn(o.name())).collect())
+}
+
+/// Groups whose rates are known badly, for each objective that compares them.
+pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
+    /// Below so many rows a rate may be off by more than 0.05, 19 times out of 20.
+    const FEW: usize = 385;
+    let mut notices = Vec::new();
+    for objective in problem.objectives() {
+        let Some((attribute, label)) = objective.compares() else {
+            continue;
+        };
+        let names = &train.schema().attributes[attribute].groups;
+        let mut counts = vec![0; names.len()];
+        for block in train.blocks() {
+            let groups = block.groups(attribute).iter().zip(block.labels());
+            for (group, y) in groups {
+                if let Some(count) = counts.get_mut(*group as usize)
+                    && label.is_none_or(|label| label == *y)
+                {
+                    *count += 1;
+                }
+            }
+        }
+        let few = names.iter().zip(&counts).filter(|(_, n)| **n < FEW);
+        let few: Vec<String> = few
+            .map(|(name, n)| format!("{name} {}", grouped(*n)))
+            .collect();
+        if let (Some(least), false) = (counts.iter().min(), few.is_empty()) {
+            let off = 0.98 / (*least.max(&1) as f64).sqrt();
+            notices.push(Notice::warning(format!(
+                "{} rests on few training rows in some groups ({}): what is found there is uncertain, a \
+                 rate by up to ±{:.2}; join groups with --merge, or let small ones count less with \
+                 the setting shrink",
+                objective.name(),
+                few.join(", "),
+                off.min(1.0)
+            )));
+        }
+    }
+    notices
+}
+
+/// Objectives that have no value on the rows of a split.
+pub(crate) fn without_meaning(names: &[String], splits: &[SplitValues]) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for split in splits {
+        for (name, _) in names.iter().zip(&split.meaningful).filter(|(_, m)| !**m) {
+            notices.push(Notice::warning(format!(
+                "the {} rows that {name} is about have fewer than two groups; it has no value there",
+                split.part.name()
+            )));
+        }
+    }
+    notices
+}
+
+/// What to know about how a front came about.
+pub(crate) fn about_outcome(
+    method: &Method,
+    problem: &FairProblem,
+    outcome: &Outcome,
+) -> Result<Vec<Notice>, Error> {
+    let mut notices = Vec::new();
+    let fair = none_to_speak_of(problem, &outcome.unmitigated)?;
+    for (objective, _) in problem.objectives().zip(fair).filter(|(_, fair)| *fair) {
+        let name = objective.name();
+        notices.push(Notice::info(format!(
+            "the unmitigated model has no {name} to speak of (it is 0 to rounding): nothing has to be \
+             traded for it"
+        )));
+    }
+    if outcome.counters.non_finite > 0 {
+        let points = match outcome.counters.non_finite {
+            1 => "1 point was dropped because its values were".into(),
+            n => format!(
+                "{} points were dropped because their values were",
+                grouped(n as usize)
+            ),
+        };
+        let advice = match method {
+            Method::EpsFair(settings) if settings.cold => "a smaller --set start-radius",
+            Method::EpsFair(_) | Method::Weighted(_) => "features of like size (--scale standard)",
+            Method::Trace(_) => "features of like size (--scale standard), or --method pf-smg,",
+            Method::PfSmg(_) => "smaller steps (--set step)",
+        };
+        notices.push(Notice::warning(format!(
+            "{points} not finite; {advice} may help"
+        )));
+    }
+    if let Some(of) = outcome.counters.subproblems.filter(|of| of.failed > 0) {
+        let advice = match method {
+            Method::EpsFair(settings) if settings.cold => "warm starts (--set cold=false)",
+            Method::Trace(_) => "--method pf-smg",
+            _ => "--set max-evaluations or a larger --set tolerance",
+        };
+        notices.push(Notice::warning(format!(
+            "{} of {} not solved to the tolerances (their points stay where nothing dominates \
+             them); {advice} may help",
+            grouped(of.failed as usize),
+            match of.solved + of.failed {
+                1 => "1 subproblem was".into(),
+                n => format!("{} subproblems were", grouped(n as usize)),
+            }
+        )));
+    }
+    Ok(notices)
+}
