@@ -74,11 +74,13 @@ pub struct Measures {
     pub groups: Vec<Vec<Confusion>>,
 }
 
-/// A measure that an objective is a smooth version of; the smaller, the better.
+/// A measure that an objective is a smooth version of, or stands in for; the smaller, the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// 1 − accuracy.
     ErrorRate,
+    /// The plain log loss.
+    LogLoss,
     /// Largest minus smallest selection rate over the groups of an attribute.
     DemographicParity {
         /// Position of the attribute in the schema.
@@ -111,6 +113,7 @@ impl Measure {
     pub fn name(self, schema: &Schema) -> String {
         let (name, attribute) = match self {
             Self::ErrorRate => return "1 - accuracy".into(),
+            Self::LogLoss => return "log_loss".into(),
             Self::DemographicParity { attribute } => ("demographic_parity_difference", attribute),
             Self::EqualOpportunity { attribute } => ("equal_opportunity_difference", attribute),
             Self::FalsePositiveRate { attribute } => ("false_positive_rate_difference", attribute),
@@ -124,6 +127,7 @@ impl Measure {
     pub fn of(self, measures: &Measures) -> Option<f64> {
         match self {
             Self::ErrorRate => measures.overall.accuracy().map(|a| 1.0 - a),
+            Self::LogLoss => measures.log_loss,
             Self::DemographicParity { attribute } => {
                 measures.demographic_parity_difference(attribute)
             }

@@ -11,7 +11,8 @@ const MOST_ROWS: usize = 4_096;
 /// Models that differ from the given ones in their threshold alone (the intercept) and dominate them
 /// in these measures on these rows. For each model and each measure it is the threshold where that
 /// measure is least while no other is worse than before; only those that are better in some measure
-/// are returned. A threshold moves past 4,096 rows at most.
+/// are returned. A threshold moves past 4,096 rows at most. Where a measure depends on more than
+/// decisions, none is returned.
 pub fn better_thresholds(
     predictor: &dyn Predictor,
     rows: &dyn RowSource,
@@ -20,7 +21,11 @@ pub fn better_thresholds(
 ) -> Result<Points, Error> {
     let n = points.n_params();
     let mut better = Points::new(n);
-    let Some(intercept) = predictor.intercept(rows.schema()) else {
+    let decisions_say_all = !measures.contains(&Measure::LogLoss);
+    let Some(intercept) = predictor
+        .intercept(rows.schema())
+        .filter(|_| decisions_say_all)
+    else {
         return Ok(better);
     };
     let table = Table::read(rows)?;

@@ -18,8 +18,8 @@ use crate::fit::SplitValues;
 pub enum FrontIn {
     /// By the objectives on training rows.
     Objectives,
-    /// By the measures that the objectives are smooth versions of, on training and validation rows
-    /// together.
+    /// By the measures that the objectives are smooth versions of or stand in for, on training and
+    /// validation rows together.
     Measures,
 }
 
@@ -28,7 +28,7 @@ pub enum FrontIn {
 pub struct JudgedInfo {
     /// By what.
     pub front_in: FrontIn,
-    /// The measures that the objectives are smooth versions of; empty where some are not.
+    /// The matching measures; empty where they were not asked for, or some objective has none.
     pub measures: Vec<String>,
     /// Points that were judged.
     pub candidates: usize,
@@ -53,7 +53,8 @@ pub(crate) struct Judged {
     measures: Vec<Measure>,
 }
 
-/// The measures that objectives are smooth versions of, or the first objective that is none.
+/// The measures that objectives are smooth versions of or stand in for, or the first objective that
+/// has none.
 fn matching(problem: &FairProblem) -> Result<Vec<Measure>, String> {
     let measure = |o: &dyn Objective| o.measure().ok_or_else(|| o.name());
     problem.objectives().map(measure).collect()
@@ -68,10 +69,12 @@ pub(crate) fn judge(
     asked: Option<FrontIn>,
     most_points: usize,
 ) -> Result<Judged, Error> {
+    // Rates are smooth versions of measures; covariances only stand in for them.
+    let has_rates = problem.softened(2.0).is_some();
     let measures = match (matching(problem), asked) {
-        (Ok(measures), _) => measures,
+        (Ok(measures), _) if has_rates || asked == Some(FrontIn::Measures) => measures,
         (Err(name), Some(FrontIn::Measures)) => return Err(no_measure(&name)),
-        (Err(_), _) => {
+        _ => {
             let points = outcome.front.len();
             return Ok(Judged {
                 info: JudgedInfo {
@@ -225,8 +228,7 @@ fn chosen_by(
 
 fn no_measure(objective: &str) -> Error {
     Error::Usage(format!(
-        "--front-in measures: {objective} is the smooth version of no measure; error_rate, \
-         demographic_parity, true_positive_rate_parity, false_positive_rate_parity, equalized_odds and \
-         mutual_information are"
+        "--front-in measures: there is no measure for {objective}; leave it out, or choose --front-in \
+         objectives"
     ))
 }

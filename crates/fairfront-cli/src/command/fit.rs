@@ -137,15 +137,15 @@ fn methods(
         MethodName::Trace => vec![candidate(Method::Trace(Trace::default()))],
     };
     let settings = settings(&args.set)?;
-    // Settings that only one of several knows choose it.
+    // Settings that only some of several know choose among these.
     if candidates.len() > 1 && !settings.is_empty() {
         let knows_all = |c: &Candidate| {
             let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
             settings.iter().all(|(name, _)| knows(name))
         };
-        match candidates.iter().position(knows_all) {
-            Some(first) => drop(candidates.drain(..first)),
-            None => {
+        match candidates.iter().any(knows_all) {
+            true => candidates.retain(knows_all),
+            false => {
                 let known: Vec<&str> = candidates
                     .iter()
                     .flat_map(|c| c.method.names().iter().map(|(name, _)| *name))

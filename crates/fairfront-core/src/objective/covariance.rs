@@ -1,6 +1,7 @@
 use super::smooth::{boltzmann, log_mean_exp};
 use super::{Objective, OfRoots, Root};
 use crate::lanes::{LANES, Lanes};
+use crate::measure::Measure;
 use crate::predictor::Rows;
 use crate::{Attribute, UNKNOWN_GROUP};
 
@@ -257,6 +258,15 @@ impl Objective for Covariance {
 
     fn compares(&self) -> Option<(usize, Option<f64>)> {
         Some((self.attribute, self.kind.label()))
+    }
+
+    fn measure(&self) -> Option<Measure> {
+        let attribute = self.attribute;
+        Some(match self.kind {
+            Kind::DisparateImpact => Measure::DemographicParity { attribute },
+            Kind::EqualOpportunity => Measure::EqualOpportunity { attribute },
+            Kind::PredictiveEquality => Measure::FalsePositiveRate { attribute },
+        })
     }
 
     fn n_roots(&self) -> usize {

@@ -2,6 +2,7 @@ use super::Objective;
 use crate::lanes::{
     LANES, Lanes, ZERO, exp_minus, log_one_plus, sigmoid_minus, softplus_minus, vectorised,
 };
+use crate::measure::Measure;
 use crate::predictor::{Rows, TILE_ROWS};
 
 /// E[log(1 + exp(−yφ))] + (λ/2)‖c‖².
@@ -120,6 +121,10 @@ impl Objective for LogLoss {
             &mut curvature[..n],
         );
         Some(losses[..n].iter().sum())
+    }
+
+    fn measure(&self) -> Option<Measure> {
+        Some(Measure::LogLoss)
     }
 
     fn is_log_loss(&self) -> bool {

@@ -103,7 +103,7 @@ pub trait Objective: Send + Sync {
     fn stand_in(&self) -> Option<Box<dyn Objective>> {
         None
     }
-    /// The measure that it is a smooth version of.
+    /// The measure that it is a smooth version of, or stands in for.
     fn measure(&self) -> Option<Measure> {
         None
     }
