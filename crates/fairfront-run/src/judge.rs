@@ -97,6 +97,10 @@ pub(crate) fn judge(
         true => outcome.front.points.clone(),
         false => std::mem::take(&mut outcome.candidates),
     };
+    let unmitigated = outcome.unmitigated.points.get(0);
+    if candidates.iter().all(|point| point != unmitigated) {
+        candidates.push(unmitigated);
+    }
     let moved = better_thresholds(&Linear, train, &candidates, &measures)?;
     moved.iter().for_each(|point| candidates.push(point));
     let m = problem.n_objectives();

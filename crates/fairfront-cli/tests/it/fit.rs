@@ -569,3 +569,82 @@ fn a_time_limit_keeps_what_is_done() {
         outcome.out
     );
 }
+
+/// Without objectives, errors against gaps of selection rates, judged by what people read.
+#[test]
+fn the_default_front_is_in_measures() {
+    let folder = TempDir::new().expect("a folder");
+    let run = |more: &[&str]| {
+        let args = ["fit", "demo(rows=1500)", "--set", "sums=24"];
+        let outcome = run_in(folder.path(), &[&args[..], more].concat(), b"");
+        assert_eq!(outcome.code, 0, "{}", outcome.err);
+        outcome
+    };
+    let json = |run: &str| -> serde_json::Value {
+        serde_json::from_slice(&read(&folder.path().join(run), "run.json")).expect("JSON")
+    };
+    let said = run(&["--out", "m"]);
+    assert!(said.out.contains(" points by weighted"), "{}", said.out);
+    assert!(
+        said.out
+            .contains("  front in measures, training and validation rows (1 - accuracy, ")
+    );
+    assert!(said.out.contains(" remain: no other point"), "{}", said.out);
+    // Groups of few rows are named.
+    assert!(
+        said.err.contains("rests on few training rows"),
+        "{}",
+        said.err
+    );
+    let info = json("m");
+    assert_eq!(info["judged"]["front_in"], "measures");
+    assert_eq!(info["judged"]["in_measures"], info["points"]);
+    assert_eq!(
+        info["judged"]["measures"],
+        serde_json::json!([
+            "1 - accuracy",
+            "demographic_parity_difference(sex)",
+            "demographic_parity_difference(race)"
+        ])
+    );
+    run(&["--front-in", "objectives", "--out", "o", "--quiet"]);
+    let info = json("o");
+    assert_eq!(info["judged"]["front_in"], "objectives");
+    assert_eq!(info["judged"]["in_objectives"], info["points"]);
+    run(&["--points", "5", "--out", "few", "--quiet"]);
+    assert_eq!(json("few")["points"], 5);
+    std::fs::write(
+        folder.path().join("c.toml"),
+        "[fit]\nfront-in = \"objectives\"\n",
+    )
+    .expect("a file");
+    run(&["--config", "c.toml", "--out", "toml", "--quiet"]);
+    assert_eq!(
+        read(&folder.path().join("toml"), "front.parquet"),
+        read(&folder.path().join("o"), "front.parquet")
+    );
+}
+
+#[test]
+fn measures_are_asked_for_in_vain_where_an_objective_has_none() {
+    let folder = TempDir::new().expect("a folder");
+    let args = [
+        "fit",
+        "demo(rows=900)",
+        "--front-in",
+        "measures",
+        "--out",
+        "r",
+    ];
+    let risk = ["--objective", "log_loss", "--objective", "group_risk(sex)"];
+    let outcome = run_in(folder.path(), &[&args[..], &risk].concat(), b"");
+    assert_eq!(outcome.code, 2, "{}", outcome.err);
+    assert!(
+        outcome
+            .err
+            .contains("there is no measure for group_risk(sex)"),
+        "{}",
+        outcome.err
+    );
+    assert!(!folder.path().join("r").exists());
+}

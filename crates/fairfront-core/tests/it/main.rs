@@ -5,3 +5,4 @@ mod group_objective;
 mod group_plain;
 mod objective;
 mod plain;
+mod threshold;

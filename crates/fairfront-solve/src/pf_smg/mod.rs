@@ -147,13 +147,10 @@ impl<'a> Solver<'a> {
 
     /// The starting list, evaluated and filtered.
     fn start(&mut self) -> Result<Front, Error> {
-        let mut points = match &self.settings.starts {
+        let points = match &self.settings.starts {
             Some(points) => points.clone(),
             None => self.draw_starts()?,
         };
-        if self.settings.anchors {
-            points.push(self.ground.unmitigated.points.get(0));
-        }
         let empty = Front::empty(points.n_params(), self.m);
         let list = self.join(empty, &points)?;
         // Where the origin is the minimum of an objective, its value there bounds nothing.

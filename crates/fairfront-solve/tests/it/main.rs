@@ -9,3 +9,4 @@ mod polish;
 mod table;
 mod trace;
 mod trace_tolerance;
+mod weighted;

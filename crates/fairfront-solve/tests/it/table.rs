@@ -48,7 +48,7 @@ impl Table {
         table
     }
 
-    fn attributes(&self) -> Vec<Attribute> {
+    pub(crate) fn attributes(&self) -> Vec<Attribute> {
         let attribute = |(i, (k, _)): (usize, &(usize, Vec<u32>))| Attribute {
             name: format!("a{i}"),
             groups: (0..*k).map(|g| format!("g{g}")).collect(),
@@ -63,6 +63,17 @@ impl Table {
 
     /// The log loss and these objectives.
     pub(crate) fn with(&self, covariances: Vec<Covariance>) -> FairProblem {
+        let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss {
+            lambda: self.lambda,
+        })];
+        for covariance in covariances {
+            objectives.push(Box::new(covariance));
+        }
+        self.problem(objectives)
+    }
+
+    /// These objectives.
+    pub(crate) fn problem(&self, objectives: Vec<Box<dyn Objective>>) -> FairProblem {
         let d = self.features[0].len();
         let schema = Schema {
             numeric: (0..d).map(|i| format!("n{i}")).collect(),
@@ -88,12 +99,6 @@ impl Table {
             .unwrap()
         };
         let data = Dataset::new(schema.clone(), rows.chunks(BLOCK_ROWS).map(block).collect());
-        let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss {
-            lambda: self.lambda,
-        })];
-        for covariance in covariances {
-            objectives.push(Box::new(covariance));
-        }
         FairProblem::new(Arc::new(data.unwrap()), Box::new(Linear), objectives).unwrap()
     }
 

@@ -1,0 +1,112 @@
+//! Moved thresholds against every threshold there is.
+
+use fairfront_core::{
+    Linear, Measure, Points, Purpose, RowSource, Stream, better_thresholds, measure,
+};
+use proptest::prelude::*;
+
+use crate::plain::{N_FEATURES, Row, dataset, rows};
+
+const SETS: [&[Measure]; 4] = [
+    &[
+        Measure::ErrorRate,
+        Measure::DemographicParity { attribute: 0 },
+    ],
+    &[Measure::ErrorRate, Measure::EqualizedOdds { attribute: 0 }],
+    &[
+        Measure::ErrorRate,
+        Measure::EqualOpportunity { attribute: 0 },
+        Measure::FalsePositiveRate { attribute: 0 },
+    ],
+    &[
+        Measure::ErrorRate,
+        Measure::MutualInformation { attribute: 0 },
+    ],
+];
+
+fn score(row: &Row, x: &[f64]) -> f64 {
+    row.z.iter().zip(x).map(|(z, x)| z * x).sum::<f64>() + x[N_FEATURES]
+}
+
+/// The values of all models that differ from this one in the intercept alone, between any two rows.
+fn all_shifts(rows: &[Row], n_groups: usize, x: &[f64], measures: &[Measure]) -> Vec<Vec<f64>> {
+    let mut scores: Vec<f64> = rows.iter().map(|row| score(row, x)).collect();
+    scores.sort_by(f64::total_cmp);
+    let mut points = Points::new(x.len());
+    for pair in scores.windows(2).filter(|pair| pair[1] - pair[0] > 1e-9) {
+        let mut moved = x.to_vec();
+        moved[N_FEATURES] -= 0.5 * (pair[0] + pair[1]);
+        points.push(&moved);
+    }
+    values(rows, n_groups, &points, measures)
+}
+
+fn values(rows: &[Row], n_groups: usize, points: &Points, measures: &[Measure]) -> Vec<Vec<f64>> {
+    let found = measure(&Linear, &dataset(rows, n_groups), points).unwrap();
+    let of = |m: &fairfront_core::Measures| measures.iter().map(|k| k.of(m).unwrap()).collect();
+    found.iter().map(of).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// What is returned dominates what it comes from, differs in the intercept alone, and for each
+    /// measure the least value that any threshold reaches without harm to the others is among it.
+    #[test]
+    fn no_threshold_is_better(seed: u64, n in 20_usize..250, n_groups in 2_usize..4, weighted: bool, set in 0_usize..4) {
+        let rows = rows(seed, n, n_groups, weighted);
+        let data = dataset(&rows, n_groups);
+        let measures = SETS[set];
+        let mut random = Stream::new(seed, Purpose::Solver, [3, 3]);
+        let x: Vec<f64> = (0..=N_FEATURES).map(|_| random.normal()).collect();
+        let point = Points::from_vec(x.len(), x.clone());
+        let better = better_thresholds(&Linear, &data, &point, measures).unwrap();
+        let own = values(&rows, n_groups, &point, measures).remove(0);
+        // Weights are summed in another order.
+        let slack = if weighted { 1e-9 } else { 0.0 };
+        let mut reached = vec![own.clone()];
+        for (moved, values) in better.iter().zip(values(&rows, n_groups, &better, measures)) {
+            prop_assert_eq!(&moved[..N_FEATURES], &x[..N_FEATURES]);
+            prop_assert!(values.iter().zip(&own).all(|(new, old)| *new <= old + slack));
+            prop_assert!(values.iter().zip(&own).any(|(new, old)| *new < old + slack));
+            reached.push(values);
+        }
+        for k in 0..measures.len() {
+            let least = |all: &[Vec<f64>]| {
+                let harmless = all.iter().filter(|v| v.iter().zip(&own).all(|(new, old)| new <= old));
+                harmless.map(|v| v[k]).fold(own[k], f64::min)
+            };
+            let (found, exact) = (least(&reached), least(&all_shifts(&rows, n_groups, &x, measures)));
+            prop_assert!(found <= exact + slack, "measure {k}: {found} where {exact} can be reached");
+        }
+    }
+}
+
+/// Log losses do not follow from decisions, and rows without a value say nothing.
+#[test]
+fn nothing_is_moved_where_it_cannot_be_judged() {
+    let rows = rows(4, 100, 2, false);
+    let data = dataset(&rows, 2);
+    let x = Points::from_vec(N_FEATURES + 1, vec![0.3; N_FEATURES + 1]);
+    let by_loss = [
+        Measure::LogLoss,
+        Measure::DemographicParity { attribute: 0 },
+    ];
+    assert!(
+        better_thresholds(&Linear, &data, &x, &by_loss)
+            .unwrap()
+            .is_empty()
+    );
+    let negatives: Vec<Row> = rows.into_iter().filter(|row| row.y < 0.0).collect();
+    let data = dataset(&negatives, 2);
+    assert!(data.n_rows() > 10);
+    let odds = [
+        Measure::ErrorRate,
+        Measure::EqualOpportunity { attribute: 0 },
+    ];
+    assert!(
+        better_thresholds(&Linear, &data, &x, &odds)
+            .unwrap()
+            .is_empty()
+    );
+}
