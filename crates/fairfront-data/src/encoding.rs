@@ -282,7 +282,19 @@ impl Encoding {
         }
         let encoding: Self =
             serde_json::from_str(text).map_err(|e| Error::BadEncoding(e.to_string()))?;
-        for rule in &encoding.numeric {
+        encoding.check()?;
+        Ok(encoding)
+    }
+
+    /// Says what cannot be right in an encoding that was read.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.format != FORMAT || self.version != VERSION {
+            return Err(Error::BadEncoding(format!(
+                "{} of version {} is not {FORMAT} of version {VERSION}",
+                self.format, self.version
+            )));
+        }
+        for rule in &self.numeric {
             let sound = rule.shift.is_finite() && rule.mean.is_finite();
             if !sound || !rule.factor.is_finite() || rule.factor <= 0.0 {
                 return Err(Error::BadEncoding(format!(
@@ -291,7 +303,7 @@ impl Encoding {
                 )));
             }
         }
-        Ok(encoding)
+        Ok(())
     }
 }
 

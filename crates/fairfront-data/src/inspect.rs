@@ -1,9 +1,9 @@
 use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
-use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::encoding::{Encoded, Encoding};
 use crate::error::{Error, shell};
 use crate::group::AttributeRule;
+use crate::ordered::Ordered;
 use crate::prepare::{Dropped, Prepared};
 use crate::proxy::{self, Proxy};
 use crate::spec::{Role, attribute_name};
@@ -16,27 +16,6 @@ const FEW_ROWS: usize = 30;
 const GIVEN_AWAY: f64 = 0.75;
 /// A numeric column of at least this many rows, all different whole numbers, may be an identifier.
 const MANY_ROWS: usize = 100;
-
-/// A map that keeps its order in JSON.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ordered<T>(pub Vec<(String, T)>);
-
-impl<T> Ordered<T> {
-    /// The value of a key.
-    pub fn get(&self, key: &str) -> Option<&T> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
-    }
-}
-
-impl<T: Serialize> Serialize for Ordered<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
 
 /// What is in a table, before any training.
 #[derive(Debug, Clone, serde::Serialize)]

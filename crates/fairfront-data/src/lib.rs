@@ -32,6 +32,7 @@ mod export;
 mod group;
 mod inspect;
 mod known;
+mod ordered;
 mod prepare;
 mod proxy;
 mod read;
@@ -45,14 +46,15 @@ pub use encoding::{
 pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
-pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, Ordered, TargetSummary};
+pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
     data_folder,
 };
+pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
-pub use read::{MISSING_VALUES, ReadOptions, panics_are_caught, read_table};
+pub use read::{MISSING_VALUES, ReadOptions, Reading, panics_are_caught, read_table};
 pub use spec::{
     Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

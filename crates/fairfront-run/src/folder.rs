@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Measures, RowSource, hex};
-use fairfront_data::{Ordered, Part, Prepared, Spec};
+use fairfront_data::{Ordered, Part, Prepared, Reading, Spec};
 use fairfront_solve::{Counters, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -25,6 +25,8 @@ pub struct RunInfo {
     pub program: String,
     /// The files or the data set.
     pub source: String,
+    /// How files were read.
+    pub reading: Reading,
     /// Roles, policies, split and seed.
     pub spec: Spec,
     /// The solver and its settings: `method` and `settings`.
@@ -84,8 +86,14 @@ pub struct Unmitigated {
 pub struct RunSummary {
     format: String,
     version: u32,
+    /// Version of the program.
+    pub program: String,
     /// The files or the data set.
     pub source: String,
+    /// How files were read.
+    pub reading: Reading,
+    /// Roles, policies, split and seed.
+    pub spec: Spec,
     /// The solver.
     pub method: String,
     /// Canonical names of the objectives.
@@ -241,6 +249,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
         version: VERSION,
         program: env!("CARGO_PKG_VERSION").into(),
         source: prepared.table.name.clone(),
+        reading: prepared.reading.clone(),
         spec: prepared.spec.clone(),
         method: fitted.method.clone(),
         reason: fitted.reason.clone(),

@@ -10,6 +10,7 @@ mod error;
 mod fit;
 mod folder;
 mod judge;
+mod model;
 mod notice;
 mod objective;
 mod preset;
@@ -29,6 +30,7 @@ pub use folder::{
     UnmitigatedSummary, check_folder, front_table, read_run, run_info, source_of_run, write_run,
 };
 pub use judge::{FrontIn, JudgedInfo};
+pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use table::FrontTable;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::PublishedFile;
 use crate::Error;
-use crate::read::{ReadOptions, read_table};
+use crate::read::{Reading, read_table};
 use crate::spec::{Merge, Scale, Spec};
 use crate::table::Table;
 
@@ -96,11 +96,14 @@ pub(super) fn spec(gender: bool, race: bool) -> Spec {
     }
 }
 
+pub(super) fn reading() -> Reading {
+    Reading {
+        columns: Some(COLUMNS.map(Into::into).to_vec()),
+        ..Reading::default()
+    }
+}
+
 pub(super) fn read(spec: &Spec, paths: &[PathBuf]) -> Result<Table, Error> {
     let files: Vec<String> = paths.iter().map(|p| p.display().to_string()).collect();
-    let options = ReadOptions {
-        columns: Some(COLUMNS.map(Into::into).to_vec()),
-        ..ReadOptions::default()
-    };
-    read_table(&files, &spec.read_options(options))
+    read_table(&files, &spec.read_options(reading().options()))
 }

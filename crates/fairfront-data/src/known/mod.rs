@@ -14,6 +14,7 @@ pub use published::PublishedFile;
 use crate::error::{Error, near_names};
 use crate::grammar::{self, Call};
 use crate::prepare::Exclusion;
+use crate::read::Reading;
 use crate::spec::Spec;
 use crate::table::Table;
 
@@ -160,6 +161,14 @@ impl Known {
             Set::Compas => compas::spec(),
             Set::Demo(_) => demo::spec(),
             Set::Synthetic(_) => synthetic::spec(),
+        }
+    }
+
+    /// How its published files are read.
+    pub fn reading(&self) -> Reading {
+        match self.set {
+            Set::Adult { .. } => adult::reading(),
+            Set::Compas | Set::Demo(_) | Set::Synthetic(_) => Reading::default(),
         }
     }
 

@@ -12,6 +12,7 @@ use std::io::{BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use fairfront_core::grouped;
 
@@ -60,7 +61,52 @@ impl Default for ReadOptions {
     }
 }
 
+/// How the texts of files became a table: what has to be known to read more such files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// Field separator, where it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separator: Option<char>,
+    /// Whether the first row holds the names of the columns.
+    pub header: bool,
+    /// Names of the columns of files without a header, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
+    /// Texts that stand for a missing value, beside the empty one.
+    pub missing_values: Vec<String>,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        ReadOptions::default().reading()
+    }
+}
+
+impl Reading {
+    /// Options that read files the same way.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions {
+            separator: self.separator.and_then(|c| u8::try_from(c).ok()),
+            header: self.header,
+            columns: self.columns.clone(),
+            missing_values: self.missing_values.clone(),
+            ..ReadOptions::default()
+        }
+    }
+}
+
 impl ReadOptions {
+    /// What of these has to be known to read more such files.
+    pub fn reading(&self) -> Reading {
+        Reading {
+            separator: self.separator.map(char::from),
+            header: self.header,
+            columns: self.columns.clone(),
+            missing_values: self.missing_values.clone(),
+        }
+    }
+
     fn plan(&self, name: &str) -> Plan {
         let selected = self.only.as_ref().is_none_or(|only| only.contains(name));
         if !selected || self.skip.contains(name) {

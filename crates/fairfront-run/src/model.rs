@@ -1,0 +1,226 @@
+//! A model file: all that is needed to score rows, and where it comes from.
+
+use std::io::Write;
+use std::path::Path;
+
+use fairfront_data::{Encoding, Ordered, Reading};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, read_run};
+
+const FORMAT: &str = "fairfront-model";
+const VERSION: u32 = 1;
+/// Larger files are none of ours.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A linear model with everything that turns raw columns into its features. It holds no row of the
+/// data, and reading it executes nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    format: String,
+    version: u32,
+    /// A row is decided for where its score is at least this.
+    pub threshold: f64,
+    /// Added to every score.
+    pub intercept: f64,
+    /// What each feature adds to the score, in the order of the encoding's features.
+    pub coefficients: Ordered<f64>,
+    /// How raw columns become features.
+    pub encoding: Encoding,
+    /// How files with such rows are read.
+    pub reading: Reading,
+    /// Objectives and measures of the model on the rows of its run, by the names of the front's
+    /// columns; `None` where a measure could not be given.
+    pub values: Ordered<Option<f64>>,
+    /// Where it comes from.
+    pub provenance: Provenance,
+}
+
+/// Where a model comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The run's folder, as it was named.
+    pub run: String,
+    /// The point of its front.
+    pub point: usize,
+    /// How many there were.
+    pub points: usize,
+    /// The files or the data set.
+    pub source: String,
+    /// Version of the program that fitted the front.
+    pub program: String,
+    /// The solver.
+    pub method: String,
+    /// Seed of split and solver.
+    pub seed: u64,
+    /// The objectives with all their settings.
+    pub objectives: Vec<String>,
+    /// SHA-256 of encoding and encoded rows.
+    pub fingerprint: String,
+    /// SHA-256 of the run's `front.parquet`.
+    pub front_sha256: String,
+}
+
+impl Model {
+    /// The model of a point of a run's front.
+    pub fn of(folder: &Path, point: usize) -> Result<Self, Error> {
+        let (run, front) = read_run(folder)?;
+        let Some(params) = front.params.get(point) else {
+            return Err(Error::Usage(format!(
+                "there is no point {point}; the front has the points 0 to {}",
+                front.len().saturating_sub(1)
+            )));
+        };
+        let path = folder.join("encoding.json");
+        let text = std::fs::read_to_string(&path).map_err(|e| {
+            let problem = format!("{}; the run folder is not complete, fit again", e.kind());
+            Error::file(&path, problem)
+        })?;
+        let encoding = Encoding::from_json(&text).map_err(|e| Error::file(&path, e))?;
+        let names = encoding.schema().feature_names();
+        let (intercept, coefficients) = match params.split_last() {
+            Some((intercept, rest)) if rest.len() == names.len() && names == run.features => {
+                (*intercept, rest.to_vec())
+            }
+            _ => {
+                let problem = "the features are not those of the front; fit again";
+                return Err(Error::file(&path, problem));
+            }
+        };
+        let values = front.names.iter().zip(&front.columns);
+        let model = Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            threshold: 0.0,
+            intercept,
+            coefficients: Ordered(names.into_iter().zip(coefficients).collect()),
+            encoding,
+            reading: run.reading,
+            values: Ordered(values.map(|(n, c)| (n.clone(), c[point])).collect()),
+            provenance: Provenance {
+                run: folder.display().to_string(),
+                point,
+                points: front.len(),
+                source: run.source,
+                program: run.program,
+                method: run.method,
+                seed: run.spec.seed,
+                objectives: run.definitions,
+                fingerprint: run.fingerprint,
+                front_sha256: run.front_sha256,
+            },
+        };
+        model.check().map_err(|e| Error::file(folder, e))?;
+        Ok(model)
+    }
+
+    /// Coefficients and then the intercept, so that decisions are where the score is at least 0.
+    pub fn params(&self) -> Vec<f64> {
+        let coefficients = self.coefficients.0.iter().map(|(_, value)| *value);
+        coefficients
+            .chain([self.intercept - self.threshold])
+            .collect()
+    }
+
+    /// The model as readable JSON; every number comes back exactly.
+    pub fn to_json(&self) -> String {
+        // The types hold nothing that JSON cannot: string keys and finite numbers only.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Reads what [`Model::to_json`] wrote; what is damaged or of another version is refused with the
+    /// reason.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Header {
+            format: String,
+            version: u32,
+        }
+        let header: Header = serde_json::from_str(text)
+            .map_err(|e| format!("this is no model, or it is damaged ({e})"))?;
+        if header.format != FORMAT {
+            return Err(format!(
+                "this is no model: the format is {:?}, expected {FORMAT:?}",
+                header.format
+            ));
+        }
+        if header.version != VERSION {
+            return Err(format!(
+                "the model is of version {}, this program reads version {VERSION}; use a newer \
+                 fairfront",
+                header.version
+            ));
+        }
+        let model: Self =
+            serde_json::from_str(text).map_err(|e| format!("the model is damaged ({e})"))?;
+        model.check()?;
+        Ok(model)
+    }
+
+    /// Reads a model file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let size = std::fs::metadata(path).map_err(|e| Error::file(path, e.kind()))?;
+        if size.len() > MOST_BYTES {
+            return Err(Error::file(path, "this is no model: the file is too large"));
+        }
+        let bytes = std::fs::read(path).map_err(|e| Error::file(path, e.kind()))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Error::file(path, "this is no model: it is no text"))?;
+        Self::from_json(&text).map_err(|e| Error::file(path, e))
+    }
+
+    /// Writes a model file: whole or not at all. What is there is replaced only where `force` says so.
+    pub fn write(&self, path: &Path, force: bool) -> Result<(), Error> {
+        let parent = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let failed = |e: std::io::Error| Error::file(path, e.kind());
+        let mut file = tempfile::Builder::new()
+            .prefix(".fairfront-")
+            .tempfile_in(parent)
+            .map_err(failed)?;
+        file.write_all(self.to_json().as_bytes()).map_err(failed)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let open = std::fs::Permissions::from_mode(0o644);
+            file.as_file().set_permissions(open).map_err(failed)?;
+        }
+        file.as_file().sync_all().map_err(failed)?;
+        if force {
+            file.persist(path).map_err(|e| failed(e.error))?;
+            return Ok(());
+        }
+        match file.persist_noclobber(path) {
+            Ok(_) => Ok(()),
+            Err(e) if e.error.kind() == std::io::ErrorKind::AlreadyExists => Err(Error::file(
+                path,
+                "there is a file already; name another, or replace it with --force",
+            )),
+            Err(e) => Err(failed(e.error)),
+        }
+    }
+
+    /// Says what cannot be right.
+    fn check(&self) -> Result<(), String> {
+        self.encoding.check().map_err(|e| e.to_string())?;
+        let names = self.encoding.schema().feature_names();
+        let own = self.coefficients.0.iter().map(|(name, _)| name);
+        if !own.eq(names.iter()) {
+            return Err(
+                "the model is damaged: its coefficients are not those of its encoding".into(),
+            );
+        }
+        let numbers = self.coefficients.0.iter().map(|(_, value)| value);
+        let mut numbers = numbers.chain([&self.intercept, &self.threshold]);
+        match numbers.all(|n| n.is_finite()) {
+            true => Ok(()),
+            false => Err("the model is damaged: a coefficient is not finite".into()),
+        }
+    }
+}
