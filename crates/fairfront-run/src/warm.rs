@@ -13,6 +13,8 @@ use crate::Error;
 
 /// Points of the starting list.
 const POINTS: usize = 64;
+/// With several attributes: how far apart they may be, as a share of the objectives' ranges.
+const HOLE: f64 = 0.3;
 
 /// The exact front between the log loss and the covariances of the score with the attributes that the
 /// objectives compare, the unmitigated model first; `None` where the solver or the objectives have no
@@ -48,7 +50,7 @@ pub(crate) fn starts(
     let covariances = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
     let trace = Trace {
         points: POINTS,
-        hole: 0.1,
+        hole: HOLE,
         ..Trace::default()
     };
     let found = match trace.suits(&covariances) {
