@@ -1,16 +1,19 @@
-"""Draws adult-gender-front.svg from a run of `fairfront fit adult:gender`.
+"""Draws adult-gender-front.svg from a run: the exact front of covariances.
 
-    fairfront fit adult:gender --out RUN && python3 docs/figures/adult-gender-front.py RUN
+    fairfront fit adult:gender --method trace --points 200 --out RUN
+    python3 docs/figures/adult-gender-front.py RUN
 """
 
 import csv
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+FAIRFRONT = os.environ.get("FAIRFRONT_BIN") or ROOT / "target/release/fairfront"
 PANELS = [
     ("objective.log_loss", "log loss, training rows", "objective.disparate_impact(sex)", "squared covariance with sex"),
     ("test.accuracy", "accuracy, test rows", "test.demographic_parity_difference(sex)", "demographic parity difference"),
@@ -48,7 +51,7 @@ def panel(offset, points, unmitigated, x_name, x_title, y_name, y_title):
 def main():
     run = pathlib.Path(sys.argv[1])
     shown = subprocess.run(
-        [ROOT / "target/release/fairfront", "show", run, "--csv"], check=True, capture_output=True, text=True
+        [FAIRFRONT, "show", run, "--csv"], check=True, capture_output=True, text=True
     )
     points = list(csv.DictReader(io.StringIO(shown.stdout)))
     unmitigated = json.loads((run / "run.json").read_text())["unmitigated"]["values"]
