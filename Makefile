@@ -73,7 +73,7 @@ $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	touch $@
 
 reproduce:
-	@echo "No experiment can be reproduced yet: there is no solver."; exit 1
+	@echo "No experiment can be reproduced yet."; exit 1
 
 clean:
 	cargo clean

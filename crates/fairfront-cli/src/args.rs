@@ -13,6 +13,7 @@ use crate::table_args::{FitConfig, TableArgs};
 #[derive(Debug, Parser)]
 #[command(
     name = "fairfront",
+    bin_name = "fairfront",
     version,
     max_term_width = 100,
     subcommand_required = true
@@ -150,7 +151,7 @@ pub(crate) struct FitArgs {
     #[arg(long, help_heading = "Solver")]
     pub(crate) polish: bool,
     /// Keep what is nondominated in the objectives on training rows, or in the matching measures on
-    /// training and validation rows [default: measures where every objective has one]
+    /// training and validation rows [default: measures where objectives are rates]
     #[arg(long, value_name = "WHAT", help_heading = "Solver")]
     pub(crate) front_in: Option<FrontInName>,
     /// End after this many seconds and keep what is done

@@ -11,7 +11,8 @@ const MOST_ROWS: usize = 4_096;
 /// Models that differ from the given ones in their threshold alone (the intercept) and dominate them
 /// in these measures on these rows. For each model and each measure it is the threshold where that
 /// measure is least while no other is worse than before; only those that are better in some measure
-/// are returned. A threshold moves past 4,096 rows at most. Where a measure depends on more than
+/// are returned. A threshold moves past 4,096 rows at most, and
+/// never past all. Where a measure depends on more than
 /// decisions, none is returned.
 pub fn better_thresholds(
     predictor: &dyn Predictor,

@@ -14,7 +14,7 @@ use fairfront_solve::{
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::judge::{FrontIn, Judged, JudgedInfo, judge};
+use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::{Error, notice, parse_objective, warm};
 
 /// What is to be fitted.
@@ -164,6 +164,7 @@ pub fn fit(
             )));
         }
     }
+    judge::check(&problem, &encoded, request.front_in)?;
     let (candidate, reason) = choose(&request.methods, &problem)?;
     let mut method_notices = notice::check_method(&candidate.method, &problem)?;
     let n = problem.n_params();
@@ -184,7 +185,7 @@ pub fn fit(
         outcome = better;
         polished = Some(info);
     }
-    let mut judged = judge(
+    let mut judged = judge::judge(
         &problem,
         &encoded,
         outcome,
@@ -265,7 +266,7 @@ fn choose<'a>(
     for candidate in others {
         match candidate.method.suits(problem) {
             Ok(why) => return Ok((candidate, Some(why))),
-            Err(reason) => why_not.push(reason),
+            Err(reason) => why_not.push(format!("not {}: {reason}", candidate.method.name())),
         }
     }
     let reason = (!why_not.is_empty()).then(|| why_not.join("; "));
@@ -311,14 +312,14 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
         && !first.is_mean()
     {
         return Err(Error::Usage(format!(
-            "the first objective must be a loss, not {}; put --objective log_loss first",
+            "the first objective must be a loss, not {}; put --objective error_rate first",
             first.name()
         )));
     }
     if objectives.len() < 2 {
         let advice = match prepared.attributes.first() {
             Some(rule) => format!(
-                "add --objective 'disparate_impact({})'",
+                "add --objective 'demographic_parity({})'",
                 rule.attribute.name
             ),
             None => "name a sensitive column with --sensitive".into(),

@@ -60,6 +60,29 @@ fn matching(problem: &FairProblem) -> Result<Vec<Measure>, String> {
     problem.objectives().map(measure).collect()
 }
 
+/// Says before any work what would be in vain: measures are asked for that an objective or these rows
+/// do not have.
+pub(crate) fn check(
+    problem: &FairProblem,
+    encoded: &Encoded,
+    asked: Option<FrontIn>,
+) -> Result<(), Error> {
+    if asked != Some(FrontIn::Measures) {
+        return Ok(());
+    }
+    let measures = matching(problem).map_err(|name| no_measure(&name))?;
+    // Whether there is a value does not depend on the model.
+    let n = problem.n_params();
+    match chosen_by(encoded, &Points::from_vec(n, vec![0.0; n]), &measures)? {
+        Ok(_) => Ok(()),
+        Err(measure) => Err(Error::Data(format!(
+            "--front-in measures: {} cannot be given on these rows, a group lacks the rows it is about; \
+             join groups with --merge, or choose --front-in objectives",
+            measure.name(encoded.part(Part::Train).schema())
+        ))),
+    }
+}
+
 /// Judges what a solver found: thresholds are moved where that is better on training rows, and the
 /// nondominated points are kept.
 pub(crate) fn judge(

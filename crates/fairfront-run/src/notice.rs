@@ -1,6 +1,6 @@
 //! What to be wary of in a run.
 
-use fairfront_core::{Dataset, FairProblem, Objective, RowSource, grouped};
+use fairfront_core::{Dataset, FairProblem, Measure, Objective, RowSource, grouped};
 use fairfront_data::Notice;
 use fairfront_solve::{Method, Outcome, none_to_speak_of};
 
@@ -17,7 +17,7 @@ pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec
     if let Some(other) = fair.iter().find(|o| o.n_roots() == 0) {
         return Err(Error::Usage(format!(
             "{name} works with covariances, and {} is made of none; leave it out, or choose --method \
-             pf-smg",
+             weighted",
             other.name()
         )));
     }
@@ -41,30 +41,48 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
             continue;
         };
         let names = &train.schema().attributes[attribute].groups;
-        let mut counts = vec![0; names.len()];
+        // Of odds, the label with fewer rows counts.
+        let labels = match objective.measure() {
+            Some(Measure::EqualizedOdds { .. }) => vec![Some(1.0), Some(-1.0)],
+            _ => vec![label],
+        };
+        let mut by_label = vec![vec![0; names.len()]; labels.len()];
         for block in train.blocks() {
-            let groups = block.groups(attribute).iter().zip(block.labels());
-            for (group, y) in groups {
-                if let Some(count) = counts.get_mut(*group as usize)
-                    && label.is_none_or(|label| label == *y)
-                {
-                    *count += 1;
+            for (group, y) in block.groups(attribute).iter().zip(block.labels()) {
+                for (counts, label) in by_label.iter_mut().zip(&labels) {
+                    if let Some(count) = counts.get_mut(*group as usize)
+                        && label.is_none_or(|label| label == *y)
+                    {
+                        *count += 1;
+                    }
                 }
             }
         }
+        let least = |g: usize| by_label.iter().map(|counts| counts[g]).min().unwrap_or(0);
+        let counts: Vec<usize> = (0..names.len()).map(least).collect();
         let few = names.iter().zip(&counts).filter(|(_, n)| **n < FEW);
         let few: Vec<String> = few
             .map(|(name, n)| format!("{name} {}", grouped(*n)))
             .collect();
         if let (Some(least), false) = (counts.iter().min(), few.is_empty()) {
-            let off = 0.98 / (*least.max(&1) as f64).sqrt();
+            let name = objective.name();
+            let what = match objective.measure().is_some() {
+                true => {
+                    let off = 0.98 / (*least.max(&1) as f64).sqrt();
+                    format!("rates there are uncertain by up to ±{:.2}", off.min(1.0))
+                }
+                false => "what is found there is uncertain".into(),
+            };
+            // Covariances weigh groups by their rows already.
+            let advice = match objective.n_roots() > 0 || objective.definition().contains("shrink=")
+            {
+                true => "",
+                false => ", or let small ones count less with the setting shrink",
+            };
+            let few = few.join(", ");
             notices.push(Notice::warning(format!(
-                "{} rests on few training rows in some groups ({}): what is found there is uncertain, a \
-                 rate by up to ±{:.2}; join groups with --merge, or let small ones count less with \
-                 the setting shrink",
-                objective.name(),
-                few.join(", "),
-                off.min(1.0)
+                "{name} rests on few training rows in some groups ({few}): {what}; join groups with \
+                 --merge{advice}"
             )));
         }
     }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,13 +36,19 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
     let paper = args.preset == Some(Preset::Paper);
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
     let prepared = table.prepare_for(paper)?;
-    let needs_covariances = matches!(args.method, Some(MethodName::Trace | MethodName::EpsFair));
+    let n_objectives = match args.objective.len() {
+        0 => 1 + prepared.attributes.len(),
+        n => n,
+    };
+    let methods = methods(args, &prepared, paper, n_objectives)?;
+    let needs_covariances =
+        |c: &Candidate| matches!(c.method, Method::Trace(_) | Method::EpsFair(_));
     let objectives = match args.objective.is_empty() {
-        true => default_objectives(&prepared, paper || needs_covariances),
+        true => default_objectives(&prepared, paper || methods.iter().all(needs_covariances)),
         false => args.objective.clone(),
     };
     let request = FitRequest {
-        methods: methods(args, &prepared, paper, objectives.len())?,
+        methods,
         objectives: objectives.iter().map(|o| as_in_paper(o, paper)).collect(),
         front_in: args.front_in.map(|name| match name {
             FrontInName::Objectives => FrontIn::Objectives,
@@ -146,12 +153,14 @@ fn methods(
         match candidates.iter().any(knows_all) {
             true => candidates.retain(knows_all),
             false => {
-                let known: Vec<&str> = candidates
-                    .iter()
-                    .flat_map(|c| c.method.names().iter().map(|(name, _)| *name))
-                    .collect();
+                let names = candidates.iter().flat_map(|c| c.method.names());
+                let known: BTreeSet<&str> = names.map(|(name, _)| *name).collect();
                 let unknown = settings.iter().find(|(name, _)| !known.contains(name));
+                let of_eps_fair = |name: &str| EpsFair::NAMES.iter().any(|(n, _)| *n == name);
                 let message = match unknown {
+                    Some((name, value)) if of_eps_fair(name) => format!(
+                        "--set \"{name}={value}\": this is a setting of eps-fair; add --method eps-fair"
+                    ),
                     Some((name, value)) => format!(
                         "--set \"{name}={value}\": there is no such setting; {}",
                         fairfront_data::near_names(name, known)

@@ -39,10 +39,14 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
     };
     let mut left_out = String::new();
     if let Some(of) = info.counters.subproblems {
-        let solutions = counted(
-            (of.dominated + of.copies) as usize + info.points,
-            "solution",
-        );
+        // Where points were judged anew, those of the front are no measure of how many there were.
+        let solutions = match info.judged.measures.is_empty() {
+            true => {
+                let n = (of.dominated + of.copies) as usize + info.points;
+                format!(" of {}", counted(n, "solution"))
+            }
+            false => String::new(),
+        };
         for (n, one, many) in [
             (of.dominated, "was dominated", "were dominated"),
             (of.copies, "was a copy of another", "were copies of others"),
@@ -50,7 +54,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
             if n > 0 {
                 let what = if n == 1 { one } else { many };
                 let n = grouped(n as usize);
-                let _ = writeln!(left_out, "  {n} of {solutions} {what} and left out");
+                let _ = writeln!(left_out, "  {n}{solutions} {what} and left out");
             }
         }
     }
@@ -75,17 +79,25 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
 fn judged(info: &RunInfo) -> String {
     let judged = &info.judged;
     let mut text = String::new();
+    let in_front = match judged.front_in {
+        FrontIn::Measures => judged.in_measures.unwrap_or(0),
+        FrontIn::Objectives => judged.in_objectives,
+    };
     if let Some(in_measures) = judged.in_measures {
         let of = format!(
             "of {}",
             counted(judged.candidates, "candidate") + &moved(judged.moved)
         );
+        let rows = match info.rows.get("validation") {
+            Some(0) | None => "training rows",
+            Some(_) => "training and validation rows",
+        };
         let measures = judged.measures.join(", ");
         let (in_measures, in_objectives) = (grouped(in_measures), grouped(judged.in_objectives));
         let _ = match judged.front_in {
             FrontIn::Measures => writeln!(
                 text,
-                "  front in measures, training and validation rows ({measures}): {in_measures} {of}; in \
+                "  front in measures, {rows} ({measures}): {in_measures} {of}; in \
                  objectives it would be {in_objectives}"
             ),
             FrontIn::Objectives => writeln!(
@@ -94,6 +106,10 @@ fn judged(info: &RunInfo) -> String {
                  {in_measures}"
             ),
         };
+    }
+    if in_front > info.points {
+        let kept = grouped(info.points);
+        let _ = writeln!(text, "  {kept} well-spread ones of these are kept");
     }
     if let Some(on_test) = judged.on_test {
         let on_test = grouped(on_test);
@@ -109,14 +125,20 @@ fn judged(info: &RunInfo) -> String {
 fn moved(n: usize) -> String {
     match n {
         0 => String::new(),
-        n => format!(", {} by moving a threshold", grouped(n)),
+        n => format!(" ({} made of others by moving a threshold)", grouped(n)),
     }
 }
+
+/// A proven bound above this is true, and of no use.
+const USELESS: f64 = 0.01;
 
 /// What is proven, in a line.
 fn proven(info: &RunInfo) -> String {
     let certificate = &info.certificate;
     match certificate.largest_gap {
+        Some(gap) if gap > USELESS => format!(
+            "  the proven bound of {gap:.1e} on the loss says nothing; see --method trace or --polish\n"
+        ),
         Some(gap) if certificate.proven == info.points => format!(
             "  proven: no model has a loss lower by {gap:.1e} than one of these without being worse in \
              another objective\n"
@@ -127,7 +149,7 @@ fn proven(info: &RunInfo) -> String {
             grouped(info.points)
         ),
         None => format!(
-            "  nothing is proven of these; gradients can be combined to {:.1e} at most\n",
+            "  nothing is proven of these; what is left of gradients is at most {:.1e} long\n",
             certificate.largest_residual
         ),
     }
