@@ -11,6 +11,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -122,3 +123,16 @@ def compas(data):
     """COMPAS as published."""
     path = data / "compas-scores-two-years.csv"
     return pd.read_csv(path, keep_default_na=False, na_values=MISSING)
+
+
+@pytest.fixture(scope="session")
+def loans(fairfront, tmp_path_factory):
+    """The demo's rows with weights, some of them 0, and in every tenth row no race."""
+    rows = fairfront.export("demo(rows=3000)", "--missing-sensitive", "loss-only")
+    rng = np.random.default_rng(5)
+    weights = np.where(rng.random(len(rows)) < 0.02, 0.0, rng.gamma(2.0, 0.7, len(rows)))
+    rows["w"] = weights.round(3)
+    rows.loc[rng.random(len(rows)) < 0.1, "race"] = ""
+    path = tmp_path_factory.mktemp("loans") / "loans.csv"
+    rows.to_csv(path, index=False)
+    return path

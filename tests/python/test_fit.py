@@ -2,26 +2,21 @@
 
 import csv
 import io
-import json
 
 import fairlearn.metrics as fl
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from scipy.special import expit
+from scipy.stats import entropy
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, confusion_matrix, log_loss
 
+from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
+
 LAMBDA, BETA, MU = 1e-4, 8.0, 1e-5
-EXACT = 1e-12
-SPLITS = ["train", "validation", "test"]
 # Few points and steps, but enough for some rounds of the solver.
 BUDGET = ["--points", "150", "--set", "max-steps=12", "--quiet"]
-LOANS = [
-    *("--target", "approved", "--positive", "yes", "--sensitive", "sex", "--sensitive", "race"),
-    *("--missing", "savings=mean", "--missing", "occupation=category", "--drop", "split"),
-    *("--weight", "w"),
-]
 OBJECTIVES = {
     "impact": ["log_loss", "disparate_impact(sex)", "disparate_impact(race)"],
     "errors": ["log_loss", "equal_opportunity(race)", "predictive_equality(sex)"],
@@ -34,62 +29,6 @@ CASES = {
 }
 
 
-class Run:
-    """A run folder beside the rows it was fitted on."""
-
-    def __init__(self, fairfront, folder, spec, objectives):
-        self.folder, self.objectives, self.spec = folder, objectives, spec
-        self.fairfront = fairfront
-        self.fit(folder)
-        self.info = json.loads((folder / "run.json").read_text())
-        self.table = pq.read_table(folder / "front.parquet").to_pandas()
-        rows = fairfront.encoded(*spec)
-        label = rows.columns.get_loc("label")
-        self.attributes = [c for c in rows.columns[:label] if rows[c].dtype == object]
-        self.features = [c for c in rows.columns[:label] if c not in self.attributes]
-        self.splits = {name: Split(self, rows[rows["split"] == name]) for name in SPLITS}
-
-    def fit(self, folder, *more, **environment):
-        objectives = [word for o in self.objectives for word in ("--objective", o)]
-        args = [*self.spec, *objectives, *BUDGET, "--out", folder, *more]
-        self.fairfront("fit", *args, **environment)
-
-    def points(self):
-        """Some points of the front from end to end, and the unmitigated model."""
-        picked = np.unique(np.linspace(0, len(self.table) - 1, 8).astype(int))
-        for _, row in self.table.iloc[picked].iterrows():
-            yield np.array(row["params"]), row.drop("params").to_dict()
-        unmitigated = self.info["unmitigated"]
-        yield np.array(unmitigated["params"]), unmitigated["values"]
-
-
-class Split:
-    """The rows of one split as arrays."""
-
-    def __init__(self, run, rows):
-        self.z = np.column_stack([rows[run.features].to_numpy(float), np.ones(len(rows))])
-        self.y = rows["label"].to_numpy()
-        self.w = rows["weight"].to_numpy()
-        self.groups = {a: rows[a].to_numpy(str) for a in run.attributes}
-
-    def known(self, attribute):
-        """Rows whose group is known."""
-        return self.groups[attribute] != ""
-
-
-@pytest.fixture(scope="module")
-def loans(fairfront, tmp_path_factory):
-    """The demo's rows with weights, some of them 0, and in every tenth row no race."""
-    rows = fairfront.export("demo(rows=3000)", "--missing-sensitive", "loss-only")
-    rng = np.random.default_rng(5)
-    weights = np.where(rng.random(len(rows)) < 0.02, 0.0, rng.gamma(2.0, 0.7, len(rows)))
-    rows["w"] = weights.round(3)
-    rows.loc[rng.random(len(rows)) < 0.1, "race"] = ""
-    path = tmp_path_factory.mktemp("loans") / "loans.csv"
-    rows.to_csv(path, index=False)
-    return path
-
-
 @pytest.fixture(scope="module", params=CASES)
 def run(request, fairfront, tmp_path_factory):
     spec, objectives = CASES[request.param]
@@ -99,18 +38,7 @@ def run(request, fairfront, tmp_path_factory):
     else:
         source = request.getfixturevalue("loans")
     folder = tmp_path_factory.mktemp("runs") / "run"
-    return Run(fairfront, folder, [source, *spec], objectives)
-
-
-def near(seen, expected, what, absolute=0.0):
-    assert seen == pytest.approx(expected, rel=EXACT, abs=absolute), what
-
-
-def scores(split, params):
-    """Scores and decisions; no score may be so near to 0 that rounding decides."""
-    phi = split.z @ params
-    assert not ((0 < abs(phi)) & (abs(phi) < 1e-12)).any()
-    return phi, phi >= 0
+    return Run(fairfront, folder, [source, *spec], objectives, BUDGET)
 
 
 def has_value(run, seen, defined, what):
@@ -154,7 +82,7 @@ def measure_names(run):
     """The measures of a split, in order."""
     names = ["accuracy", "log_loss"]
     for attribute in run.attributes:
-        names += [f"{difference}({attribute})" for difference in DIFFERENCES]
+        names += [f"{difference}({attribute})" for difference in (*DIFFERENCES, INFORMATION)]
         for group in groups(run, attribute):
             names += [f"{m}({attribute}={group})" for m in ("count", *RATES, *COUNTS)]
     return names
@@ -182,6 +110,7 @@ DIFFERENCES = {
     "false_positive_rate_difference": fl.false_positive_rate_difference,
     "equalized_odds_difference": fl.equalized_odds_difference,
 }
+INFORMATION = "mutual_information"
 COUNTS = ["true_positives", "false_positives", "true_negatives", "false_negatives"]
 
 
@@ -251,6 +180,11 @@ def test_measures_of_groups(run, name):
                     arguments = {"sensitive_features": group, "sample_weight": w}
                     # A difference of two rates has their rounding, however small it is.
                     near(value, function(y, decision, **arguments), measure, EXACT)
+            # scikit-learn's takes whole counts only.
+            table = [[w[(group == g) & (decision == d)].sum() for g in set(group)] for d in (0, 1)]
+            table = np.array(table)
+            expected = entropy(table.sum(0)) + entropy(table.sum(1)) - entropy(table.ravel())
+            near(seen[f"{name}.{INFORMATION}({attribute})"], expected, INFORMATION, EXACT)
 
 
 def smooth_min(s):
@@ -300,13 +234,6 @@ def test_objectives(run, name):
                 # relative to the means, and fair points have a difference of almost 0.
                 assert value >= 0
                 near(value**0.5, expected**0.5, o, 1e-13 * max(size, 1.0))
-
-
-def dominated(values):
-    """For each point whether another one is at least as good everywhere and better somewhere."""
-    no_worse = (values[:, None] <= values[None]).all(2)
-    better = (values[:, None] < values[None]).any(2)
-    return (no_worse & better).any(0)
 
 
 def test_the_front_is_nondominated(run):

@@ -80,16 +80,16 @@ def test_points_minimise_weighted_sums(fairfront, tmp_path, name, request):
 
 
 def test_the_solver_is_chosen_and_says_why(fairfront, tmp_path):
-    convex, other = tmp_path / "convex", tmp_path / "other"
-    fairfront("fit", "demo(rows=800)", "--sensitive", "sex", "--quiet", "--out", convex)
-    fairfront(
-        *["fit", "demo(rows=800)", "--sensitive", "sex", "--quiet", "--out", other],
-        *["--objective", "log_loss", "--objective", "equal_opportunity(sex)"],
-        *["--set", "max-steps=10"],
-    )
-    said = [json.loads((run / "run.json").read_text()) for run in (convex, other)]
-    assert [info["method"] for info in said] == ["trace", "pf-smg"]
-    assert "convex" in said[0]["reason"]
+    convex, other, default = (tmp_path / name for name in ("convex", "other", "default"))
+    fit = ["fit", "demo(rows=800)", "--sensitive", "sex", "--quiet", "--out"]
+    loss, few = ["--objective", "log_loss", "--objective"], ["--set", "max-steps=10"]
+    fairfront(*fit, convex, *loss, "disparate_impact(sex)")
+    fairfront(*fit, other, *loss, "equal_opportunity(sex)", *few)
+    fairfront(*fit, default, *few)
+    runs = (convex, other, default)
+    said = [json.loads((run / "run.json").read_text()) for run in runs]
+    assert [info["method"] for info in said] == ["trace", "pf-smg", "weighted"]
+    assert "convex" in said[0]["reason"] and "rates" in said[2]["reason"]
     assert said[1]["certificate"]["largest_gap"] is None and "polish" in said[1]
     table = pq.read_table(other / "front.parquet").to_pandas()
     assert table[GAP].isna().all() and (table["certificate.residual"] >= 0).all()
