@@ -3,9 +3,11 @@
 Everything is found again from exported rows and stored parameters.
 """
 
+import json
 import re
 
 import fairlearn.metrics as fl
+import moocore
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, rel_entr
 from sklearn.metrics import mutual_info_score
 
-from fitted import EXACT, LOANS, SPLITS, Run, near, scores
+from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
 
 DEMO = "demo(rows=3000)"
 ALL = ["--sensitive", "sex", "--sensitive", "race", "--sensitive", "sex:race"]
@@ -226,3 +228,273 @@ def test_differences_are_those_of_fairlearn(run, name):
             if (w == 1).all():
                 value = seen[f"{name}.mutual_information({attribute})"]
                 near(value, mutual_info_score(groups, decision), "mutual information", EXACT)
+
+
+def measured(measure, split, phi):
+    """A measure of models by their scores, a row each; without weights exact to the last bit,
+    because counts are, and the rest is in the order of operations of the program."""
+    chosen = (phi >= 0).astype(float)
+    positive = split.y > 0
+    if measure == "log_loss":
+        return np.logaddexp(0, -split.y * phi) @ split.w / split.w.sum()
+    if measure == "1 - accuracy":
+        right = chosen @ (split.w * positive) + (1 - chosen) @ (split.w * ~positive)
+        return 1 - right / split.w.sum()
+    kind, attribute = measure.rstrip(")").split("(")
+    groups = split.groups[attribute]
+    of_group = np.array([groups == g for g in sorted(set(groups[split.known(attribute)]))])
+    true = [of_group * (split.w * positive), of_group * (split.w * ~positive)]
+    positives, negatives = (lot.sum(1) for lot in true)
+    missed, wrong = (1 - chosen) @ true[0].T, chosen @ true[1].T
+    selected = (positives - missed + wrong) / (positives + negatives)
+    if kind == "mutual_information":
+        shares = (positives + negatives) / (positives + negatives).sum()
+        overall = (selected @ shares)[:, None]
+        return (rel_entr(selected, overall) + rel_entr(1 - selected, 1 - overall)) @ shares
+    rates = {
+        "demographic_parity_difference": [selected],
+        "equal_opportunity_difference": [missed / positives],
+        "false_positive_rate_difference": [wrong / negatives],
+        "equalized_odds_difference": [missed / positives, wrong / negatives],
+    }
+    return np.max([np.ptp(r, axis=1) for r in rates[kind]], axis=0)
+
+
+def in_measures(measures, split, phi):
+    return np.column_stack([measured(m, split, phi) for m in measures])
+
+
+def table_of_measures(run, split):
+    phi = np.stack(run.table["params"]) @ split.z.T
+    return in_measures(run.info["judged"]["measures"], split, phi)
+
+
+def is_unweighted(run):
+    return (run.splits["train"].w == 1).all()
+
+
+# Fronts
+
+
+MATCHING = {
+    "error_rate": "1 - accuracy",
+    "log_loss": "log_loss",
+    "demographic_parity": "demographic_parity_difference",
+    "true_positive_rate_parity": "equal_opportunity_difference",
+    "false_positive_rate_parity": "false_positive_rate_difference",
+    "equalized_odds": "equalized_odds_difference",
+    "mutual_information": "mutual_information",
+    "disparate_impact": "demographic_parity_difference",
+    "equal_opportunity": "equal_opportunity_difference",
+    "predictive_equality": "false_positive_rate_difference",
+}
+IN_MEASURES = ["--front-in", "measures"]
+FRONTS = {
+    # name: spec, objectives, flags
+    "default": ([DEMO], [], []),
+    "weights": (["loans", *LOANS], [], []),
+    "unknown groups": (["loans", *LOANS, *UNKNOWN], [], []),
+    "intersection": ([DEMO, "--sensitive", "sex:race"], [], []),
+    "odds": ([DEMO], ["error_rate", "equalized_odds(race)"], []),
+    "positives": ([DEMO], ["error_rate", "true_positive_rate_parity(sex)"], []),
+    "negatives": ([DEMO], ["error_rate", "false_positive_rate_parity(race, spread=variance)"], []),
+    "information": ([DEMO], ["error_rate", "mutual_information(race)"], []),
+    "four": (
+        [DEMO, *ALL],
+        [
+            "error_rate",
+            "demographic_parity(race)",
+            "equalized_odds(sex)",
+            "mutual_information(sex)",
+        ],
+        [],
+    ),
+    "loss and rates": ([DEMO], ["log_loss", "demographic_parity(sex)"], []),
+    "both kinds": ([DEMO], ["error_rate", "disparate_impact(sex)"], []),
+    "covariance": ([DEMO], ["log_loss", "disparate_impact(sex)"], IN_MEASURES),
+    "covariances": (
+        [DEMO],
+        ["log_loss", "disparate_impact(race)", "disparate_impact(sex)"],
+        [*IN_MEASURES, "--points", "300"],
+    ),
+    "no validation": ([DEMO, "--split", "70/0/30"], [], []),
+    "no test": ([DEMO, "--split", "80/20/0"], [], []),
+}
+
+
+class Front(Run):
+    def __init__(self, fairfront, folder, spec, objectives, flags):
+        super().__init__(fairfront, folder, spec, objectives, ["--quiet", *flags])
+        self.chosen_by = self.joined("train", "validation")
+
+
+@pytest.fixture(scope="module")
+def fitted(request, fairfront, tmp_path_factory):
+    """Fits fronts, each once."""
+    done = {}
+
+    def fit(name, *more):
+        if (name, more) not in done:
+            (source, *spec), objectives, flags = FRONTS[name]
+            source = request.getfixturevalue("loans") if source == "loans" else source
+            folder = tmp_path_factory.mktemp("fronts") / "run"
+            flags = [*flags, *more]
+            done[name, more] = Front(fairfront, folder, [source, *spec], objectives, flags)
+        return done[name, more]
+
+    return fit
+
+
+def rounded(run, values):
+    """Where sums of weights are rounded, values that differ by less are alike."""
+    return values if is_unweighted(run) else values.round(12)
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_no_point_dominates_another_in_measures(fitted, name):
+    run = fitted(name)
+    judged = run.info["judged"]
+    assert judged["front_in"] == "measures"
+    kinds = [re.fullmatch(r"(\w+)(\(.*\))?", name).groups("") for name in run.info["objectives"]]
+    assert judged["measures"] == [MATCHING[kind] + attribute for kind, attribute in kinds]
+    values = rounded(run, table_of_measures(run, run.chosen_by))
+    assert len(values) == run.info["points"] > 3
+    assert not dominated(values).any()
+    assert len(np.unique(values, axis=0)) == len(values)
+    assert judged["in_measures"] >= len(values) and judged["candidates"] >= judged["in_measures"]
+    most = run.info["settings"]["points"]
+    assert len(values) == min(judged["in_measures"], most)
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_as_many_as_said_hold_on_test_rows(fitted, name):
+    run = fitted(name)
+    if name == "no test":
+        assert "on_test" not in run.info["judged"]
+        return
+    values = rounded(run, table_of_measures(run, run.splits["test"]))
+    expected = moocore.is_nondominated(values, keep_weakly=False).sum()
+    assert run.info["judged"]["on_test"] == expected
+    assert expected == len(np.unique(values[~dominated(values)], axis=0))
+
+
+@pytest.mark.parametrize("name", ["default", "weights", "odds", "information"])
+def test_fronts_in_objectives(fitted, name):
+    run, in_measures = fitted(name, "--front-in", "objectives"), fitted(name)
+    judged, other = run.info["judged"], in_measures.info["judged"]
+    assert judged["front_in"] == "objectives"
+    # The same candidates, judged in another way.
+    for key in ("measures", "candidates", "moved", "in_objectives", "in_measures"):
+        assert judged[key] == other[key], key
+    assert len(run.table) == min(judged["in_objectives"], run.info["settings"]["points"])
+    columns = [f"objective.{name}" for name in run.info["objectives"]]
+    values = run.table[columns].to_numpy(copy=True)
+    assert not dominated(values).any()
+    # Nor where a difference of rates of 0.0001 counts as none.
+    if name != "information":
+        fair = values[:, 1:]
+        fair[fair <= smooth_range([0, 1e-4], 50.0)] = 0.0
+        assert not dominated(values).any()
+    test = run.table[[f"test.{name}" for name in columns]].to_numpy()
+    assert judged["on_test"] == moocore.is_nondominated(test, keep_weakly=False).sum()
+    # What is better in measures is not all better in objectives.
+    assert dominated(table_of_measures(run, run.chosen_by)).any()
+
+
+def test_fronts_of_covariances_are_judged_by_them_unless_asked(fitted, fairfront, tmp_path):
+    spec, objectives, _ = FRONTS["covariance"]
+    run = Front(fairfront, tmp_path / "run", spec, objectives, ["--points", "200"])
+    assert run.info["judged"]["front_in"] == "objectives" and len(run.table) == 200
+    assert run.info["judged"]["measures"] == [] and "in_measures" not in run.info["judged"]
+    # Those that are kept are among them: thresholds are not moved where the loss depends on them.
+    asked = Front(
+        fairfront, tmp_path / "asked", spec, objectives, [*IN_MEASURES, "--points", "200"]
+    )
+    assert asked.info["judged"]["candidates"] == 200 and asked.info["judged"]["moved"] == 0
+    assert {tuple(p) for p in asked.table["params"]} < {tuple(p) for p in run.table["params"]}
+
+
+@pytest.mark.parametrize("objective", ["group_risk(sex)", "worst_group_loss(race)"])
+def test_what_has_no_measure_is_refused(fairfront, tmp_path, objective):
+    flags = ["--objective", "error_rate", "--objective", objective, "--out", tmp_path / "run"]
+    done = fairfront.run("fit", DEMO, *flags, *IN_MEASURES)
+    message = done.stderr.decode()
+    assert done.returncode == 2 and objective in message and "no measure" in message
+    assert not (tmp_path / "run").exists()
+    # Unasked, the front is judged by the objectives.
+    fairfront("fit", DEMO, *flags, *FEW)
+    judged = json.loads((tmp_path / "run/run.json").read_text())["judged"]
+    assert judged["front_in"] == "objectives" and "in_measures" not in judged
+
+
+# Thresholds
+
+
+class Thresholds:
+    """All thresholds of a model on some rows that select some rows and not all, with measures."""
+
+    def __init__(self, measures, split, params):
+        phi = split.z @ params
+        some = np.unique(phi)
+        # Nearer ones may be one score, rounded.
+        apart = np.diff(some) > 1e-12
+        self.values = ((some[:-1] + some[1:]) / 2)[apart]
+        self.table = in_measures(measures, split, phi - self.values[:, None])
+        own = in_measures(measures, split, phi[None])
+        self.better = (self.table <= own).all(1) & (self.table < own).any(1)
+
+    def best(self):
+        """For each measure the thresholds that are best for it, where alike by the others."""
+        table, better = self.table[self.better], self.values[self.better]
+        for i in range(table.shape[1]):
+            keys = np.column_stack([table[:, i], table])
+            yield better[(keys == min(map(tuple, keys))).all(1)]
+
+
+SMALL = "demo(rows=900)"
+SMALL_FRONTS = {
+    # With these seeds some points could be improved on training rows where there are others.
+    "sex": (["--sensitive", "sex", "--seed", "2"], []),
+    "race": (["--sensitive", "race", "--seed", "3"], []),
+    "odds": (["--sensitive", "sex"], ["error_rate", "equalized_odds(sex)"]),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_FRONTS)
+def test_no_threshold_improves_a_point(fairfront, tmp_path, name):
+    """Without validation rows, points are judged where their thresholds are moved."""
+    sensitive, objectives = SMALL_FRONTS[name]
+    spec = [SMALL, "--split", "70/0/30", *sensitive]
+    run = Front(fairfront, tmp_path / "run", spec, objectives, [])
+    judged = run.info["judged"]
+    assert judged["front_in"] == "measures" and judged["moved"] > 0
+    for params in run.table["params"]:
+        assert not Thresholds(judged["measures"], run.splits["train"], params).better.any()
+
+
+@pytest.mark.parametrize("name", SMALL_FRONTS)
+def test_thresholds_that_are_better_are_judged_too(fairfront, tmp_path, name):
+    """A point that could be improved on training rows is kept only because none of the thresholds
+    that are best for it there dominates it on training and validation rows together."""
+    sensitive, objectives = SMALL_FRONTS[name]
+    run = Front(fairfront, tmp_path / "run", [SMALL, *sensitive], objectives, [])
+    measures = run.info["judged"]["measures"]
+    for params in run.table["params"]:
+        thresholds = Thresholds(measures, run.splits["train"], params)
+        if not thresholds.better.any():
+            continue
+        phi = run.chosen_by.z @ params
+        own = in_measures(measures, run.chosen_by, phi[None])
+        for best in thresholds.best():
+            moved = in_measures(measures, run.chosen_by, phi - best[:, None])
+            # Of thresholds that are alike on training rows one is tried.
+            assert not ((moved <= own).all(1) & (moved < own).any(1)).all()
+
+
+def test_thresholds_of_other_points_can_be_improved(fairfront, tmp_path):
+    """So the tests above would see it if thresholds were not moved."""
+    objectives = ["log_loss", "disparate_impact(sex)"]
+    run = Front(fairfront, tmp_path / "run", [SMALL], objectives, ["--points", "20"])
+    measures = ["1 - accuracy", "demographic_parity_difference(sex)"]
+    better = [Thresholds(measures, run.splits["train"], p).better for p in run.table["params"]]
+    assert sum(b.any() for b in better) > 5
