@@ -7,12 +7,15 @@ import json
 import re
 
 import fairlearn.metrics as fl
+import fairlearn.reductions
 import moocore
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, rel_entr
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 
 from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
@@ -498,3 +501,220 @@ def test_thresholds_of_other_points_can_be_improved(fairfront, tmp_path):
     measures = ["1 - accuracy", "demographic_parity_difference(sex)"]
     better = [Thresholds(measures, run.splits["train"], p).better for p in run.table["params"]]
     assert sum(b.any() for b in better) > 5
+
+
+# Threads
+
+
+RATES_BY = {
+    "default": [],
+    "pf-smg": ["--method", "pf-smg", "--set", "max-steps=8", "--points", "60"],
+    "polish": ["--method", "weighted", "--polish"],
+}
+
+
+@pytest.mark.parametrize("name", RATES_BY)
+def test_threads_change_nothing(fairfront, tmp_path, name):
+    found = []
+    for threads in (1, 2):
+        out = tmp_path / str(threads)
+        flags = [*RATES_BY[name], "--seed", "5", "--threads", threads, "--quiet"]
+        fairfront("fit", DEMO, "--sensitive", "race", *flags, "--out", out)
+        found.append((out / "front.parquet").read_bytes())
+    assert found[0] == found[1]
+    assert len(pq.read_table(out / "front.parquet")) > 3
+    info = json.loads((out / "run.json").read_text())
+    assert ("polish" in info) == (name == "polish")
+
+
+# Quality
+
+
+@pytest.fixture(scope="module")
+def gender(data, fairfront, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gender") / "run"
+    return Front(fairfront, folder, ["adult:gender"], [], [])
+
+
+def test_better_than_a_grid_of_reweighted_models(gender):
+    train = gender.splits["train"]
+    logistic = LogisticRegression(
+        C=1 / (1e-4 * len(train.y)), solver="newton-cholesky", max_iter=1_000
+    )
+    constraint = fairlearn.reductions.DemographicParity()
+    search = fairlearn.reductions.GridSearch(logistic, constraint, grid_size=7)
+    labels = (train.y > 0).astype(int)
+    search.fit(train.z[:, :-1], labels, sensitive_features=train.groups["sex"])
+    test, measures = gender.splits["test"], gender.info["judged"]["measures"]
+    chosen = [2.0 * model.predict(test.z[:, :-1]) - 1 for model in search.predictors_]
+    assert_better(gender, in_measures(measures, test, np.array(chosen)))
+
+
+def test_better_than_the_front_of_covariances(gender, fairfront, tmp_path):
+    objectives = ["log_loss", "disparate_impact(sex)"]
+    other = Front(fairfront, tmp_path / "run", ["adult:gender"], objectives, ["--points", "200"])
+    phi = np.stack(other.table["params"]) @ other.splits["test"].z.T
+    measures = gender.info["judged"]["measures"]
+    assert_better(gender, in_measures(measures, other.splits["test"], phi))
+
+
+def assert_better(run, others):
+    """More hypervolume on test rows than other models, of which all count that are good there."""
+    test = run.splits["test"]
+    ours = table_of_measures(run, test)
+    front = np.vstack([ours, others])
+    front = front[~dominated(front)]
+    low, high = front.min(0), front.max(0)
+    share = (test.y > 0).mean()
+    unmitigated = run.info["unmitigated"]["values"]["test.demographic_parity_difference(sex)"]
+    references = {
+        "tight": low + 1.1 * (high - low),
+        "loose": [min(share, 1 - share), unmitigated],
+    }
+    for name, reference in references.items():
+        volume = lambda points: moocore.hypervolume(points, ref=reference)
+        assert volume(ours) > volume(others) > 0, name
+
+
+def test_the_unmitigated_model_has_the_stored_values(gender):
+    params, seen = list(gender.points(2))[-1]
+    for name, split in gender.splits.items():
+        prefix = "" if name == "train" else f"{name}."
+        for text in ("error_rate", "demographic_parity(sex)"):
+            expected = objective(text, split, params)
+            assert seen[prefix + column(text)] == pytest.approx(expected, rel=1e-9), text
+        phi, decision = scores(split, params)
+        gap = fl.demographic_parity_difference(
+            split.y > 0, decision, sensitive_features=split.groups["sex"]
+        )
+        near(seen[f"{name}.demographic_parity_difference(sex)"], gap, "gap")
+        near(seen[f"{name}.accuracy"], (decision == (split.y > 0)).mean(), "accuracy")
+
+
+# Groups
+
+
+@pytest.fixture(scope="module")
+def table(fairfront):
+    """Rows that can be changed; the split stays."""
+    return fairfront.export(DEMO)
+
+
+READ = [
+    *("--target", "approved", "--positive", "yes", "--split", "column:split"),
+    *("--missing", "savings=mean", "--missing", "occupation=category"),
+]
+
+
+def written(rows, path):
+    rows.to_csv(path, index=False)
+    return path
+
+
+def test_names_of_groups_mean_nothing(fairfront, tmp_path, table):
+    names = {
+        "sex": {"Female": "z", "Male": "a"},
+        "race": {"Asian": "u", "Black": "s", "Hispanic": "t", "Other": "q", "White": "r"},
+    }
+    runs = []
+    for i, rows in enumerate([table, table.replace(names)]):
+        source = written(rows, tmp_path / f"{i}.csv")
+        objectives = [
+            *["error_rate", "demographic_parity(race)", "equalized_odds(sex)"],
+            *["mutual_information(race)", "group_risk(race, risk=cvar)", "worst_group_loss(sex)"],
+        ]
+        sensitive = ["--sensitive", "sex", "--sensitive", "race"]
+        runs.append(Run(fairfront, tmp_path / str(i), [source, *READ, *sensitive], objectives, FEW))
+    new_name = lambda word: next((n[word] for n in names.values() if word in n), word)
+    for run, other in (runs, runs[::-1]):
+        back = {new: old for n in names.values() for old, new in n.items()}
+        called = new_name if run is runs[0] else lambda word: back.get(word, word)
+        # The same rows in the same order, with other names.
+        for name in SPLITS:
+            np.testing.assert_array_equal(run.splits[name].z, other.splits[name].z)
+            for a in run.attributes:
+                assert [called(g) for g in run.splits[name].groups[a]] == list(
+                    other.splits[name].groups[a]
+                )
+        # What one run says of its models is what the rows of the other say of them.
+        for params, seen in run.points():
+            for name in SPLITS:
+                prefix = "" if name == "train" else f"{name}."
+                for text in run.objectives:
+                    expected = objective(text, other.splits[name], params)
+                    value = seen[prefix + column(text)]
+                    assert value == pytest.approx(expected, rel=1e-9, abs=1e-13), text
+                phi = (other.splits[name].z @ params)[None]
+                for attribute in run.attributes:
+                    for measure in DIFFERENCES:
+                        measure = f"{measure}({attribute})"
+                        expected = measured(measure, other.splits[name], phi)[0]
+                        near(seen[f"{name}.{measure}"], expected, measure, EXACT)
+        # And columns of groups have their names.
+        renamed = lambda c: re.sub(r"=(.*)\)$", lambda m: f"={called(m[1])})", c)
+        assert {renamed(c) for c in run.table} == set(other.table)
+
+
+def warnings(info):
+    return [n["message"] for n in info["notices"] if n["level"] == "warning"]
+
+
+def test_small_groups_are_named(fairfront, tmp_path, table):
+    rows = table.copy()
+    rows["race"] = np.where(rows["race"] == "White", "White", "all others")
+    train = np.flatnonzero(rows["split"] == "train")
+    rows.iloc[train[:40], rows.columns.get_loc("race")] = "Martian"
+    source = written(rows, tmp_path / "rows.csv")
+    spec = [source, *READ, "--sensitive", "race"]
+    said = warnings(Front(fairfront, tmp_path / "run", spec, [], []).info)
+    (few,) = [message for message in said if "few training rows" in message]
+    assert "demographic_parity(race)" in few and "Martian 40" in few
+    assert "White" not in few and "all others" not in few
+    # 1.96 standard deviations of a rate of 1/2.
+    assert f"±{1.96 * 0.5 / 40**0.5:.2f}" in few
+    rows["race"] = rows["race"].replace("Martian", "White")
+    spec[0] = written(rows, tmp_path / "large.csv")
+    said = warnings(Front(fairfront, tmp_path / "large", spec, [], []).info)
+    assert not any("few training rows" in message for message in said)
+
+
+def test_a_group_without_positives(fairfront, tmp_path, table):
+    rows = table.copy()
+    others = (rows["race"] == "Other") & (rows["approved"] == "yes")
+    assert others.sum() > 20
+    rows.loc[others, "approved"] = "no"
+    spec = [written(rows, tmp_path / "rows.csv"), *READ, "--sensitive", "race"]
+    objectives = ["error_rate", "true_positive_rate_parity(race)"]
+    run = Front(fairfront, tmp_path / "run", spec, objectives, [])
+    judged = run.info["judged"]
+    assert judged["front_in"] == "objectives" and "in_measures" not in judged
+    (message,) = [m for m in warnings(run.info) if "cannot be given" in m]
+    assert "equal_opportunity_difference(race)" in message and "objectives instead" in message
+    assert run.table["train.equal_opportunity_difference(race)"].isna().all()
+    values = run.table[[column(text) for text in objectives]].to_numpy()
+    assert len(values) > 3 and not dominated(values).any()
+    # The other groups are compared.
+    for params, seen in run.points():
+        for text in objectives:
+            expected = objective(text, run.splits["train"], params)
+            assert seen[column(text)] == pytest.approx(expected, rel=1e-9, abs=1e-13)
+    # Other measures do not need positives.
+    run = Front(fairfront, tmp_path / "other", spec, [], [])
+    assert run.info["judged"]["front_in"] == "measures"
+
+
+def test_rows_of_unknown_group_count_for_the_errors_only(fitted):
+    """The numbers are compared above; here it is seen that such rows make a difference."""
+    run = fitted("unknown groups")
+    train = run.splits["train"]
+    known = train.known("race")
+    assert 0.05 < (~known).mean() < 0.15
+    seen = run.info["unmitigated"]["values"]
+    params = np.array(run.info["unmitigated"]["params"])
+    for kept, alike in ((slice(None), (True, True)), (known, (False, True))):
+        some = type(train).__new__(type(train))
+        some.z, some.y, some.w = train.z[kept], train.y[kept], train.w[kept]
+        some.groups = {a: g[kept] for a, g in train.groups.items()}
+        for text, same in zip(("error_rate", "demographic_parity(race)"), alike, strict=True):
+            expected = objective(text, some, params)
+            assert (abs(seen[column(text)] - expected) < 1e-12) == same, text
