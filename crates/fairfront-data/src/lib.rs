@@ -52,7 +52,7 @@ pub use known::{
 };
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
-pub use read::{MISSING_VALUES, ReadOptions, panics_are_caught, read_table};
+pub use read::{MISSING_VALUES, ReadFrom, ReadOptions, guarded, panics_are_caught, read_table};
 pub use spec::{
     Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

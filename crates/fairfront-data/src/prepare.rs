@@ -7,7 +7,7 @@ use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::group::{AttributeRule, TargetRule, no_attribute};
 use crate::known::Known;
-use crate::read::{ReadOptions, read_table};
+use crate::read::{ReadFrom, ReadOptions, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Column, LeftOut, Notice, Table, Values};
@@ -38,6 +38,8 @@ pub struct Dropped {
 pub struct Prepared {
     /// The table as read.
     pub table: Table,
+    /// The files it was read from and how; `None` for a known data set or a table made by code.
+    pub read: Option<ReadFrom>,
     /// What was asked for.
     pub spec: Spec,
     /// Rows of the table in use, increasing.
@@ -113,6 +115,7 @@ impl Prepared {
             groups: Vec::new(),
             split: Split::default(),
             spec: spec.clone(),
+            read: None,
             table,
             rows,
             dropped,
@@ -173,8 +176,13 @@ impl Prepared {
     /// Reads files and settles the roles of their columns.
     pub fn from_files(files: &[String], spec: &Spec, options: ReadOptions) -> Result<Self, Error> {
         spec.check()?;
-        let table = read_table(files, &spec.read_options(options))?;
-        Self::new(table, spec, &[])
+        let table = read_table(files, &spec.read_options(options.clone()))?;
+        let mut prepared = Self::new(table, spec, &[])?;
+        prepared.read = Some(ReadFrom {
+            files: files.to_vec(),
+            options,
+        });
+        Ok(prepared)
     }
 
     /// Opens a known data set, with its own spec or one made from it.
