@@ -39,10 +39,13 @@ pub(crate) fn verification(run: &Path, found: &Verification) -> String {
         }
         if let Some(worst) = &check.worst {
             let join = if check.problem.is_some() { ";" } else { "" };
+            let place = match worst.place == check.what {
+                true => String::new(),
+                false => format!(" {},", worst.place),
+            };
             let _ = write!(
                 line,
-                "{join} {}, {}: stored {}, recomputed {}",
-                worst.place,
+                "{join}{place} {}: stored {}, recomputed {}",
                 worst.column,
                 short(&worst.stored),
                 short(&worst.recomputed)

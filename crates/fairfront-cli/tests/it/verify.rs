@@ -209,7 +209,7 @@ fn other_data_are_told() {
     let words = [
         "these are not the run's rows",
         "fingerprint",
-        "encoding.json, numeric.age.",
+        "encoding.json: numeric.age.",
     ];
     refused(&folder, &["changed.csv"], &words);
     let lacks = loans().replace(";age;", ";years;");
@@ -236,7 +236,7 @@ fn other_data_are_told() {
     refused(
         &folder,
         &["demo(rows=901)"],
-        &["the run has 540 train + 90 validation + 270 test"],
+        &["the run has ", " rows, these are "],
     );
     assert_eq!(verify(&folder, &["demo(row=1)"]).code, 2);
 }
@@ -291,11 +291,11 @@ fn changed_numbers_are_named() {
 
     let folder = small();
     change(&folder, |info, _| info.at_zero[1] = 0.5);
-    refused(&folder, &[], &["run.json, at_zero.1: stored 0.5"]);
+    refused(&folder, &[], &["run.json: at_zero.1: stored 0.5"]);
 
     let folder = small();
     change(&folder, |info, _| info.judged.on_test = Some(1_000));
-    refused(&folder, &[], &["run.json, judged.on_test: stored 1000"]);
+    refused(&folder, &[], &["run.json: judged.on_test: stored 1000"]);
 
     let folder = small();
     change(&folder, |info, front| {
@@ -306,7 +306,7 @@ fn changed_numbers_are_named() {
             .for_each(|c| c.truncate(c.len() - 1));
         info.points += 1;
     });
-    refused(&folder, &[], &["run.json, points"]);
+    refused(&folder, &[], &["run.json: points"]);
 }
 
 #[test]
@@ -362,12 +362,12 @@ fn damaged_folders_are_told() {
     refused(
         &folder,
         &[],
-        &["encoding.json, numeric.", ".shift: stored 1"],
+        &["encoding.json: numeric.", ".shift: stored 1"],
     );
     std::fs::remove_file(run.join("encoding.json")).expect("a file");
     refused(&folder, &[], &["encoding.json: it cannot be read"]);
 
-    std::fs::write(&run.join("run.json"), &before[..before.len() / 2]).expect("a file");
+    std::fs::write(run.join("run.json"), &before[..before.len() / 2]).expect("a file");
     refused(&folder, &[], &["run.json: the file is damaged"]);
     std::fs::remove_file(run.join("run.json")).expect("a file");
     refused(&folder, &[], &["no run.json in it"]);

@@ -57,7 +57,11 @@ mod character {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::{Serialize, Serializer};
 
-    #[expect(clippy::ref_option, reason = "serde asks for this signature")]
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for this signature"
+    )]
     pub(super) fn serialize<S: Serializer>(byte: &Option<u8>, to: S) -> Result<S::Ok, S::Error> {
         byte.map(char::from).serialize(to)
     }

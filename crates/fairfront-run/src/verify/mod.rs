@@ -82,7 +82,7 @@ pub fn verify(
                 ..Check::new("points")
             }),
             Ok(points) => {
-                let found = Recomputed::new(&problem, &encoded, points, &info)?;
+                let found = Recomputed::new(&problem, &encoded, &points, &info)?;
                 facts.judged = found.judged(problem.n_objectives(), train.schema(), &info);
                 if let Ok(certificates) = &found.certificates {
                     facts.certificate = CertificateInfo::of(certificates);
@@ -323,7 +323,7 @@ impl Recomputed {
     fn new(
         problem: &FairProblem,
         encoded: &Encoded,
-        models: Points,
+        models: &Points,
         info: &RunInfo,
     ) -> Result<Self, Error> {
         let last = models.len() - 1;
