@@ -66,6 +66,9 @@ pub(crate) enum Command {
     /// Judge fronts side by side: purity, spread, hypervolume, cost
     #[command(long_about = COMPARE, after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Recompute a run from its folder and its data, and say what agrees
+    #[command(long_about = VERIFY, after_help = VERIFY_EXAMPLES)]
+    Verify(VerifyArgs),
     /// The known data sets, and prepared rows for other tools
     Data {
         #[command(subcommand)]
@@ -98,6 +101,18 @@ pub(crate) struct CompareArgs {
     /// Draw the fronts over each other in an SVG file (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Run folder
+    pub(crate) run: PathBuf,
+    /// The data, where they are not (or no longer) where the run found them
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) files: Vec<String>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -282,6 +297,23 @@ Examples:
   fairfront compare runs/smg runs/eps
   fairfront compare runs/smg runs/eps --same-size --svg fronts.svg
   fairfront compare runs/smg theirs.csv --reference 0.7,0.1 --json";
+
+const VERIFY: &str = "\
+Recompute a run from its folder and its data, and say what agrees
+
+From the parameters in the run folder and the data alone: every objective, measure, count and
+certificate of every point and of the unmitigated model on all splits, the encoding, and what
+run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
+come from the run; the files too, unless others are named.
+
+Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees and
+1 where something does not, or the data are not the run's; what is worst is named.";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  fairfront verify runs/sex
+  fairfront verify runs/sex archive/loans.csv
+  fairfront verify runs/gender --json";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:

@@ -2,9 +2,11 @@
 
 mod comparison;
 mod front;
+mod verification;
 
 pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
+pub(crate) use verification::verification;
 
 use std::fmt::Write;
 

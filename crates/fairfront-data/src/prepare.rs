@@ -7,7 +7,7 @@ use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::group::{AttributeRule, TargetRule, no_attribute};
 use crate::known::Known;
-use crate::read::{ReadOptions, Reading, read_table};
+use crate::read::{ReadFrom, ReadOptions, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Column, LeftOut, Notice, Table, Values};
@@ -38,8 +38,8 @@ pub struct Dropped {
 pub struct Prepared {
     /// The table as read.
     pub table: Table,
-    /// How it was read.
-    pub reading: Reading,
+    /// The files it was read from and how; `None` for a known data set or a table made by code.
+    pub read: Option<ReadFrom>,
     /// What was asked for.
     pub spec: Spec,
     /// Rows of the table in use, increasing.
@@ -67,13 +67,6 @@ impl Prepared {
     pub fn new(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
         let name = table.name.clone();
         Self::settle(table, spec, exclusions).map_err(|error| error.in_table(&name))
-    }
-
-    /// The same, of a table that was read in a way of its own.
-    #[must_use]
-    fn read_by(mut self, reading: Reading) -> Self {
-        self.reading = reading;
-        self
     }
 
     fn settle(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
@@ -122,7 +115,7 @@ impl Prepared {
             groups: Vec::new(),
             split: Split::default(),
             spec: spec.clone(),
-            reading: Reading::default(),
+            read: None,
             table,
             rows,
             dropped,
@@ -183,16 +176,20 @@ impl Prepared {
     /// Reads files and settles the roles of their columns.
     pub fn from_files(files: &[String], spec: &Spec, options: ReadOptions) -> Result<Self, Error> {
         spec.check()?;
-        let reading = options.reading();
-        let table = read_table(files, &spec.read_options(options))?;
-        Ok(Self::new(table, spec, &[])?.read_by(reading))
+        let table = read_table(files, &spec.read_options(options.clone()))?;
+        let mut prepared = Self::new(table, spec, &[])?;
+        prepared.read = Some(ReadFrom {
+            files: files.to_vec(),
+            options,
+        });
+        Ok(prepared)
     }
 
     /// Opens a known data set, with its own spec or one made from it.
     pub fn from_known(known: &Known, spec: &Spec, folder: Option<&Path>) -> Result<Self, Error> {
         spec.check()?;
         let (table, exclusions) = known.open(spec, folder)?;
-        Ok(Self::new(table, spec, &exclusions)?.read_by(known.reading()))
+        Self::new(table, spec, &exclusions)
     }
 
     /// Number of rows in use.

@@ -47,7 +47,7 @@ impl fmt::Display for ColumnType {
 }
 
 /// Something a person should know: said once, never fatal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// How much it matters.
     pub level: NoticeLevel,
@@ -56,7 +56,7 @@ pub struct Notice {
 }
 
 /// How much a notice matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoticeLevel {
     /// What was decided for the user.

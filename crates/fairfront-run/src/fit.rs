@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, hex, measure,
+    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
+    measure,
 };
 use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
     Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, polish,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
@@ -55,7 +56,7 @@ pub struct Candidate {
 }
 
 /// What is proven of a front, as `run.json` says it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CertificateInfo {
     /// Points with a proven gap: no model has a loss lower by more, without being worse in another
     /// objective.
@@ -67,7 +68,7 @@ pub struct CertificateInfo {
 }
 
 /// What polishing did, as `run.json` says it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PolishInfo {
     /// Its settings.
     pub settings: Polish,
@@ -148,10 +149,7 @@ pub fn fit(
         false => request.objectives.clone(),
         true => default_objectives(prepared, false),
     };
-    let objectives: Vec<Box<dyn Objective>> = requested
-        .iter()
-        .map(|text| parse_objective(text, &schema.attributes))
-        .collect::<Result<_, _>>()?;
+    let objectives = parse_objectives(&requested, schema)?;
     check(&objectives, prepared)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions = objectives.iter().map(|o| o.definition()).collect();
@@ -167,8 +165,7 @@ pub fn fit(
     judge::check(&problem, &encoded, request.front_in)?;
     let (candidate, reason) = choose(&request.methods, &problem)?;
     let mut method_notices = notice::check_method(&candidate.method, &problem)?;
-    let n = problem.n_params();
-    let at_zero = problem.values(&Points::from_vec(n, vec![0.0; n]))?;
+    let at_zero = values_at_zero(&problem)?;
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
@@ -198,16 +195,13 @@ pub fn fit(
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
-    let m = problem.n_objectives();
-    let mut points = judged.outcome.front.points.clone();
-    points.push(judged.outcome.unmitigated.points.get(0));
-    let mut splits = Vec::new();
-    for part in Part::ALL {
-        let rows = encoded.part(part);
-        if rows.n_rows() > 0 {
-            splits.push(split_values(&problem, part, rows, &points, m)?);
-        }
-    }
+    let unmitigated = judged.outcome.unmitigated.points.get(0);
+    let splits = split_values(
+        &problem,
+        &encoded,
+        &judged.outcome.front.points,
+        unmitigated,
+    )?;
     judged.count_on_test(&splits)?;
     let Judged {
         outcome,
@@ -243,8 +237,23 @@ pub fn fit(
     })
 }
 
+/// The objectives that these texts say.
+pub(crate) fn parse_objectives(
+    texts: &[String],
+    schema: &Schema,
+) -> Result<Vec<Box<dyn Objective>>, Error> {
+    let parse = |text: &String| parse_objective(text, &schema.attributes);
+    texts.iter().map(parse).collect()
+}
+
+/// Values of the objectives where all parameters are 0.
+pub(crate) fn values_at_zero(problem: &FairProblem) -> Result<Vec<f64>, Error> {
+    let n = problem.n_params();
+    Ok(problem.values(&Points::from_vec(n, vec![0.0; n]))?)
+}
+
 impl CertificateInfo {
-    fn of(certificates: &[Certificate]) -> Self {
+    pub(crate) fn of(certificates: &[Certificate]) -> Self {
         let gaps = || certificates.iter().filter_map(|c| c.gap);
         Self {
             proven: gaps().count(),
@@ -357,13 +366,30 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
     Ok(())
 }
 
-fn split_values(
+/// Values of a front's points and of the unmitigated model on each split that has rows.
+pub(crate) fn split_values(
+    problem: &FairProblem,
+    encoded: &Encoded,
+    front: &Points,
+    unmitigated: &[f64],
+) -> Result<Vec<SplitValues>, Error> {
+    let mut points = front.clone();
+    points.push(unmitigated);
+    let parts = Part::ALL.into_iter();
+    let with_rows = parts.filter(|part| encoded.part(*part).n_rows() > 0);
+    with_rows
+        .map(|part| values_on(problem, part, encoded.part(part), &points))
+        .collect()
+}
+
+/// Values on one split; the unmitigated model is the last point.
+fn values_on(
     problem: &FairProblem,
     part: Part,
     rows: &Dataset,
     points: &Points,
-    m: usize,
 ) -> Result<SplitValues, Error> {
+    let m = problem.n_objectives();
     let mut objectives = match part {
         Part::Train => problem.values(points)?,
         _ => problem.values_on(rows, points)?,
@@ -383,7 +409,7 @@ fn split_values(
 }
 
 /// SHA-256 over the encoding and all encoded rows, in order.
-fn fingerprint(encoded: &Encoded) -> String {
+pub(crate) fn fingerprint(encoded: &Encoded) -> String {
     let mut hash = Sha256::new();
     hash.update(encoded.encoding.to_json());
     for part in Part::ALL {

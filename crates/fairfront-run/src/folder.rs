@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{Measures, RowSource, hex};
-use fairfront_data::{Ordered, Part, Prepared, Reading, Spec};
-use fairfront_solve::{Counters, Method, StopReason};
+use fairfront_core::{Measures, Points, RowSource, Schema, hex};
+use fairfront_data::{Encoded, Ordered, Part, Prepared, ReadFrom, Spec};
+use fairfront_solve::{Certificate, Counters, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -17,16 +17,17 @@ const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
 
 /// What `run.json` says.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunInfo {
-    format: &'static str,
+    format: String,
     version: u32,
     /// Version of the program.
     pub program: String,
     /// The files or the data set.
     pub source: String,
-    /// How files were read.
-    pub reading: Reading,
+    /// The files and how they were read; absent for a known data set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReadFrom>,
     /// Roles, policies, split and seed.
     pub spec: Spec,
     /// The solver and its settings: `method` and `settings`.
@@ -73,7 +74,7 @@ pub struct RunInfo {
 }
 
 /// The unmitigated model.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Unmitigated {
     /// Coefficients, the intercept last.
     pub params: Vec<f64>,
@@ -81,156 +82,118 @@ pub struct Unmitigated {
     pub values: Ordered<Option<f64>>,
 }
 
-/// What of `run.json` is needed to show a run.
-#[derive(Debug, Clone, Deserialize)]
-pub struct RunSummary {
-    format: String,
-    version: u32,
-    /// Version of the program.
-    pub program: String,
-    /// The files or the data set.
-    pub source: String,
-    /// How files were read.
-    pub reading: Reading,
-    /// Roles, policies, split and seed.
-    pub spec: Spec,
-    /// The solver.
-    pub method: String,
+/// Points as a run describes them.
+pub(crate) struct Described<'a> {
+    pub(crate) points: &'a Points,
     /// Canonical names of the objectives.
-    pub objectives: Vec<String>,
-    /// Feature names.
-    pub features: Vec<String>,
-    /// The objectives with all their settings.
-    pub definitions: Vec<String>,
-    /// Values of the objectives where all parameters are 0.
-    pub at_zero: Vec<f64>,
-    /// SHA-256 of encoding and encoded rows.
-    pub fingerprint: String,
-    /// Why the solver ended.
-    pub stop: String,
-    /// What was spent.
-    pub counters: SpentSummary,
-    /// Wall seconds.
-    pub seconds: SecondsSummary,
-    /// What is proven of the front.
-    pub certificate: CertificateSummary,
-    /// How points were judged.
-    pub judged: JudgedInfo,
-    /// SHA-256 of `front.parquet`.
-    pub front_sha256: String,
-    /// The unmitigated model.
-    pub unmitigated: UnmitigatedSummary,
+    pub(crate) objectives: &'a [String],
+    pub(crate) schema: &'a Schema,
+    pub(crate) splits: &'a [SplitValues],
+    pub(crate) certificates: &'a [Certificate],
 }
 
-/// What was spent, as read.
-#[derive(Debug, Clone, Deserialize)]
-pub struct SpentSummary {
-    /// Gradients of each objective.
-    pub gradient_evaluations: Vec<u64>,
-}
+impl<'a> Described<'a> {
+    fn of(fitted: &'a Fitted) -> Self {
+        Self {
+            points: &fitted.outcome.front.points,
+            objectives: &fitted.objectives,
+            schema: fitted.encoded.part(Part::Train).schema(),
+            splits: &fitted.splits,
+            certificates: &fitted.outcome.certificates,
+        }
+    }
 
-/// What is proven of the front, as read.
-#[derive(Debug, Clone, Deserialize)]
-pub struct CertificateSummary {
-    /// Points with a proven gap.
-    pub proven: usize,
-    /// The largest of them.
-    pub largest_gap: Option<f64>,
-    /// The longest of the shortest combinations of gradients.
-    pub largest_residual: f64,
-}
+    /// Names and values of one point's columns.
+    fn columns(
+        &self,
+        value: impl Fn(&SplitValues) -> (Vec<f64>, Measures),
+    ) -> Vec<(String, Option<f64>)> {
+        let measures = Measures::names(self.schema);
+        let mut columns = Vec::new();
+        let split_columns: Vec<(Part, Vec<Option<f64>>, Measures)> = self
+            .splits
+            .iter()
+            .map(|split| {
+                let (objectives, measures) = value(split);
+                let known = objectives.into_iter().zip(&split.meaningful);
+                let known = known.map(|(value, meaningful)| meaningful.then_some(value));
+                (split.part, known.collect(), measures)
+            })
+            .collect();
+        for (part, objectives, _) in &split_columns {
+            for (name, value) in self.objectives.iter().zip(objectives) {
+                let prefix = match part {
+                    Part::Train => String::new(),
+                    other => format!("{}.", other.name()),
+                };
+                columns.push((format!("{prefix}objective.{name}"), *value));
+            }
+        }
+        for (part, _, of_part) in &split_columns {
+            for (name, value) in measures.iter().zip(of_part.values()) {
+                columns.push((format!("{}.{name}", part.name()), value));
+            }
+        }
+        columns
+    }
 
-/// Wall seconds, as read.
-#[derive(Debug, Clone, Deserialize)]
-pub struct SecondsSummary {
-    /// Those of the solver.
-    pub solve: f64,
-}
-
-/// The unmitigated model, as read.
-#[derive(Debug, Clone, Deserialize)]
-pub struct UnmitigatedSummary {
-    /// Its values by column.
-    pub values: std::collections::BTreeMap<String, Option<f64>>,
-}
-
-/// Names and values of one point's columns.
-fn columns_of(
-    fitted: &Fitted,
-    value: impl Fn(&SplitValues) -> (Vec<f64>, Measures),
-) -> Vec<(String, Option<f64>)> {
-    let measures = Measures::names(fitted.encoded.part(Part::Train).schema());
-    let mut columns = Vec::new();
-    let split_columns: Vec<(Part, Vec<Option<f64>>, Measures)> = fitted
-        .splits
-        .iter()
-        .map(|split| {
-            let (objectives, measures) = value(split);
-            let known = objectives.into_iter().zip(&split.meaningful);
-            let known = known.map(|(value, meaningful)| meaningful.then_some(value));
-            (split.part, known.collect(), measures)
+    /// Names and values of the unmitigated model's columns.
+    pub(crate) fn unmitigated(&self) -> Vec<(String, Option<f64>)> {
+        self.columns(|split| {
+            let objectives = split.unmitigated_objectives.clone();
+            (objectives, split.unmitigated.clone())
         })
-        .collect();
-    for (part, objectives, _) in &split_columns {
-        for (name, value) in fitted.objectives.iter().zip(objectives) {
-            let prefix = match part {
-                Part::Train => String::new(),
-                other => format!("{}.", other.name()),
-            };
-            columns.push((format!("{prefix}objective.{name}"), *value));
+    }
+
+    /// The front's table.
+    pub(crate) fn table(&self) -> FrontTable {
+        let m = self.objectives.len();
+        let n = self.points.len();
+        let mut table = FrontTable::default();
+        for (index, point) in self.points.iter().enumerate() {
+            let columns = self.columns(|split| {
+                (
+                    split.objectives[index * m..(index + 1) * m].to_vec(),
+                    split.measures[index].clone(),
+                )
+            });
+            if table.names.is_empty() {
+                table.names = columns.iter().map(|(name, _)| name.clone()).collect();
+                table.columns = vec![Vec::with_capacity(n); columns.len()];
+            }
+            for (column, (_, value)) in table.columns.iter_mut().zip(columns) {
+                column.push(value);
+            }
+            table.params.push(point.to_vec());
+        }
+        self.add_certificates(&mut table);
+        table
+    }
+
+    /// One column for the gap, one for the residual, and one for each objective's multiplier.
+    fn add_certificates(&self, table: &mut FrontTable) {
+        let certificates = self.certificates;
+        if certificates.len() != table.len() || table.is_empty() {
+            return;
+        }
+        table.names.push("certificate.gap".into());
+        table
+            .columns
+            .push(certificates.iter().map(|c| c.gap).collect());
+        table.names.push("certificate.residual".into());
+        let residuals = certificates.iter().map(|c| Some(c.residual));
+        table.columns.push(residuals.collect());
+        for (i, name) in self.objectives.iter().enumerate() {
+            table.names.push(format!("certificate.multiplier.{name}"));
+            let multipliers = certificates.iter().map(|c| c.multipliers.get(i).copied());
+            table.columns.push(multipliers.collect());
         }
     }
-    for (part, _, of_part) in &split_columns {
-        for (name, value) in measures.iter().zip(of_part.values()) {
-            columns.push((format!("{}.{name}", part.name()), value));
-        }
-    }
-    columns
 }
 
 /// The front's table.
 pub fn front_table(fitted: &Fitted) -> FrontTable {
-    let m = fitted.objectives.len();
-    let front = &fitted.outcome.front;
-    let mut table = FrontTable::default();
-    for index in 0..front.len() {
-        let columns = columns_of(fitted, |split| {
-            (
-                split.objectives[index * m..(index + 1) * m].to_vec(),
-                split.measures[index].clone(),
-            )
-        });
-        if table.names.is_empty() {
-            table.names = columns.iter().map(|(name, _)| name.clone()).collect();
-            table.columns = vec![Vec::with_capacity(front.len()); columns.len()];
-        }
-        for (column, (_, value)) in table.columns.iter_mut().zip(columns) {
-            column.push(value);
-        }
-        table.params.push(front.points.get(index).to_vec());
-    }
-    add_certificates(fitted, &mut table);
-    table
-}
-
-/// One column for the gap, one for the residual, and one for each objective's multiplier.
-fn add_certificates(fitted: &Fitted, table: &mut FrontTable) {
-    let certificates = &fitted.outcome.certificates;
-    if certificates.len() != table.len() || table.is_empty() {
-        return;
-    }
-    table.names.push("certificate.gap".into());
-    table
-        .columns
-        .push(certificates.iter().map(|c| c.gap).collect());
-    table.names.push("certificate.residual".into());
-    let residuals = certificates.iter().map(|c| Some(c.residual));
-    table.columns.push(residuals.collect());
-    for (i, name) in fitted.objectives.iter().enumerate() {
-        table.names.push(format!("certificate.multiplier.{name}"));
-        let multipliers = certificates.iter().map(|c| c.multipliers.get(i).copied());
-        table.columns.push(multipliers.collect());
-    }
+    Described::of(fitted).table()
 }
 
 /// What `run.json` will say.
@@ -245,11 +208,11 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
     };
     let [encoding, solving, measuring] = fitted.seconds;
     RunInfo {
-        format: FORMAT,
+        format: FORMAT.into(),
         version: VERSION,
         program: env!("CARGO_PKG_VERSION").into(),
         source: prepared.table.name.clone(),
-        reading: prepared.reading.clone(),
+        read: prepared.read.clone(),
         spec: prepared.spec.clone(),
         method: fitted.method.clone(),
         reason: fitted.reason.clone(),
@@ -261,11 +224,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
         definitions: fitted.definitions.clone(),
         at_zero: fitted.at_zero.clone(),
         features: fitted.encoded.encoding.schema().feature_names(),
-        rows: Ordered(
-            Part::ALL
-                .map(|part| (part.name().to_owned(), fitted.encoded.part(part).n_rows()))
-                .to_vec(),
-        ),
+        rows: rows_by_split(&fitted.encoded),
         fingerprint: fitted.fingerprint.clone(),
         front_sha256: String::new(),
         points: fitted.outcome.front.len(),
@@ -278,15 +237,16 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
         ]),
         unmitigated: Unmitigated {
             params: fitted.outcome.unmitigated.points.get(0).to_vec(),
-            values: Ordered(columns_of(fitted, |split| {
-                (
-                    split.unmitigated_objectives.clone(),
-                    split.unmitigated.clone(),
-                )
-            })),
+            values: Ordered(Described::of(fitted).unmitigated()),
         },
         notices: fitted.notices.clone(),
     }
+}
+
+/// How many rows are for training, validation and test.
+pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
+    let of = |part: Part| (part.name().to_owned(), encoded.part(part).n_rows());
+    Ordered(Part::ALL.map(of).to_vec())
 }
 
 /// The files of a run.
@@ -321,7 +281,7 @@ fn look(folder: &Path) -> Place {
             "this folder holds {other:?}, which no run writes; name another folder"
         ));
     }
-    match read_summary(folder) {
+    match read_info(folder) {
         Ok(_) => Place::Run,
         Err(_) => Place::Taken("this is there and is no run folder; name another one".into()),
     }
@@ -329,7 +289,7 @@ fn look(folder: &Path) -> Place {
 
 /// The source of the run in a folder, where there is one.
 pub fn source_of_run(folder: &Path) -> Option<String> {
-    read_summary(folder).ok().map(|summary| summary.source)
+    read_info(folder).ok().map(|info| info.source)
 }
 
 fn parent_of(folder: &Path) -> &Path {
@@ -446,7 +406,7 @@ pub fn write_run(
     ))
 }
 
-fn read_summary(folder: &Path) -> Result<RunSummary, Error> {
+pub(crate) fn read_info(folder: &Path) -> Result<RunInfo, Error> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
         false => Error::file(
@@ -455,42 +415,42 @@ fn read_summary(folder: &Path) -> Result<RunSummary, Error> {
         ),
         true => Error::file(&path, e),
     })?;
-    let summary: RunSummary = serde_json::from_str(&text)
+    let info: RunInfo = serde_json::from_str(&text)
         .map_err(|e| Error::file(&path, format!("the file is damaged ({e}); fit again")))?;
-    if summary.format != FORMAT || summary.version != VERSION {
+    if info.format != FORMAT || info.version != VERSION {
         return Err(Error::file(
             &path,
             format!(
                 "{} of version {} cannot be read by this program, which reads {FORMAT} of version \
                  {VERSION}",
-                summary.format, summary.version
+                info.format, info.version
             ),
         ));
     }
-    let n = summary.objectives.len();
-    if n == 0 || summary.definitions.len() != n || summary.at_zero.len() != n {
+    let n = info.objectives.len();
+    if n == 0 || info.definitions.len() != n || info.at_zero.len() != n {
         return Err(Error::file(
             &path,
             "the file is damaged (its objectives do not match); fit again",
         ));
     }
-    Ok(summary)
+    Ok(info)
 }
 
-/// Reads what is needed to show a run.
-pub fn read_run(folder: &Path) -> Result<(RunSummary, FrontTable), Error> {
-    let summary = read_summary(folder)?;
+/// Reads a run: what it says of itself, and its front.
+pub fn read_run(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
+    let info = read_info(folder)?;
     let path = folder.join("front.parquet");
     let bytes = std::fs::read(&path).map_err(|e| {
         let problem = format!("{}; the run folder is not complete, fit again", e.kind());
         Error::file(&path, problem)
     })?;
-    if hex(&Sha256::digest(&bytes)) != summary.front_sha256 {
+    if hex(&Sha256::digest(&bytes)) != info.front_sha256 {
         return Err(Error::file(
             &path,
             "the file is damaged or of another run (its checksum is not the one in run.json); fit \
              again",
         ));
     }
-    Ok((summary, FrontTable::read(&path)?))
+    Ok((info, FrontTable::read(&path)?))
 }

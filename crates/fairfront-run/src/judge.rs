@@ -55,7 +55,7 @@ pub(crate) struct Judged {
 
 /// The measures that objectives are smooth versions of or stand in for, or the first objective that
 /// has none.
-fn matching(problem: &FairProblem) -> Result<Vec<Measure>, String> {
+pub(crate) fn matching(problem: &FairProblem) -> Result<Vec<Measure>, String> {
     let measure = |o: &dyn Objective| o.measure().ok_or_else(|| o.name());
     problem.objectives().map(measure).collect()
 }
@@ -186,28 +186,35 @@ pub(crate) fn judge(
 impl Judged {
     /// Counts the points that hold on test rows.
     pub(crate) fn count_on_test(&mut self, splits: &[SplitValues]) -> Result<(), Error> {
-        let Some(test) = splits.iter().find(|s| s.part == Part::Test) else {
-            return Ok(());
-        };
         let m = self.outcome.front.n_objectives;
-        let values: Option<Vec<f64>> = match self.info.front_in {
-            FrontIn::Objectives if test.meaningful.iter().all(|m| *m) => {
-                Some(test.objectives.clone())
-            }
-            FrontIn::Objectives => None,
-            FrontIn::Measures => {
-                let of = |measures: &Measures| -> Option<Vec<f64>> {
-                    self.measures.iter().map(|m| m.of(measures)).collect()
-                };
-                let all: Option<Vec<Vec<f64>>> = test.measures.iter().map(of).collect();
-                all.map(|all| all.concat())
-            }
-        };
-        if let Some(values) = values {
-            self.info.on_test = Some(nondominated(Values::new(&values, m)?).len());
-        }
+        self.info.on_test = on_test(self.info.front_in, &self.measures, splits, m)?;
         Ok(())
     }
+}
+
+/// How many points none of the others dominates on test rows either; `None` where these cannot tell.
+pub(crate) fn on_test(
+    front_in: FrontIn,
+    measures: &[Measure],
+    splits: &[SplitValues],
+    m: usize,
+) -> Result<Option<usize>, Error> {
+    let Some(test) = splits.iter().find(|s| s.part == Part::Test) else {
+        return Ok(None);
+    };
+    let values: Option<Vec<f64>> = match front_in {
+        FrontIn::Objectives if test.meaningful.iter().all(|m| *m) => Some(test.objectives.clone()),
+        FrontIn::Objectives => None,
+        FrontIn::Measures => {
+            let of = |of_point: &Measures| -> Option<Vec<f64>> {
+                measures.iter().map(|m| m.of(of_point)).collect()
+            };
+            let all: Option<Vec<Vec<f64>>> = test.measures.iter().map(of).collect();
+            all.map(|all| all.concat())
+        }
+    };
+    let count = |values: Vec<f64>| Ok(nondominated(Values::new(&values, m)?).len());
+    values.map(count).transpose()
 }
 
 fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {
@@ -228,7 +235,7 @@ fn best_in_objectives(problem: &FairProblem, all: &Front) -> Result<Vec<usize>, 
 
 /// The measures of all points on training and validation rows together, or the first that these rows
 /// cannot give.
-fn chosen_by(
+pub(crate) fn chosen_by(
     encoded: &Encoded,
     points: &Points,
     measures: &[Measure],

@@ -2,8 +2,8 @@
 //!
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
-//! [`read_run`] reads what is needed to show it. A run folder holds no row of the data. [`compare`]
-//! says what fronts are worth side by side.
+//! [`read_run`] reads it again. A run folder holds no row of the data. [`compare`]
+//! says what fronts are worth side by side; [`verify()`] recomputes a run from its folder and its data.
 
 mod compare;
 mod error;
@@ -15,6 +15,7 @@ mod notice;
 mod objective;
 mod preset;
 mod table;
+mod verify;
 mod warm;
 
 pub use compare::{
@@ -26,11 +27,11 @@ pub use fit::{
     fit,
 };
 pub use folder::{
-    CertificateSummary, RunInfo, RunSummary, SecondsSummary, SpentSummary, Unmitigated,
-    UnmitigatedSummary, check_folder, front_table, read_run, run_info, source_of_run, write_run,
+    RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run, write_run,
 };
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use table::FrontTable;
+pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};

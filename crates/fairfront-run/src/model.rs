@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use fairfront_data::{Encoding, Ordered, Reading};
+use fairfront_data::{Encoding, Known, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, read_run};
@@ -89,6 +89,12 @@ impl Model {
                 return Err(Error::file(&path, problem));
             }
         };
+        let known = Known::named(&run.source)?;
+        let reading = match (&run.read, known) {
+            (Some(read), _) => read.options.reading(),
+            (None, Some(known)) => known.reading(),
+            (None, None) => Reading::default(),
+        };
         let values = front.names.iter().zip(&front.columns);
         let model = Self {
             format: FORMAT.into(),
@@ -97,7 +103,7 @@ impl Model {
             intercept,
             coefficients: Ordered(names.into_iter().zip(coefficients).collect()),
             encoding,
-            reading: run.reading,
+            reading,
             values: Ordered(values.map(|(n, c)| (n.clone(), c[point])).collect()),
             provenance: Provenance {
                 run: folder.display().to_string(),
@@ -105,7 +111,7 @@ impl Model {
                 points: front.len(),
                 source: run.source,
                 program: run.program,
-                method: run.method,
+                method: run.method.name().into(),
                 seed: run.spec.seed,
                 objectives: run.definitions,
                 fingerprint: run.fingerprint,

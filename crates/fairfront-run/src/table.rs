@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use fairfront_data::guarded;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::reader::ColumnReader;
 use parquet::column::writer::ColumnWriter;
@@ -121,8 +122,19 @@ impl FrontTable {
                 format!("{e}; the run folder is not complete, fit again"),
             )
         })?;
-        Self::read_from(file)
-            .map_err(|e| Error::file(path, format!("the file is damaged ({e}); fit again")))
+        let damaged =
+            |why: String| Error::file(path, format!("the file is damaged ({why}); fit again"));
+        let table = guarded(|| Self::read_from(file));
+        let table = table.ok_or_else(|| damaged("its pages contradict each other".into()))?;
+        let table = table.map_err(|e| damaged(e.to_string()))?;
+        match table
+            .columns
+            .iter()
+            .all(|column| column.len() == table.len())
+        {
+            true => Ok(table),
+            false => Err(damaged("its columns differ in length".into())),
+        }
     }
 
     fn read_from(file: std::fs::File) -> parquet::errors::Result<Self> {

@@ -38,72 +38,104 @@ pub struct Certificate {
 /// δ = −log(1 − |g|/κ) away (g = ∂L/∂b), where the other gradients have changed by at most δ times a coupling R,
 /// so that |g|δ + (‖g′‖ + δR)²/(2μ) is a gap too, with g′ the gradient by the others.
 pub fn certify(problem: &dyn Problem, front: &Front) -> Result<Vec<Certificate>, Error> {
-    let anchors = anchors(problem, front)?;
-    Ok(certify_with(problem, &front.points, &anchors)?.1)
+    let all: Vec<usize> = (0..front.len()).collect();
+    Evaluated::new(problem, &front.points)?.certify_front(&all, front)
 }
 
-/// The same, where second derivatives are known at some points; values of all objectives too.
-pub(crate) fn certify_with(
-    problem: &dyn Problem,
-    points: &Points,
-    anchors: &[Anchor],
-) -> Result<(Vec<f64>, Vec<Certificate>), Error> {
-    let m = problem.n_objectives();
-    let numbers: Vec<usize> = (0..points.len()).collect();
-    let evaluated: Vec<(Vec<f64>, Gradients)> = numbers
-        .par_chunks(LANES)
-        .map(|block| Ok(problem.evaluate(&points.select(block))?))
-        .collect::<Result<_, Error>>()?;
-    let values: Vec<f64> = evaluated.iter().flat_map(|(v, _)| v.clone()).collect();
-    let largest: Vec<f64> = (0..m)
-        .map(|i| {
-            let values = values.iter().skip(i).step_by(m);
-            values.copied().fold(0.0, f64::max)
-        })
-        .collect();
-    let blocks: Vec<Vec<Certificate>> = numbers
-        .par_chunks(LANES)
-        .zip(&evaluated)
-        .map(|(block, (values, gradients))| {
-            let points = points.select(block);
-            certify_block(problem, &points, values, gradients, &largest, anchors)
-        })
-        .collect::<Result<_, Error>>()?;
-    Ok((values, blocks.into_iter().flatten().collect()))
+/// Points with values and gradients of all objectives.
+pub(crate) struct Evaluated<'a> {
+    problem: &'a dyn Problem,
+    points: &'a Points,
+    /// For every block of [`LANES`] points.
+    blocks: Vec<(Vec<f64>, Gradients)>,
 }
 
-fn certify_block(
-    problem: &dyn Problem,
-    points: &Points,
-    values: &[f64],
-    gradients: &Gradients,
-    largest: &[f64],
-    anchors: &[Anchor],
-) -> Result<Vec<Certificate>, Error> {
-    let (m, n) = (problem.n_objectives(), problem.n_params());
-    let mut min_norm = MinNorm::new(m, n);
-    let mut direction = vec![0.0; n];
-    let mut certificates = Vec::with_capacity(points.len());
-    for (index, (x, values)) in points.iter().zip(values.chunks_exact(m)).enumerate() {
-        min_norm.clear();
-        for i in 0..m {
-            min_norm.push(gradients.get(i, index), 1.0, &Metric::Identity);
-        }
-        let multipliers = min_norm.solve().to_vec();
-        direction.fill(0.0);
-        for (i, lambda) in multipliers.iter().enumerate() {
-            for (d, g) in direction.iter_mut().zip(gradients.get(i, index)) {
-                *d += lambda * g;
+impl<'a> Evaluated<'a> {
+    pub(crate) fn new(problem: &'a dyn Problem, points: &'a Points) -> Result<Self, Error> {
+        let numbers: Vec<usize> = (0..points.len()).collect();
+        let blocks = numbers
+            .par_chunks(LANES)
+            .map(|block| Ok(problem.evaluate(&points.select(block))?))
+            .collect::<Result<_, Error>>()?;
+        Ok(Self {
+            problem,
+            points,
+            blocks,
+        })
+    }
+
+    /// Values of all points.
+    pub(crate) fn values(&self) -> Vec<f64> {
+        self.blocks.iter().flat_map(|(v, _)| v.clone()).collect()
+    }
+
+    /// Certificates of a front that is some of these points, by nothing but the front itself.
+    pub(crate) fn certify_front(
+        &self,
+        kept: &[usize],
+        front: &Front,
+    ) -> Result<Vec<Certificate>, Error> {
+        self.certify(kept, &anchors(self.problem, front)?)
+    }
+
+    /// Certificates of some of the points, where second derivatives are known at others.
+    pub(crate) fn certify(
+        &self,
+        kept: &[usize],
+        anchors: &[Anchor],
+    ) -> Result<Vec<Certificate>, Error> {
+        let m = self.problem.n_objectives();
+        let mut largest = vec![0.0; m];
+        for &point in kept {
+            for (largest, value) in largest.iter_mut().zip(self.value(point)) {
+                *largest = f64::max(*largest, *value);
             }
         }
-        let of_objectives: Vec<&[f64]> = (0..m).map(|i| gradients.get(i, index)).collect();
-        certificates.push(Certificate {
-            residual: dot(&direction, &direction).sqrt(),
-            gap: gap(problem, x, values, &of_objectives, largest, anchors)?,
-            multipliers,
-        });
+        let blocks: Vec<Vec<Certificate>> = kept
+            .par_chunks(LANES)
+            .map(|block| self.certify_block(block, &largest, anchors))
+            .collect::<Result<_, Error>>()?;
+        Ok(blocks.into_iter().flatten().collect())
     }
-    Ok(certificates)
+
+    fn value(&self, point: usize) -> &[f64] {
+        let (m, lane) = (self.problem.n_objectives(), point % LANES);
+        &self.blocks[point / LANES].0[lane * m..(lane + 1) * m]
+    }
+
+    fn certify_block(
+        &self,
+        block: &[usize],
+        largest: &[f64],
+        anchors: &[Anchor],
+    ) -> Result<Vec<Certificate>, Error> {
+        let (m, n) = (self.problem.n_objectives(), self.problem.n_params());
+        let mut min_norm = MinNorm::new(m, n);
+        let mut direction = vec![0.0; n];
+        let mut certificates = Vec::with_capacity(block.len());
+        for &point in block {
+            let gradients = &self.blocks[point / LANES].1;
+            let gradients: Vec<&[f64]> = (0..m).map(|i| gradients.get(i, point % LANES)).collect();
+            min_norm.clear();
+            for gradient in &gradients {
+                min_norm.push(gradient, 1.0, &Metric::Identity);
+            }
+            let multipliers = min_norm.solve().to_vec();
+            direction.fill(0.0);
+            for (lambda, gradient) in multipliers.iter().zip(&gradients) {
+                for (d, g) in direction.iter_mut().zip(*gradient) {
+                    *d += lambda * g;
+                }
+            }
+            let (x, values) = (self.points.get(point), self.value(point));
+            certificates.push(Certificate {
+                residual: dot(&direction, &direction).sqrt(),
+                gap: gap(self.problem, x, values, &gradients, largest, anchors)?,
+                multipliers,
+            });
+        }
+        Ok(certificates)
+    }
 }
 
 fn gap(

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fairfront_core::Points;
 use fairfront_pareto::Values;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Certificate;
 
@@ -82,7 +82,7 @@ impl Front {
 }
 
 /// Why a solver stopped: an outcome, not an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// The list holds as many points as were asked for.
@@ -98,7 +98,7 @@ pub enum StopReason {
 }
 
 /// What was spent.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Gradients of each objective, as the paper counts: stochastic ones, one a point and step;
     /// for constraints one a covariance and evaluation, by finite differences too.
@@ -122,7 +122,7 @@ pub struct Counters {
 }
 
 /// What polishing did to a front.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Polished {
     /// Points it was given.
     pub points: usize,
@@ -135,7 +135,7 @@ pub struct Polished {
 }
 
 /// What became of constrained subproblems.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Subproblems {
     /// Solved to the tolerances asked for.
     pub solved: u64,

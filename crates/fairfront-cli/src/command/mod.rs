@@ -6,6 +6,7 @@ mod demo;
 mod fit;
 mod inspect;
 mod show;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Inspect { table, json } => inspect::run(&table, json)?,
         Command::Show { run, csv, json } => show::run(&run, csv, json)?,
         Command::Compare(args) => compare::run(&args)?,
+        Command::Verify(args) => return verify::run(&args),
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)

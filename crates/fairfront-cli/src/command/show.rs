@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use fairfront_run::{FrontTable, RunSummary, read_run};
+use fairfront_run::{FrontTable, RunInfo, read_run};
 
 use crate::{output, render};
 
@@ -15,7 +15,7 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
     output::print(&render::front(&run, &front))
 }
 
-fn as_csv(run: &RunSummary, front: &FrontTable) -> anyhow::Result<String> {
+fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let params = run
         .features

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fairfront_core::{counted, grouped};
 use fairfront_pareto::{Values, ranges, select_spread};
-use fairfront_run::{FrontIn, FrontTable, PolishInfo, RunInfo, RunSummary};
+use fairfront_run::{FrontIn, FrontTable, PolishInfo, RunInfo};
 use fairfront_solve::{Method, StopReason};
 
 use super::TextTable;
@@ -183,7 +183,7 @@ fn rounded(share: f64) -> f64 {
 }
 
 /// A front as a table of well-spread points and a small plot.
-pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
+pub(crate) fn front(run: &RunInfo, front: &FrontTable) -> String {
     const ROWS: usize = 12;
     let objectives: Vec<String> = run
         .objectives
@@ -250,8 +250,8 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         let id = std::iter::once(i.to_string());
         table.row(id.chain(shown.iter().map(value)).collect());
     }
-    let stopped = match run.stop.as_str() {
-        "stopped" => ", stopped before its time",
+    let stopped = match run.stop {
+        StopReason::Stopped => ", stopped before its time",
         _ => "",
     };
     let exact = match run.certificate.largest_gap {
@@ -269,7 +269,7 @@ pub(crate) fn front(run: &RunSummary, front: &FrontTable) -> String {
         "{}: {} by {}{exact}{stopped}{some}, and the unmitigated model (none):\n\n",
         run.source,
         counted(front.len(), "point"),
-        run.method,
+        run.method.name(),
     );
     table.render(&mut out);
     let drawn = Values::new(&drawn, m.max(1)).ok();

@@ -98,8 +98,16 @@ impl Known {
     /// # Ok::<(), fairfront_data::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<Option<Self>, Error> {
+        match Path::new(text).exists() {
+            true => Ok(None),
+            false => Self::named(text),
+        }
+    }
+
+    /// The same, where the text cannot be a file whatever is there.
+    pub fn named(text: &str) -> Result<Option<Self>, Error> {
         let family = text.split([':', '(']).next().unwrap_or_default().trim();
-        if !["adult", "compas", "demo", "synthetic"].contains(&family) || Path::new(text).exists() {
+        if !["adult", "compas", "demo", "synthetic"].contains(&family) {
             return Ok(None);
         }
         let call = grammar::call(text)?;

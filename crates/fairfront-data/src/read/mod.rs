@@ -22,16 +22,18 @@ use crate::error::{Error, quoted_list, shorten};
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
 pub(crate) use self::column::{Plan, parse_number};
-pub use self::parquet::panics_are_caught;
+pub use self::parquet::{guarded, panics_are_caught};
 
 /// The texts that stand for a missing value unless the user names others. Case does not matter,
 /// and an empty field is always missing.
 pub const MISSING_VALUES: [&str; 5] = ["?", "NA", "N/A", "NaN", "null"];
 
 /// How to read tables.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ReadOptions {
     /// Field separator of CSV files; found by looking where `None`.
+    #[serde(with = "character")]
     pub separator: Option<u8>,
     /// Whether the first row of a CSV file holds the names of the columns.
     pub header: bool,
@@ -40,11 +42,44 @@ pub struct ReadOptions {
     /// Texts that stand for a missing value.
     pub missing_values: Vec<String>,
     /// Types set by the user or by a role; other columns are looked at.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub types: BTreeMap<String, ColumnType>,
     /// Read these columns only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<BTreeSet<String>>,
     /// Do not read these columns.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub skip: BTreeSet<String>,
+}
+
+/// A byte as the character that it is.
+mod character {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::{Serialize, Serializer};
+
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for this signature"
+    )]
+    pub(super) fn serialize<S: Serializer>(byte: &Option<u8>, to: S) -> Result<S::Ok, S::Error> {
+        byte.map(char::from).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
+        let character = Option::<char>::deserialize(from)?;
+        let byte = character.map(|c| u8::try_from(c).map_err(Error::custom));
+        byte.transpose()
+    }
+}
+
+/// The files that a table was read from, and how: what it takes to read it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadFrom {
+    /// The files as they were named; `-` is standard input.
+    pub files: Vec<String>,
+    /// How they were read; types that follow from a spec are not among it.
+    pub options: ReadOptions,
 }
 
 impl Default for ReadOptions {

@@ -23,12 +23,17 @@ pub(super) fn read(
     file: &str,
     input: impl ChunkReader + 'static,
 ) -> Result<(), Error> {
-    // The decoder checks much, but not all, of a damaged file; what it does not becomes a panic.
-    let read = std::panic::AssertUnwindSafe(|| read_columns(builder, file, input));
+    let read = guarded(|| read_columns(builder, file, input));
+    read.unwrap_or_else(|| Err(damaged(file, &"its pages contradict each other")))
+}
+
+/// What a decoder of Parquet files returns; `None` where it panics. It checks much, but not all, of a
+/// damaged file; what it does not becomes a panic.
+pub fn guarded<T>(decode: impl FnOnce() -> T) -> Option<T> {
     GUARDED.set(true);
-    let result = std::panic::catch_unwind(read);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(decode));
     GUARDED.set(false);
-    result.unwrap_or_else(|_| Err(damaged(file, &"its pages contradict each other")))
+    result.ok()
 }
 
 thread_local! {

@@ -53,12 +53,12 @@ impl NamedFront {
             n_objectives: run.objectives.len(),
             run: Some(Origin {
                 source: run.source,
-                method: run.method,
+                method: run.method.name().into(),
                 fingerprint: run.fingerprint,
                 definitions: run.definitions,
                 loss: run.objectives[0].clone(),
                 loss_at_zero: run.at_zero[0],
-                seconds: run.seconds.solve,
+                seconds: run.seconds.get("solve").copied().unwrap_or(0.0),
                 gap: (run.certificate.largest_gap)
                     .filter(|_| run.certificate.proven == table.len()),
                 gradients: (run.counters.gradient_evaluations.iter())

@@ -16,7 +16,7 @@ use self::curve::Curve;
 use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
-use crate::certificate::{Certificate, certify, certify_with};
+use crate::certificate::{Certificate, Evaluated, certify};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 
@@ -58,7 +58,7 @@ impl Trace {
         let model = Model::new(problem, &stop)?;
         let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
         let ground = Ground::find(problem, metric, &mut counters, &stop)?;
-        let (found, certificates, complete) = match m {
+        let (front, certificates, complete) = match m {
             1 => {
                 let front = ground.unmitigated.clone();
                 let certificates = certify(problem, &front)?;
@@ -84,14 +84,14 @@ impl Trace {
                     let ranges = ranges(front.judged()?, Some(&ground.reference));
                     front = front.select(&select_spread(front.judged()?, self.points, &ranges));
                 }
+                let front = front.sorted();
                 let certificates = certify(problem, &front)?;
                 (front, certificates, surface.complete)
             }
         };
-        let order = found.order();
         Ok(Outcome {
-            front: found.select(&order),
-            certificates: order.iter().map(|i| certificates[*i].clone()).collect(),
+            front,
+            certificates,
             unmitigated: ground.unmitigated,
             candidates: Points::default(),
             stop: match complete {
@@ -120,9 +120,11 @@ impl Trace {
         loop {
             counters.evaluations += along.points.len() as u64;
             counters.gradient_evaluations[0] += along.points.len() as u64;
-            let (values, certificates) = certify_with(problem, &along.points, &anchors)?;
+            let evaluated = Evaluated::new(problem, &along.points)?;
+            let every: Vec<usize> = (0..along.points.len()).collect();
+            let certificates = evaluated.certify(&every, &anchors)?;
             let all = Front {
-                values,
+                values: evaluated.values(),
                 points: along.points.clone(),
                 n_objectives: 2,
             };
@@ -135,8 +137,12 @@ impl Trace {
             }
             // No two points have the same covariance, however small: none counts as 0.
             let best = nondominated(all.judged()?);
-            let certificates = best.iter().map(|i| certificates[*i].clone()).collect();
-            return Ok((all.select(&best), certificates, along.complete));
+            let order = all.select(&best).order();
+            let best: Vec<usize> = order.into_iter().map(|i| best[i]).collect();
+            let front = all.select(&best);
+            // By the front alone, so that whoever has it can prove the same.
+            let certificates = evaluated.certify_front(&best, &front)?;
+            return Ok((front, certificates, along.complete));
         }
     }
 }

@@ -1,0 +1,424 @@
+//! `verify` as an auditor runs it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use fairfront_run::{FrontTable, RunInfo, read_run, write_run};
+use proptest::prelude::*;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{Outcome, run_in};
+
+fn fit(folder: &Path, args: &[&str]) {
+    let args = [&["fit"], args, &["--quiet", "--out", "run"]].concat();
+    let outcome = run_in(folder, &args, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+}
+
+/// A folder with a run of this data set.
+fn fitted(args: &[&str]) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    fit(folder.path(), args);
+    folder
+}
+
+fn small() -> TempDir {
+    fitted(&["demo(rows=900)", "--method", "eps-fair", "--points", "8"])
+}
+
+fn verify(folder: &TempDir, args: &[&str]) -> Outcome {
+    run_in(folder.path(), &[&["verify", "run"], args].concat(), b"")
+}
+
+fn agrees(folder: &TempDir, args: &[&str]) -> String {
+    let outcome = verify(folder, args);
+    assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
+    assert!(outcome.out.contains("All agrees"), "{}", outcome.out);
+    outcome.out
+}
+
+/// Exit code 1, with all of these words.
+fn refused(folder: &TempDir, args: &[&str], words: &[&str]) {
+    let outcome = verify(folder, args);
+    let said = outcome.out + &outcome.err;
+    assert_eq!(outcome.code, 1, "{said}");
+    for word in words {
+        assert!(said.contains(word), "{word:?} is not in {said}");
+    }
+}
+
+/// Changes a run, so that its checksum is right again.
+fn change(folder: &TempDir, change: impl FnOnce(&mut RunInfo, &mut FrontTable)) {
+    let run = folder.path().join("run");
+    let (mut info, mut front) = read_run(&run).expect("a run");
+    change(&mut info, &mut front);
+    let encoding = std::fs::read_to_string(run.join("encoding.json")).expect("a file");
+    write_run(&run, true, &mut info, &front, &encoding).expect("a run");
+}
+
+/// Some loans with weights and a split column, written with another separator and missing values.
+fn loans() -> String {
+    let mut text = String::from("approved;sex;race;age;job;w;part\n");
+    for i in 0_u32..600 {
+        let sex = if i % 2 == 0 { "F" } else { "M" };
+        let race = ["a", "b", "c"][(i / 2 % 3) as usize];
+        let age = 20 + (i * 7) % 50;
+        let job = ["nurse", "clerk", "driver", "none"][(i * 5 / 3 % 4) as usize];
+        let good = (age + 11 * (i % 2) + (i * i) % 17) > 50;
+        let part = ["train", "train", "test"][(i % 3) as usize];
+        let approved = if good { "yes" } else { "no" };
+        let weight = f64::from(1 + i % 4) / 3.0;
+        let _ = writeln!(text, "{approved};{sex};{race};{age};{job};{weight};{part}");
+    }
+    text
+}
+
+const OF_LOANS: [&str; 17] = [
+    "loans.csv",
+    "--target",
+    "approved",
+    "--positive",
+    "yes",
+    "--sensitive",
+    "sex",
+    "--sensitive",
+    "race",
+    "--weight",
+    "w",
+    "--separator",
+    ";",
+    "--missing-value",
+    "none",
+    "--missing",
+    "keep",
+];
+
+fn fitted_loans() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    std::fs::write(folder.path().join("loans.csv"), loans()).expect("a file");
+    fit(
+        folder.path(),
+        &[&OF_LOANS[..], &["--split", "column:part"]].concat(),
+    );
+    folder
+}
+
+#[test]
+fn fresh_runs_agree() {
+    let out = agrees(&fitted(&["demo(rows=900)"]), &[]);
+    for family in [
+        "data",
+        "encoding.json",
+        "front.parquet",
+        "run.json",
+        "objectives, training rows",
+        "objectives, validation rows",
+        "objectives, test rows",
+        "measures, test rows",
+        "counts, test rows",
+        "certificates",
+        "no point dominates",
+    ] {
+        assert!(out.contains(family), "{family}: {out}");
+    }
+    let covariances = ["demo(rows=900)", "--method", "trace", "--points", "60"];
+    agrees(&fitted(&covariances), &[]);
+    let of_sex = [
+        "--objective",
+        "log_loss",
+        "--objective",
+        "disparate_impact(sex)",
+    ];
+    agrees(&fitted(&[&covariances[..], &of_sex].concat()), &[]);
+    let polished = [
+        "synthetic:2",
+        "--method",
+        "pf-smg",
+        "--points",
+        "40",
+        "--polish",
+    ];
+    agrees(&fitted(&polished), &[]);
+    agrees(&small(), &["demo(rows=900)"]);
+}
+
+#[test]
+fn the_folder_may_have_the_name_of_the_data() {
+    let folder = TempDir::new().expect("a folder");
+    let args = [
+        "fit",
+        "demo(rows=900)",
+        "--method",
+        "eps-fair",
+        "--points",
+        "4",
+        "--quiet",
+    ];
+    let args = [&args[..], &["--out", "demo(rows=900)"]].concat();
+    assert_eq!(run_in(folder.path(), &args, b"").code, 0);
+    let outcome = run_in(folder.path(), &["verify", "demo(rows=900)"], b"");
+    assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
+}
+
+#[test]
+fn files_are_read_as_they_were() {
+    let folder = fitted_loans();
+    agrees(&folder, &[]);
+    let moved = folder.path().join("elsewhere.csv");
+    std::fs::rename(folder.path().join("loans.csv"), moved).expect("a file");
+    refused(&folder, &[], &["loans.csv", "verify run FILE"]);
+    agrees(&folder, &["elsewhere.csv"]);
+    // The same rows cut in two, from a file and standard input.
+    let text = loans();
+    let lines: Vec<&str> = text.lines().collect();
+    let (start, end) = (lines[..200].join("\n"), lines[200..].join("\n"));
+    std::fs::write(folder.path().join("start.csv"), start).expect("a file");
+    let end = format!("{}\n{end}\n", lines[0]);
+    let args = ["verify", "run", "start.csv", "-"];
+    let outcome = run_in(folder.path(), &args, end.as_bytes());
+    assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
+    let half = run_in(folder.path(), &["verify", "run", "start.csv"], b"");
+    assert_eq!(half.code, 1);
+    assert!(
+        half.out
+            .contains("these are not the run's rows: the run has 400 train"),
+        "{}",
+        half.out
+    );
+}
+
+#[test]
+fn a_run_of_standard_input_says_what_to_do() {
+    let folder = TempDir::new().expect("a folder");
+    let mut args = vec!["fit", "-"];
+    args.extend(&OF_LOANS[1..]);
+    args.extend(["--quiet", "--out", "run"]);
+    assert_eq!(run_in(folder.path(), &args, loans().as_bytes()).code, 0);
+    refused(&folder, &[], &["standard input", "verify run FILE"]);
+    std::fs::write(folder.path().join("loans.csv"), loans()).expect("a file");
+    agrees(&folder, &["loans.csv"]);
+}
+
+#[test]
+fn other_data_are_told() {
+    let folder = fitted_loans();
+    let changed = loans().replacen(";F;a;20;", ";F;a;21;", 1);
+    assert_ne!(changed, loans());
+    std::fs::write(folder.path().join("changed.csv"), changed).expect("a file");
+    let words = [
+        "these are not the run's rows",
+        "fingerprint",
+        "encoding.json: numeric.age.",
+    ];
+    refused(&folder, &["changed.csv"], &words);
+    let lacks = loans().replace(";age;", ";years;");
+    std::fs::write(folder.path().join("lacks.csv"), lacks).expect("a file");
+    refused(
+        &folder,
+        &["lacks.csv"],
+        &["lack the feature \"age\"", "years"],
+    );
+    let untitled = loans().replace("approved;", "given;");
+    std::fs::write(folder.path().join("untitled.csv"), untitled).expect("a file");
+    refused(
+        &folder,
+        &["untitled.csv"],
+        &["no column \"approved\"", "untitled.csv"],
+    );
+
+    let folder = small();
+    refused(
+        &folder,
+        &["demo(rows=900, seed=2)"],
+        &["these are not the run's rows"],
+    );
+    refused(
+        &folder,
+        &["demo(rows=901)"],
+        &["the run has ", " rows, these are "],
+    );
+    assert_eq!(verify(&folder, &["demo(row=1)"]).code, 2);
+}
+
+#[test]
+fn changed_numbers_are_named() {
+    let folder = small();
+    let column = "test.accuracy";
+    change(&folder, |_, front| {
+        let at = front
+            .names
+            .iter()
+            .position(|name| name == column)
+            .expect("a column");
+        front.columns[at][2] = Some(0.99);
+    });
+    let words = ["measures, test rows: point 2, test.accuracy: stored 0.99, recomputed"];
+    refused(&folder, &[], &words);
+    let json = verify(&folder, &["--json"]);
+    let json: Value = serde_json::from_str(&json.out).expect("JSON");
+    assert_eq!(json["agrees"], false);
+    let differ = |check: &&Value| check["different"] != 0;
+    let checks = json["checks"].as_array().expect("a list");
+    let differ: Vec<&Value> = checks.iter().filter(differ).collect();
+    assert_eq!(differ.len(), 1);
+    assert_eq!(differ[0]["worst"]["column"], column);
+    assert_eq!(differ[0]["worst"]["stored"], 0.99);
+
+    let folder = small();
+    change(&folder, |_, front| front.params[1][0] += 1e-3);
+    refused(
+        &folder,
+        &[],
+        &["objectives, training rows: point 1, objective."],
+    );
+
+    let folder = small();
+    change(&folder, |_, front| front.params[1][0] = f64::MAX);
+    refused(
+        &folder,
+        &[],
+        &["objectives, training rows: point 1, objective."],
+    );
+
+    let folder = small();
+    change(&folder, |_, front| front.params[3][2] = f64::NAN);
+    refused(&folder, &[], &["point 3: parameter 2 is NaN"]);
+
+    let folder = small();
+    change(&folder, |info, _| info.unmitigated.params[0] += 1e-3);
+    refused(&folder, &[], &["the unmitigated model, objective."]);
+
+    let folder = small();
+    change(&folder, |info, _| info.at_zero[1] = 0.5);
+    refused(&folder, &[], &["run.json: at_zero.1: stored 0.5"]);
+
+    let folder = small();
+    change(&folder, |info, _| info.judged.on_test = Some(1_000));
+    refused(&folder, &[], &["run.json: judged.on_test: stored 1000"]);
+
+    let folder = small();
+    change(&folder, |info, front| {
+        front.params.pop();
+        front
+            .columns
+            .iter_mut()
+            .for_each(|c| c.truncate(c.len() - 1));
+        info.points += 1;
+    });
+    refused(&folder, &[], &["run.json: points"]);
+}
+
+#[test]
+fn a_point_that_another_dominates_is_named() {
+    let folder = small();
+    change(&folder, |info, front| {
+        let mut worse = front.params[0].clone();
+        *worse.last_mut().expect("an intercept") += 3.0;
+        front.params.push(worse);
+        front.columns.iter_mut().for_each(|c| c.push(c[0]));
+        info.points += 1;
+    });
+    refused(
+        &folder,
+        &[],
+        &[
+            "is dominated by point",
+            "in the objectives on training rows",
+        ],
+    );
+}
+
+#[test]
+fn damaged_folders_are_told() {
+    // The front of another time: not what the run wrote, but what differs is said all the same.
+    let folder = small();
+    let path = folder.path().join("run/run.json");
+    let before = std::fs::read(&path).expect("a file");
+    change(&folder, |_, front| front.columns[0][0] = Some(7.0));
+    std::fs::write(&path, &before).expect("a file");
+    let words = [
+        "not the file that the run wrote",
+        "point 0, objective.log_loss: stored 7",
+    ];
+    refused(&folder, &[], &words);
+
+    let folder = small();
+    let run = folder.path().join("run");
+    let whole = std::fs::read(run.join("front.parquet")).expect("a file");
+    std::fs::write(run.join("front.parquet"), &whole[..whole.len() / 2]).expect("a file");
+    refused(&folder, &[], &["front.parquet: the file is damaged"]);
+    std::fs::remove_file(run.join("front.parquet")).expect("a file");
+    refused(&folder, &[], &["front.parquet: it cannot be read"]);
+    std::fs::write(run.join("front.parquet"), whole).expect("a file");
+    agrees(&folder, &[]);
+
+    let text = std::fs::read_to_string(run.join("encoding.json")).expect("a file");
+    std::fs::write(
+        run.join("encoding.json"),
+        text.replacen("\"shift\": ", "\"shift\": 1", 1),
+    )
+    .expect("a file");
+    refused(
+        &folder,
+        &[],
+        &["encoding.json: numeric.", ".shift: stored 1"],
+    );
+    std::fs::remove_file(run.join("encoding.json")).expect("a file");
+    refused(&folder, &[], &["encoding.json: it cannot be read"]);
+
+    std::fs::write(run.join("run.json"), &before[..before.len() / 2]).expect("a file");
+    refused(&folder, &[], &["run.json: the file is damaged"]);
+    std::fs::remove_file(run.join("run.json")).expect("a file");
+    refused(&folder, &[], &["no run.json in it"]);
+}
+
+#[test]
+fn threads_change_nothing() {
+    let folder = small();
+    let out = |threads: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fairfront"));
+        let command = command
+            .args(["verify", "run", "--json"])
+            .current_dir(folder.path());
+        let output = command.env("RAYON_NUM_THREADS", threads).output();
+        output.expect("the command ends").stdout
+    };
+    assert_eq!(out("1"), out("2"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// Whatever the bytes are, there is an answer. Numbers stay as long as they are, so that no edit
+    /// asks for a billion rows.
+    #[test]
+    fn no_edit_panics(
+        file in 0_usize..3,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        thread_local! {
+            static RUN: TempDir = small();
+        }
+        RUN.with(|folder| {
+            let name = ["run.json", "encoding.json", "front.parquet"][file];
+            let path = folder.path().join("run").join(name);
+            let whole = std::fs::read(&path).expect("a file");
+            let mut bytes = whole.clone();
+            for (at, byte) in &edits {
+                let at = at.index(bytes.len());
+                bytes[at] = match file {
+                    2 => *byte,
+                    _ => *b"0129-.,:\"{}[]e x\xff".get(usize::from(*byte) % 17).expect("one"),
+                };
+            }
+            std::fs::write(&path, &bytes).expect("a file");
+            let found = fairfront_run::verify(&folder.path().join("run"), &[], None);
+            std::fs::write(&path, &whole).expect("a file");
+            if file == 2 && bytes != whole {
+                prop_assert!(!found.expect("a report").agrees);
+            }
+            Ok(())
+        })?;
+    }
+}

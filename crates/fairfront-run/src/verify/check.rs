@@ -1,0 +1,236 @@
+//! Stored numbers beside recomputed ones.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// What a value may differ by, as a share of its size; counts and texts by nothing.
+pub const TOLERANCE: f64 = 1e-9;
+
+/// Values below this are of this size: what is smaller is rounding, as a covariance of 0 is.
+pub const LEAST_SIZE: f64 = 1e-5;
+
+/// One family of what a run says, stored and recomputed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Check {
+    /// What was compared: `objectives, test rows`.
+    pub what: String,
+    /// How many numbers and texts were compared.
+    pub compared: usize,
+    /// How many of them differ beyond what is allowed.
+    pub different: usize,
+    /// The largest difference, as a share of the size; ∞ (null as JSON) where only one is a number.
+    pub largest: f64,
+    /// The worst of those that differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst: Option<Difference>,
+    /// What else is wrong, in a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A number or text that is not the one recomputed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// Where: `point 17`, `the unmitigated model`, `run.json`.
+    pub place: String,
+    /// Which.
+    pub column: String,
+    /// What the run says.
+    pub stored: Value,
+    /// What the data says.
+    pub recomputed: Value,
+}
+
+impl Check {
+    pub(super) fn new(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            compared: 0,
+            different: 0,
+            largest: 0.0,
+            worst: None,
+            problem: None,
+        }
+    }
+
+    /// Whether all is as the run says.
+    pub fn agrees(&self) -> bool {
+        self.different == 0 && self.problem.is_none()
+    }
+
+    /// Compares numbers, each of which may be absent.
+    pub(super) fn number(
+        &mut self,
+        place: &str,
+        column: &str,
+        stored: Option<f64>,
+        recomputed: Option<f64>,
+        allowed: f64,
+    ) {
+        let share = match (stored, recomputed) {
+            (None, None) => 0.0,
+            (Some(a), Some(b)) => share(a, b),
+            _ => f64::INFINITY,
+        };
+        self.note(share, share > allowed, || Difference {
+            place: place.into(),
+            column: column.into(),
+            stored: json(stored),
+            recomputed: json(recomputed),
+        });
+    }
+
+    /// Compares JSON, entry by entry: whole numbers and texts exactly, other numbers to `allowed`.
+    pub(super) fn json(
+        &mut self,
+        place: &str,
+        path: &str,
+        stored: &Value,
+        recomputed: &Value,
+        allowed: f64,
+    ) {
+        let inside = |key: &str| match path.is_empty() {
+            true => key.to_owned(),
+            false => format!("{path}.{key}"),
+        };
+        match (stored, recomputed) {
+            (Value::Object(a), Value::Object(b)) => {
+                let more = b.keys().filter(|key| !a.contains_key(*key));
+                for key in a.keys().chain(more) {
+                    let of = |map: &serde_json::Map<String, Value>| {
+                        map.get(key).cloned().unwrap_or(Value::Null)
+                    };
+                    self.json(place, &inside(key), &of(a), &of(b), allowed);
+                }
+            }
+            (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+                for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                    self.json(place, &inside(&label(i, b)), a, b, allowed);
+                }
+            }
+            (Value::Array(a), Value::Array(b)) => {
+                // The first that is not in its place says more than two long lists.
+                let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+                let of = |list: &[Value]| list.get(at).cloned().unwrap_or(Value::Null);
+                self.note(f64::INFINITY, true, || Difference {
+                    place: place.into(),
+                    column: inside(&at.to_string()),
+                    stored: of(a),
+                    recomputed: of(b),
+                });
+            }
+            _ => {
+                let share = match (stored.as_f64(), recomputed.as_f64()) {
+                    _ if stored == recomputed => 0.0,
+                    (Some(a), Some(b)) => share(a, b),
+                    _ => f64::INFINITY,
+                };
+                let exact = stored.is_u64() || recomputed.is_u64();
+                let allowed = if exact { 0.0 } else { allowed };
+                self.note(share, share > allowed, || Difference {
+                    place: place.into(),
+                    column: path.to_owned(),
+                    stored: stored.clone(),
+                    recomputed: recomputed.clone(),
+                });
+            }
+        }
+    }
+
+    fn note(&mut self, share: f64, differs: bool, difference: impl Fn() -> Difference) {
+        self.compared += 1;
+        let worse = self.worst.is_none() || share > self.largest;
+        self.largest = self.largest.max(share);
+        if differs {
+            self.different += 1;
+            if worse {
+                self.worst = Some(difference());
+            }
+        }
+    }
+}
+
+/// The difference of two numbers as a share of their size.
+pub(super) fn share(a: f64, b: f64) -> f64 {
+    if a == b || (a.is_nan() && b.is_nan()) {
+        return 0.0;
+    }
+    let share = (a - b).abs() / a.abs().max(b.abs()).max(LEAST_SIZE);
+    // NaN and ∞ are no size.
+    if share.is_finite() {
+        share
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// A number as JSON; what JSON cannot hold as text.
+fn json(number: Option<f64>) -> Value {
+    match number {
+        Some(number) if !number.is_finite() => number.to_string().into(),
+        number => number.into(),
+    }
+}
+
+/// An entry of a list: by its name where it has one.
+fn label(index: usize, entry: &Value) -> String {
+    let named = ["column", "name"]
+        .into_iter()
+        .find_map(|key| entry.get(key));
+    match named.and_then(Value::as_str) {
+        Some(name) => name.to_owned(),
+        None => index.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_agree_to_their_size() {
+        let mut check = Check::new("numbers");
+        check.number("point 0", "a", Some(0.5), Some(0.5 + 1e-10), TOLERANCE);
+        check.number("point 1", "a", Some(1e-33), Some(0.0), TOLERANCE);
+        check.number("point 2", "a", None, None, TOLERANCE);
+        check.number("point 3", "a", Some(f64::NAN), Some(f64::NAN), TOLERANCE);
+        assert!(check.agrees());
+        assert!((check.largest - 2e-10).abs() < 1e-15);
+        check.number("point 4", "a", Some(0.5), Some(0.5 + 1e-8), TOLERANCE);
+        check.number("point 5", "a", Some(2.0), Some(1.0), TOLERANCE);
+        check.number("point 6", "a", Some(0.3), Some(0.31), TOLERANCE);
+        assert_eq!((check.compared, check.different), (7, 3));
+        assert_eq!(check.worst.as_ref().expect("one").place, "point 5");
+        check.number("point 7", "a", Some(f64::INFINITY), Some(1.0), TOLERANCE);
+        check.number("point 8", "a", None, Some(1.0), TOLERANCE);
+        let worst = check.worst.expect("one");
+        assert_eq!(
+            (worst.place.as_str(), worst.stored),
+            ("point 7", json!("inf"))
+        );
+    }
+
+    #[test]
+    fn json_is_compared_entry_by_entry() {
+        let differs = |a: Value, b: Value| {
+            let mut check = Check::new("json");
+            check.json("run.json", "", &a, &b, TOLERANCE);
+            check.worst.map(|worst| worst.column)
+        };
+        let of = |mean: f64, n: u64| json!({"list": [{"column": "age", "mean": mean}], "n": n});
+        assert_eq!(differs(of(1.0, 3), of(1.0 + 1e-12, 3)), None);
+        assert_eq!(
+            differs(of(1.0, 3), of(1.1, 3)).as_deref(),
+            Some("list.age.mean")
+        );
+        assert_eq!(differs(of(1.0, 3), of(1.0, 4)).as_deref(), Some("n"));
+        let n = 10_000_000_000_u64;
+        assert_eq!(differs(json!([n]), json!([n + 1])).as_deref(), Some("0"));
+        assert_eq!(
+            differs(json!(["a", "b"]), json!(["a"])).as_deref(),
+            Some("1")
+        );
+        assert_eq!(differs(json!({"a": 1}), json!({})).as_deref(), Some("a"));
+    }
+}

@@ -1,0 +1,511 @@
+//! A run recomputed from its folder and its data.
+
+mod check;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fairfront_core::{FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex};
+use fairfront_data::{Encoded, Known, Ordered, Part, Prepared, ReadOptions};
+use fairfront_pareto::{Values, dominates, nondominated};
+use fairfront_solve::{Certificate, Front, certify};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
+
+use crate::fit::{
+    CertificateInfo, SplitValues, fingerprint, parse_objectives, split_values, values_at_zero,
+};
+use crate::folder::{Described, read_info, rows_by_split};
+use crate::judge::{FrontIn, JudgedInfo, chosen_by, matching, on_test};
+use crate::{Error, FrontTable, RunInfo};
+
+/// What recomputing a run found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verification {
+    /// The files or the data set that were read.
+    pub source: String,
+    /// Points of the front.
+    pub points: usize,
+    /// Whether all is as the run says.
+    pub agrees: bool,
+    /// What a value may differ by, as a share of its size.
+    pub tolerance: f64,
+    /// All that was compared.
+    pub checks: Vec<Check>,
+}
+
+/// Recomputes all that a run says of its points, and what it says of its data, from the folder and
+/// the data alone. The data are those that the run names (published files are looked for in
+/// `published`), or `files` in their place, read as the run says.
+///
+/// Fails where there is nothing to compare: `run.json` or the data cannot be read.
+pub fn verify(
+    folder: &Path,
+    files: &[String],
+    published: Option<&Path>,
+) -> Result<Verification, Error> {
+    let info = read_info(folder)?;
+    let in_run = |e: Error| match e {
+        e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
+        e => Error::file(&folder.join("run.json"), e),
+    };
+    let prepared = reopen(folder, &info, files, published)?;
+    let encoded = Encoded::new(&prepared)?;
+    let train = encoded.part(Part::Train);
+    let objectives = parse_objectives(&info.requested, train.schema()).map_err(in_run)?;
+    let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
+    let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
+    let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+
+    let mut checks = vec![data(&info, &encoded)];
+    checks.push(encoding(folder, &encoded));
+    let (front, of_file) = read_front(folder, &info);
+    checks.push(of_file);
+
+    let mut facts = Facts {
+        objectives: names.clone(),
+        definitions,
+        at_zero: values_at_zero(&problem)?,
+        features: encoded.encoding.schema().feature_names(),
+        rows: rows_by_split(&encoded),
+        ..Facts::of(&info)
+    };
+    let mut of_points = Vec::new();
+    if let Some(front) = &front {
+        facts.points = front.len();
+        match points_of(front, &info, problem.n_params()) {
+            Err(why) => of_points.push(Check {
+                problem: Some(why),
+                ..Check::new("points")
+            }),
+            Ok(points) => {
+                let found = Recomputed::new(&problem, &encoded, &points, &info)?;
+                facts.judged = found.judged(problem.n_objectives(), train.schema(), &info);
+                if let Ok(certificates) = &found.certificates {
+                    facts.certificate = CertificateInfo::of(certificates);
+                }
+                of_points = found.compare(front, &info, &names, &encoded);
+                of_points.push(found.front(&problem, &encoded, &info)?);
+            }
+        }
+    }
+    let mut of_run = Check::new("run.json");
+    let (stored, recomputed) = (Facts::of(&info).json(), facts.json());
+    of_run.json("run.json", "", &stored, &recomputed, TOLERANCE);
+    checks.push(of_run);
+    checks.extend(of_points);
+    Ok(Verification {
+        source: prepared.table.name,
+        points: facts.points,
+        agrees: checks.iter().all(Check::agrees),
+        tolerance: TOLERANCE,
+        checks,
+    })
+}
+
+/// The rows of a run, read again.
+fn reopen(
+    folder: &Path,
+    info: &RunInfo,
+    files: &[String],
+    published: Option<&Path>,
+) -> Result<Prepared, Error> {
+    let known = match (files, &info.read) {
+        ([one], _) => Known::parse(one)?,
+        ([], None) => {
+            Known::named(&info.source).map_err(|e| Error::file(&folder.join("run.json"), e))?
+        }
+        _ => None,
+    };
+    // What is wrong now is wrong with the run or its data, and no wrong usage.
+    let failed = |e: fairfront_data::Error| match e.is_usage() {
+        true => Error::Data(format!("the data cannot be read as the run says: {e}")),
+        false => e.into(),
+    };
+    if let Some(known) = known {
+        return Prepared::from_known(&known, &info.spec, published).map_err(failed);
+    }
+    let name_them = |why: String| {
+        let folder = folder.display();
+        Error::Data(format!(
+            "{why}; name the data: fairfront verify {folder} FILE…"
+        ))
+    };
+    let (own, options) = match &info.read {
+        Some(read) => (read.files.as_slice(), read.options.clone()),
+        None => (&[][..], ReadOptions::default()),
+    };
+    let files = match files.is_empty() {
+        false => files,
+        true if own.is_empty() => {
+            let source = &info.source;
+            return Err(name_them(format!(
+                "the rows of {source:?} are in no file that is known"
+            )));
+        }
+        true if own.iter().any(|file| file == "-") => {
+            return Err(name_them("the run read standard input".into()));
+        }
+        true => own,
+    };
+    let is_absent = |file: &&String| *file != "-" && !Path::new(file).exists();
+    if let Some(absent) = files.iter().find(is_absent) {
+        return Err(name_them(format!("{absent}: there is no such file")));
+    }
+    Prepared::from_files(files, &info.spec, options).map_err(failed)
+}
+
+/// What `run.json` says that its data and its front say too.
+#[derive(Serialize)]
+struct Facts {
+    objectives: Vec<String>,
+    definitions: Vec<String>,
+    at_zero: Vec<f64>,
+    features: Vec<String>,
+    rows: Ordered<usize>,
+    points: usize,
+    judged: JudgedInfo,
+    certificate: CertificateInfo,
+}
+
+impl Facts {
+    fn of(info: &RunInfo) -> Self {
+        Self {
+            objectives: info.objectives.clone(),
+            definitions: info.definitions.clone(),
+            at_zero: info.at_zero.clone(),
+            features: info.features.clone(),
+            rows: info.rows.clone(),
+            points: info.points,
+            judged: info.judged.clone(),
+            certificate: info.certificate.clone(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        // Texts, numbers and lists of them: nothing that JSON cannot hold.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// Whether these are the run's rows, and if not, what tells.
+fn data(info: &RunInfo, encoded: &Encoded) -> Check {
+    let mut check = Check::new("data");
+    let (stored, found) = (json!(info.fingerprint), json!(fingerprint(encoded)));
+    check.json("run.json", "fingerprint", &stored, &found, 0.0);
+    if check.agrees() {
+        return check;
+    }
+    let mut reasons = Vec::new();
+    let rows = |rows: &Ordered<usize>| {
+        let counts = rows.0.iter().map(|(split, n)| format!("{n} {split}"));
+        counts.collect::<Vec<_>>().join(" + ")
+    };
+    let (stored, found) = (rows(&info.rows), rows(&rows_by_split(encoded)));
+    if stored != found {
+        reasons.push(format!("the run has {stored} rows, these are {found}"));
+    }
+    let features = encoded.encoding.schema().feature_names();
+    let lacks = |own: &[String], other: &[String]| {
+        let absent = own.iter().find(|name| !other.contains(name));
+        absent.map(|name| format!("{name:?}"))
+    };
+    if let Some(name) = lacks(&info.features, &features) {
+        reasons.push(format!("these lack the feature {name}"));
+    }
+    if let Some(name) = lacks(&features, &info.features) {
+        reasons.push(format!(
+            "these have the feature {name}, which the run has not"
+        ));
+    }
+    if reasons.is_empty() {
+        reasons.push(
+            "as many rows and the same features, but a value, label, group or weight is another"
+                .into(),
+        );
+    }
+    check.problem = Some(format!(
+        "these are not the run's rows: {}",
+        reasons.join("; ")
+    ));
+    check
+}
+
+/// The stored encoding beside the one that these rows give.
+fn encoding(folder: &Path, encoded: &Encoded) -> Check {
+    let mut check = Check::new("encoding.json");
+    let read = || -> Result<Value, String> {
+        let text = std::fs::read_to_string(folder.join("encoding.json"));
+        let text = text.map_err(|e| format!("it cannot be read ({})", e.kind()))?;
+        serde_json::from_str(&text).map_err(|e| format!("the file is damaged ({e})"))
+    };
+    match read() {
+        Ok(stored) => {
+            let found = serde_json::to_value(&encoded.encoding).unwrap_or_default();
+            check.json("encoding.json", "", &stored, &found, 0.0);
+        }
+        Err(why) => check.problem = Some(why),
+    }
+    check
+}
+
+/// The front, if its file can be read at all, and whether it is the file that was written.
+fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, Check) {
+    let mut check = Check::new("front.parquet");
+    let path = folder.join("front.parquet");
+    match std::fs::read(&path) {
+        Ok(bytes) => {
+            let found = json!(hex(&Sha256::digest(&bytes)));
+            check.json(
+                "run.json",
+                "front_sha256",
+                &json!(info.front_sha256),
+                &found,
+                0.0,
+            );
+            if !check.agrees() {
+                check.problem = Some("it is not the file that the run wrote".into());
+            }
+        }
+        Err(e) => {
+            check.problem = Some(format!("it cannot be read ({})", e.kind()));
+            return (None, check);
+        }
+    }
+    match FrontTable::read(&path) {
+        Ok(front) => (Some(front), check),
+        Err(e) => {
+            check.problem = Some(match e {
+                Error::File { problem, .. } => problem,
+                e => e.to_string(),
+            });
+            (None, check)
+        }
+    }
+}
+
+/// The parameters of the front's points and, at the end, of the unmitigated model.
+fn points_of(front: &FrontTable, info: &RunInfo, n: usize) -> Result<Points, String> {
+    let mut points = Points::new(n);
+    let models = front.params.iter().chain([&info.unmitigated.params]);
+    for (index, params) in models.enumerate() {
+        let place = match index == front.len() {
+            true => "the unmitigated model".into(),
+            false => format!("point {index}"),
+        };
+        if params.len() != n {
+            let found = params.len();
+            return Err(format!(
+                "{place} has {found} parameters, and these rows need {n}"
+            ));
+        }
+        if let Some(at) = params.iter().position(|p| !p.is_finite()) {
+            return Err(format!("{place}: parameter {at} is {}", params[at]));
+        }
+        points.push(params);
+    }
+    Ok(points)
+}
+
+/// What the data say of a run's points.
+struct Recomputed {
+    points: Points,
+    splits: Vec<SplitValues>,
+    certificates: Result<Vec<Certificate>, String>,
+    /// What the objectives are smooth versions of or stand in for, where points may be judged by it.
+    measures: Vec<Measure>,
+}
+
+impl Recomputed {
+    fn new(
+        problem: &FairProblem,
+        encoded: &Encoded,
+        models: &Points,
+        info: &RunInfo,
+    ) -> Result<Self, Error> {
+        let last = models.len() - 1;
+        let points = models.select(&(0..last).collect::<Vec<_>>());
+        let splits = split_values(problem, encoded, &points, models.get(last))?;
+        let front = Front {
+            values: splits[0].objectives.clone(),
+            points,
+            n_objectives: problem.n_objectives(),
+        };
+        let has_measures = problem.softened(2.0).is_some() || !info.judged.measures.is_empty();
+        Ok(Self {
+            certificates: certify(problem, &front).map_err(|e| e.to_string()),
+            points: front.points,
+            splits,
+            measures: match has_measures {
+                true => matching(problem).unwrap_or_default(),
+                false => Vec::new(),
+            },
+        })
+    }
+
+    /// How points were judged, as far as those that are left tell: points that were dropped are not
+    /// in the folder.
+    fn judged(&self, m: usize, schema: &Schema, info: &RunInfo) -> JudgedInfo {
+        let n = self.points.len();
+        let stored = &info.judged;
+        // As many as there were, unless they were more than asked for.
+        let kept = |stored: usize| match n >= info.method.points() {
+            true => stored.max(n),
+            false => n,
+        };
+        let mut judged = JudgedInfo {
+            measures: self.measures.iter().map(|m| m.name(schema)).collect(),
+            on_test: on_test(stored.front_in, &self.measures, &self.splits, m).unwrap_or(None),
+            ..stored.clone()
+        };
+        match (stored.front_in, self.measures.is_empty()) {
+            (FrontIn::Measures, _) => judged.in_measures = stored.in_measures.map(kept),
+            (FrontIn::Objectives, false) => judged.in_objectives = kept(stored.in_objectives),
+            (FrontIn::Objectives, true) => (judged.candidates, judged.in_objectives) = (n, n),
+        }
+        judged
+    }
+
+    /// Every number of every point and of the unmitigated model, by family.
+    fn compare(
+        &self,
+        front: &FrontTable,
+        info: &RunInfo,
+        names: &[String],
+        encoded: &Encoded,
+    ) -> Vec<Check> {
+        let described = Described {
+            points: &self.points,
+            objectives: names,
+            schema: encoded.part(Part::Train).schema(),
+            splits: &self.splits,
+            certificates: self.certificates.as_deref().unwrap_or_default(),
+        };
+        let (found, unmitigated) = (described.table(), described.unmitigated());
+        let mut columns = Check::new("columns");
+        let own = info.unmitigated.values.0.iter();
+        let own: Vec<&String> = own.map(|(name, _)| name).collect();
+        let of_model: Vec<&String> = unmitigated.iter().map(|(name, _)| name).collect();
+        if self.certificates.is_ok() {
+            let (stored, found) = (json!(front.names), json!(found.names));
+            columns.json("front.parquet", "columns", &stored, &found, 0.0);
+        }
+        let (stored, of_model) = (json!(own), json!(of_model));
+        columns.json("run.json", "unmitigated.values", &stored, &of_model, 0.0);
+
+        let mut families: Vec<Check> = Vec::new();
+        let mut family = |column: &str| -> (usize, f64) {
+            let (what, allowed) = family_of(column);
+            let at = families.iter().position(|check| check.what == what);
+            let at = at.unwrap_or_else(|| {
+                families.push(Check::new(what));
+                families.len() - 1
+            });
+            (at, allowed)
+        };
+        let placed: Vec<(usize, f64)> = found.names.iter().map(|name| family(name)).collect();
+        let of_model: Vec<(usize, f64)> =
+            unmitigated.iter().map(|(name, _)| family(name)).collect();
+        for ((name, values), (at, allowed)) in found.names.iter().zip(&found.columns).zip(placed) {
+            for (point, (stored, value)) in front
+                .column(name)
+                .unwrap_or_default()
+                .iter()
+                .zip(values)
+                .enumerate()
+            {
+                let place = format!("point {point}");
+                families[at].number(&place, name, *stored, *value, allowed);
+            }
+        }
+        for ((name, value), (at, allowed)) in unmitigated.iter().zip(of_model) {
+            if let Some(stored) = info.unmitigated.values.get(name) {
+                families[at].number("the unmitigated model", name, *stored, *value, allowed);
+            }
+        }
+        if let Err(why) = &self.certificates {
+            families.push(Check {
+                problem: Some(format!("they cannot be recomputed: {why}")),
+                ..Check::new("certificates")
+            });
+        }
+        families.insert(0, columns);
+        families
+    }
+
+    /// Whether no point dominates another in what the front is judged by.
+    fn front(
+        &self,
+        problem: &FairProblem,
+        encoded: &Encoded,
+        info: &RunInfo,
+    ) -> Result<Check, Error> {
+        let mut check = Check::new("no point dominates another");
+        check.compared = self.points.len();
+        let m = problem.n_objectives();
+        let (values, by) = match info.judged.front_in {
+            FrontIn::Objectives => (
+                self.splits[0].objectives.clone(),
+                "in the objectives on training rows",
+            ),
+            FrontIn::Measures => match chosen_by(encoded, &self.points, &self.measures)? {
+                Ok(values) if self.measures.len() == m => {
+                    (values, "in the measures on training and validation rows")
+                }
+                _ => {
+                    check.problem = Some("the rows cannot give the measures".into());
+                    return Ok(check);
+                }
+            },
+        };
+        let Ok(judged) = Values::new(&values, m) else {
+            check.problem = Some("a value is no number".into());
+            return Ok(check);
+        };
+        let best = nondominated(judged);
+        let of = |i: usize| &values[i * m..(i + 1) * m];
+        // What differs by rounding alone ties.
+        let beats = |a: usize, b: usize| {
+            let mut pairs = of(a).iter().zip(of(b));
+            dominates(of(a), of(b)) && pairs.any(|(a, b)| check::share(*a, *b) > TOLERANCE)
+        };
+        for point in (0..self.points.len()).filter(|i| best.binary_search(i).is_err()) {
+            if let Some(better) = best.iter().find(|better| beats(**better, point)) {
+                check.different += 1;
+                let first = || format!("point {point} is dominated by point {better} {by}");
+                check.problem.get_or_insert_with(first);
+            }
+        }
+        Ok(check)
+    }
+}
+
+/// What a column is about, and what its values may differ by.
+fn family_of(column: &str) -> (String, f64) {
+    const COUNTS: [&str; 5] = [
+        "count(",
+        "true_positives(",
+        "false_positives(",
+        "true_negatives(",
+        "false_negatives(",
+    ];
+    if column.starts_with("certificate.") {
+        return ("certificates".into(), TOLERANCE);
+    }
+    let (split, name) = match column.split_once('.') {
+        Some(("objective", _)) | None => ("train", column),
+        Some((split, name)) => (split, name),
+    };
+    let rows = if split == "train" { "training" } else { split };
+    let (kind, allowed) = if name.starts_with("objective.") {
+        ("objectives", TOLERANCE)
+    } else if COUNTS.iter().any(|count| name.starts_with(count)) {
+        ("counts", 0.0)
+    } else {
+        ("measures", TOLERANCE)
+    };
+    (format!("{kind}, {rows} rows"), allowed)
+}
