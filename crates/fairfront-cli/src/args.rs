@@ -306,8 +306,8 @@ certificate of every point and of the unmitigated model on all splits, the encod
 run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
 come from the run; the files too, unless others are named.
 
-Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees and
-1 where something does not, or the data are not the run's; what is worst is named.";
+Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees, 1
+where something does not or the data are not the run's; what is worst is named.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:

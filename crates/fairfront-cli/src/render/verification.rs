@@ -76,7 +76,7 @@ fn difference(check: &Check) -> String {
 
 /// A value that may be long.
 fn short(value: &Value) -> String {
-    const LONGEST: usize = 60;
+    const LONGEST: usize = 80;
     let text = match value {
         Value::Null => return "nothing".into(),
         value => value.to_string(),
