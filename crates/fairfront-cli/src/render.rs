@@ -2,9 +2,11 @@
 
 mod comparison;
 mod front;
+mod selection;
 
 pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
+pub(crate) use selection::selection;
 
 use std::fmt::Write;
 

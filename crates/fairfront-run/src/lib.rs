@@ -3,7 +3,7 @@
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
 //! [`read_run`] reads what is needed to show it. A run folder holds no row of the data. [`compare`]
-//! says what fronts are worth side by side.
+//! says what fronts are worth side by side, [`select`] goes from a front to one of its points.
 
 mod compare;
 mod error;
@@ -14,6 +14,7 @@ mod model;
 mod notice;
 mod objective;
 mod preset;
+mod select;
 mod table;
 mod warm;
 
@@ -33,4 +34,8 @@ pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use preset::{paper_eps_fair, paper_pf_smg};
+pub use select::{
+    Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
+    Term, Unmet, readable, select, weights,
+};
 pub use table::FrontTable;

@@ -3,6 +3,7 @@
 mod compare;
 mod eps_fair;
 mod fit;
+mod select;
 
 use std::io::Write;
 use std::path::Path;
@@ -82,6 +83,7 @@ fn help_of_every_command() {
         ("help-inspect", &["inspect", "--help"]),
         ("help-fit", &["fit", "--help"]),
         ("help-show", &["show", "--help"]),
+        ("help-select", &["select", "--help"]),
         ("help-compare", &["compare", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
