@@ -307,14 +307,15 @@ Examples:
 const SELECT: &str = "\
 Choose one point of a front: by requirements, knee, weights, regret or id
 
-A requirement is a measure or an objective of the run, <=, >=, < or >, and a number. Names are those of
-`fairfront show RUN --csv`, with train., validation. or test. in front for other rows than the default:
-validation rows, training rows where there are none. objective.NAME is the objective on training rows.
+A requirement is a measure or an objective of the run, <=, >=, < or >, and a number. Names are those of \
+`fairfront show RUN --csv`; train., validation. or test. in front says on which rows. Without it these \
+are validation rows, or training rows where there are none. objective.NAME is the objective on training \
+rows.
 
-Among the points that meet all requirements one rule decides: --best, --knee, --weights or --regret. Of
-equally good points it is the one with the better first objective on training rows, then the one with the
-smaller id. Where no point meets them, the exit code is 3, nothing is written, and the error says which
-point comes nearest and by how much it misses.";
+Among the points that meet all requirements one rule decides: --best, --knee, --weights or --regret. Of \
+equally good points it is the one with the better first objective on training rows, then the one with \
+the smaller id. Where no point meets them, the exit code is 3, nothing is written, and the error says \
+which point comes nearest and by how much it misses.";
 
 const SELECT_EXAMPLES: &str = "\
 Examples:

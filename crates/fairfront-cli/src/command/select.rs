@@ -1,10 +1,11 @@
 use std::path::Path;
 
-use fairfront_data::{Error, Part};
+use fairfront_data::{Error, Ordered, Part};
 use fairfront_run::{
-    FrontColumns, Model, Requirement, Rule, RunSummary, Selection, Term, read_run, select, weights,
+    FrontColumns, Model, Requirement, Rule, Selection, Term, read_run, select, weights,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::args::SelectArgs;
 use crate::{output, render};
@@ -35,7 +36,15 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         Model::of(&args.run, found.id)?.write(path, args.force)?;
     }
     if args.json {
-        let said = as_json(args, &run, &front, &found)?;
+        let values = front.columns.0.iter();
+        let values = values.map(|(name, column)| (name.clone(), column[found.id]));
+        let said = Said {
+            source: &run.source,
+            found: &found,
+            model: args.model.as_ref().map(|path| path.display().to_string()),
+            values: Ordered(values.collect()),
+            unmitigated: &front.unmitigated,
+        };
         return output::print(&format!("{}\n", serde_json::to_string_pretty(&said)?));
     }
     output::print(&render::selection(
@@ -73,20 +82,13 @@ fn check_model(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_json(
-    args: &SelectArgs,
-    run: &RunSummary,
-    front: &FrontColumns,
-    found: &Selection,
-) -> anyhow::Result<Value> {
-    let mut said = serde_json::to_value(found)?;
-    let values = front.columns.0.iter();
-    let values: serde_json::Map<String, Value> = values
-        .map(|(name, column)| (name.clone(), column[found.id].into()))
-        .collect();
-    said["source"] = run.source.clone().into();
-    said["values"] = values.into();
-    said["unmitigated"] = serde_json::to_value(&front.unmitigated)?;
-    said["model"] = serde_json::to_value(args.model.as_ref().map(|m| m.display().to_string()))?;
-    Ok(said)
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Said<'a> {
+    source: &'a str,
+    #[serde(flatten)]
+    found: &'a Selection,
+    model: Option<String>,
+    values: Ordered<Option<f64>>,
+    unmitigated: &'a Ordered<Option<f64>>,
 }

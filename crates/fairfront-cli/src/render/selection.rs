@@ -21,9 +21,9 @@ pub(crate) fn selection(
         run.display(),
         found.id,
         counted(front.len(), "point"),
-        found.reason,
+        shown(&found.reason),
         found.price.split,
-        found.price.sentence,
+        shown(&found.price.sentence),
     );
     let splits: Vec<&str> = front.splits().iter().map(|split| split.name()).collect();
     let cell = |split: &str, name: &str| -> String {
@@ -40,41 +40,32 @@ pub(crate) fn selection(
         .collect();
     let is_overall = |name: &&&str| {
         let kind = name.split('(').next().unwrap_or(name);
-        matches!(**name, "accuracy" | "log_loss") || kind.ends_with("_difference")
+        let compares = kind.ends_with("_difference") || kind.ends_with("_ratio");
+        compares || matches!(**name, "accuracy" | "log_loss")
     };
-    let table = |title: &str, rows: &[(String, &str)], out: &mut String| {
+    let table = |title: &str, names: &[&str], out: &mut String| {
         let header: Vec<String> = std::iter::once(title.to_owned())
             .chain(splits.iter().map(|split| format!(">{split}")))
             .collect();
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         let mut table = TextTable::new(&header);
-        for (label, name) in rows {
-            let label = label.replace(char::is_control, "\u{fffd}");
+        for name in names {
             let cells = splits.iter().map(|split| cell(split, name));
-            table.row(std::iter::once(label).chain(cells).collect());
+            table.row(std::iter::once(label(name)).chain(cells).collect());
         }
         out.push('\n');
         table.render(out);
     };
-    let overall = names.iter().filter(is_overall);
-    let overall: Vec<(String, &str)> = overall
-        .map(|name| (name.replace('_', " ").replace('(', " ("), *name))
-        .collect();
+    let overall: Vec<&str> = names.iter().filter(is_overall).copied().collect();
     table("", &overall, &mut out);
-    let mut groups: Vec<(String, &str)> = Vec::new();
+    let mut groups: Vec<&str> = Vec::new();
     for rate in [
-        "selection_rate",
-        "false_negative_rate",
-        "false_positive_rate",
-        "accuracy",
+        "selection_rate(",
+        "false_negative_rate(",
+        "false_positive_rate(",
+        "accuracy(",
     ] {
-        for name in &names {
-            let inside = name.strip_prefix(rate).and_then(|n| n.strip_prefix('('));
-            if let Some(group) = inside.and_then(|n| n.strip_suffix(')')) {
-                let label = format!("{} {}", rate.replace('_', " "), group.replacen('=', " ", 1));
-                groups.push((label, name));
-            }
-        }
+        groups.extend(names.iter().filter(|name| name.starts_with(rate)));
     }
     if !groups.is_empty() {
         table("by group", &groups, &mut out);
@@ -84,4 +75,18 @@ pub(crate) fn selection(
         let _ = writeln!(out, "The model is in {}.", model.display());
     }
     out
+}
+
+/// A column's name in words: `selection rate (sex=F)`.
+fn label(name: &str) -> String {
+    let label = match name.split_once('(') {
+        Some((kind, inside)) => format!("{} ({inside}", kind.replace('_', " ")),
+        None => name.replace('_', " "),
+    };
+    shown(&label)
+}
+
+/// What would move the cursor does not get to the terminal.
+fn shown(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }

@@ -104,9 +104,9 @@ impl Quantity {
         if self.is_share { 1e3 } else { 1e5 }
     }
 
-    /// The value in its smallest units.
+    /// The value in its smallest units; what no sentence could hold is cut off.
     fn rounded(&self, value: f64) -> i64 {
-        (value * self.grain()).round() as i64
+        (value * self.grain()).round().clamp(-1e12, 1e12) as i64
     }
 
     /// `0.181`
@@ -272,19 +272,19 @@ fn next_point(
         values[id]?;
         // In one unit, so that they can be added.
         let unit = if quantity.is_share { 100 } else { 1 };
-        let units = |v: f64| quantity.rounded(v).saturating_mul(unit);
+        let units = |v: f64| unit * quantity.rounded(v);
         Some(values.into_iter().map(|v| v.map(units)).collect())
     };
     let fair: Vec<Vec<Option<i64>>> = fair.iter().filter_map(rounded).collect();
     let loss = rounded(accuracy).unwrap_or_else(|| vec![Some(0); front.len()]);
     // The loss first; the smaller, the better.
     let of_point = |point: usize| -> Option<Vec<i64>> {
-        let loss = std::iter::once(loss[point].map(i64::saturating_neg));
+        let loss = std::iter::once(loss[point].map(|units| -units));
         loss.chain(fair.iter().map(|c| c[point])).collect()
     };
     let points = front.order().into_iter();
     let points: Vec<(usize, Vec<i64>)> = points.filter_map(|p| Some((p, of_point(p)?))).collect();
-    let sum = |values: &[i64]| values[1..].iter().fold(0, |a: i64, b| a.saturating_add(*b));
+    let sum = |values: &[i64]| values[1..].iter().sum::<i64>();
     let own = sum(&of_point(id)?);
     let dominated = |values: &Vec<i64>| {
         points.iter().any(|(_, other)| {
@@ -294,6 +294,6 @@ fn next_point(
     let fairer = points.iter().filter(|(_, values)| sum(values) < own);
     let fairer = fairer.filter(|(_, values)| !dominated(values));
     // Of equal ones, `min_by_key` takes the first.
-    let next = fairer.min_by_key(|(_, values)| (sum(values).saturating_neg(), values[0]));
+    let next = fairer.min_by_key(|(_, values)| (-sum(values), values[0]));
     next.map(|(point, _)| *point)
 }

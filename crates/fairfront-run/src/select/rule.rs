@@ -55,15 +55,15 @@ pub struct Unmet {
 impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = match self.misses.as_slice() {
-            [one] => format!("the requirement {}", one.requirement),
+            [one] => one.requirement.clone(),
             several => format!("all {} requirements", several.len()),
         };
-        let of = counted(self.points, "point");
+        let none = match self.points {
+            1 => "the only point does not meet".into(),
+            n => format!("none of {} points meets", grouped(n)),
+        };
         let nearest = self.nearest;
-        write!(
-            f,
-            "no point of {of} meets {all}; point {nearest} comes nearest: "
-        )?;
+        write!(f, "{none} {all}; point {nearest} comes nearest: ")?;
         let said = |miss: &Miss| {
             let Miss {
                 requirement,

@@ -120,8 +120,7 @@ fn nearest_points_are_said_in_one_line() {
     };
     assert_eq!(
         said(&["accuracy>=0.999"]),
-        "no point of 5 points meets the requirement accuracy >= 0.999; point 0 comes nearest: \
-         validation.accuracy is 0.85 and misses accuracy >= 0.999 by 0.149"
+        "none of 5 points meets accuracy >= 0.999; point 0 comes nearest: validation.accuracy is 0.85 and misses accuracy >= 0.999 by 0.149"
     );
     let both = said(&[
         "accuracy >= 0.84",
@@ -198,6 +197,15 @@ fn badness(front: &FrontColumns, rule: &Rule, point: usize) -> Option<f64> {
     }
 }
 
+/// Whether a point is at least as good as another in what the front was judged by, and better in some.
+fn dominates(front: &FrontColumns, point: usize, other: usize) -> bool {
+    let columns = front.judged_by().unwrap();
+    let both = columns.iter().map(|c| (c.values[point], c.values[other]));
+    let both: Vec<(Option<f64>, Option<f64>)> = both.collect();
+    let known = both.iter().all(|(a, b)| a.is_some() && b.is_some());
+    known && both.iter().all(|(a, b)| a <= b) && both.iter().any(|(a, b)| a < b)
+}
+
 proptest! {
     #[test]
     fn no_point_that_meets_the_requirements_is_better(
@@ -234,9 +242,12 @@ proptest! {
                     let Some(others) = badness(&front, &rule, other) else { continue };
                     // Sums of scaled values are rounded in different ways.
                     prop_assert!(own <= others + 1e-12);
-                    if rule != Rule::Knee && (own - others).abs() == 0.0 && matches!(rule, Rule::Best(_)) {
+                    if own == others && matches!(rule, Rule::Best(_)) {
                         let first = (loss(found.id), found.id) <= (loss(other), other);
                         prop_assert!(first, "{} before {other}", found.id);
+                    }
+                    if rule == Rule::Knee {
+                        prop_assert!(!dominates(&front, other, found.id));
                     }
                 }
                 prop_assert!(!found.price.sentence.contains("NaN"));
