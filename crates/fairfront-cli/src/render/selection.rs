@@ -7,7 +7,6 @@ use fairfront_core::counted;
 use fairfront_run::{FrontColumns, Selection};
 
 use super::TextTable;
-use super::front::significant;
 
 /// Which point, why, at what price, and what it is like on all rows.
 pub(crate) fn selection(
@@ -30,7 +29,7 @@ pub(crate) fn selection(
         let column = format!("{split}.{name}");
         let own = front.columns.get(&column).and_then(|c| c[found.id]);
         let before = front.unmitigated.get(&column).copied().flatten();
-        let written = |v: Option<f64>| v.map_or_else(|| "-".into(), significant);
+        let written = |v: Option<f64>| v.map_or_else(|| "-".into(), |v| format!("{v:.4}"));
         format!("{} ({})", written(own), written(before))
     };
     let prefix = format!("{}.", splits.first().unwrap_or(&"train"));

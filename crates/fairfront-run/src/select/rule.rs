@@ -56,6 +56,7 @@ impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = match self.misses.as_slice() {
             [one] => one.requirement.clone(),
+            [_, _] => "both requirements".into(),
             several => format!("all {} requirements", several.len()),
         };
         let none = match self.points {

@@ -126,7 +126,7 @@ fn nearest_points_are_said_in_one_line() {
         "accuracy >= 0.84",
         "test.demographic_parity_difference(sex) < 0.05",
     ]);
-    assert!(both.contains("meets all 2 requirements"), "{both}");
+    assert!(both.contains("meets both requirements"), "{both}");
     assert!(
         both.contains("is 0.841, which meets accuracy >= 0.84;"),
         "{both}"
