@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::args::SelectArgs;
-use crate::{output, render};
+use crate::output::{self, Target};
+use crate::render;
 
 pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
     let require = args.require.iter().map(|text| Requirement::parse(text));
@@ -70,16 +71,16 @@ fn rule(args: &SelectArgs) -> Result<Rule, Error> {
     })
 }
 
-/// A run folder holds nothing but its run.
+/// Whether a model can go there, before any work; a run folder holds nothing but its run.
 fn check_model(path: &Path) -> anyhow::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    if folder.join("run.json").exists() {
-        anyhow::bail!(
-            "{}: this is in a run folder, which holds nothing but its run; name a file elsewhere",
-            path.display()
-        );
-    }
-    Ok(())
+    let problem = match Target::check(path)? {
+        Target::File(place) if place.with_file_name("run.json").exists() => {
+            "this is in a run folder, which holds nothing but its run; name a file elsewhere"
+        }
+        Target::File(_) => return Ok(()),
+        Target::Stdout | Target::Special(_) => "a model goes to a file; name one",
+    };
+    anyhow::bail!("{}: {problem}", path.display());
 }
 
 /// What `--json` prints.

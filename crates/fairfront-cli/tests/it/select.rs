@@ -157,6 +157,12 @@ fn wrong_usage_is_said() {
             1,
             "which holds nothing but its run",
         ),
+        (
+            &["--model", "no/m.json"],
+            1,
+            "the folder does not exist; make it first",
+        ),
+        (&["--model", "-"], 1, "a model goes to a file; name one"),
     ] {
         let outcome = select(&[&["r"], args].concat());
         assert_eq!((outcome.code, outcome.out.as_str()), (code, ""), "{args:?}");
