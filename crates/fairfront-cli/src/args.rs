@@ -63,6 +63,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Choose one point of a front: by requirements, knee, weights, regret or id
+    #[command(long_about = SELECT, after_help = SELECT_EXAMPLES)]
+    Select(SelectArgs),
     /// Judge fronts side by side: purity, spread, hypervolume, cost
     #[command(long_about = COMPARE, after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
@@ -74,6 +77,43 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: DataCommand,
     },
+}
+
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is given or not"
+)]
+pub(crate) struct SelectArgs {
+    /// Run folder
+    pub(crate) run: PathBuf,
+    /// What the point has to meet, as in 'accuracy >= 0.8'; repeat for several
+    #[arg(long, value_name = "REQUIREMENT")]
+    pub(crate) require: Vec<String>,
+    /// Take the best point in this measure or objective [default: accuracy]
+    #[arg(long, value_name = "MEASURE", group = "rule")]
+    pub(crate) best: Option<String>,
+    /// Take the knee: beyond it, gaining in one objective costs most in the others
+    #[arg(long, group = "rule")]
+    pub(crate) knee: bool,
+    /// Take the least weighted sum of objectives or measures, each from 0 to 1 over the front
+    #[arg(long, value_name = "NAME=WEIGHT,…", group = "rule")]
+    pub(crate) weights: Option<String>,
+    /// Take the point whose largest loss in any objective, as a share of the front's range, is least
+    #[arg(long, group = "rule")]
+    pub(crate) regret: bool,
+    /// Take the point with this id
+    #[arg(long, value_name = "N", group = "rule", conflicts_with = "require")]
+    pub(crate) id: Option<usize>,
+    /// Write the chosen model to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+    /// Replace a model file that is there already
+    #[arg(long, requires = "model")]
+    pub(crate) force: bool,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -278,6 +318,28 @@ Examples:
     --objective error_rate --objective 'true_positive_rate_parity(race)'
   fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds
   fairfront fit adult:gender --method pf-smg --polish --out runs/polished";
+
+const SELECT: &str = "\
+Choose one point of a front: by requirements, knee, weights, regret or id
+
+A requirement is a measure or an objective of the run, <=, >=, < or >, and a number. Names are those of \
+`fairfront show RUN --csv`; train., validation. or test. in front says on which rows. Without it these \
+are validation rows, or training rows where there are none. objective.NAME is the objective on training \
+rows.
+
+Among the points that meet all requirements one rule decides: --best, --knee, --weights or --regret. Of \
+equally good points it is the one with the better first objective on training rows, then the one with \
+the smaller id. Where no point meets them, the exit code is 3, nothing is written, and the error says \
+which point comes nearest and by how much it misses.";
+
+const SELECT_EXAMPLES: &str = "\
+Examples:
+  fairfront select runs/sex --require 'demographic_parity_ratio(sex) >= 0.8'
+  fairfront select runs/sex --require 'accuracy >= 0.8' \\
+    --best 'equal_opportunity_difference(sex)' --model model.json
+  fairfront select runs/sex --knee
+  fairfront select runs/sex --weights 'error_rate=0.7,demographic_parity(sex)=0.3'
+  fairfront select runs/sex --id 12 --json";
 
 const COMPARE: &str = "\
 Judge fronts side by side: purity, spread, hypervolume, cost

@@ -1,7 +1,7 @@
 //! The `fairfront` command as a library, so that another front end can call the same code.
 //!
-//! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage, 130
-//! stopped by Ctrl-C (what is done is kept).
+//! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3
+//! requirements unmet (`select`), 130 stopped by Ctrl-C (what is done is kept).
 
 mod args;
 mod command;
@@ -38,9 +38,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             output::error(&error);
             let of_data = error.downcast_ref::<fairfront_data::Error>();
             let of_run = error.downcast_ref::<fairfront_run::Error>();
-            let usage = of_data.is_some_and(fairfront_data::Error::is_usage)
-                || of_run.is_some_and(fairfront_run::Error::is_usage);
-            ExitCode::from(if usage { 2 } else { 1 })
+            let usage = of_data.is_some_and(fairfront_data::Error::is_usage);
+            let other = if usage { 2 } else { 1 };
+            ExitCode::from(of_run.map_or(other, fairfront_run::Error::exit_code))
         }
     }
 }

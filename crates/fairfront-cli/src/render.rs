@@ -2,10 +2,12 @@
 
 mod comparison;
 mod front;
+mod selection;
 mod verification;
 
 pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
+pub(crate) use selection::selection;
 pub(crate) use verification::verification;
 
 use std::fmt::Write;

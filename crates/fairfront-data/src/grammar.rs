@@ -16,13 +16,14 @@ const SPECIAL: &[char] = &[',', '=', ':', '(', ')', '<', '>', '"'];
 
 /// Reads one text from left to right.
 #[derive(Debug, Clone)]
-pub(crate) struct Scanner<'a> {
+pub struct Scanner<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    /// At the start of a text.
+    pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
@@ -35,7 +36,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes `c` if it comes next.
-    pub(crate) fn take(&mut self, c: char) -> bool {
+    pub fn take(&mut self, c: char) -> bool {
         self.skip_spaces();
         if self.rest().starts_with(c) {
             self.at += c.len_utf8();
@@ -45,7 +46,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes `c` or says that it is missing.
-    pub(crate) fn expect(&mut self, c: char) -> Result<(), Error> {
+    pub fn expect(&mut self, c: char) -> Result<(), Error> {
         if self.take(c) {
             return Ok(());
         }
@@ -53,13 +54,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether all has been read.
-    pub(crate) fn at_end(&mut self) -> bool {
+    pub fn at_end(&mut self) -> bool {
         self.skip_spaces();
         self.rest().is_empty()
     }
 
     /// Says that nothing may follow.
-    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+    pub fn finish(&mut self) -> Result<(), Error> {
         if self.at_end() {
             return Ok(());
         }
@@ -67,7 +68,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A bare or quoted name.
-    pub(crate) fn name(&mut self) -> Result<String, Error> {
+    pub fn name(&mut self) -> Result<String, Error> {
         self.skip_spaces();
         if self.take('"') {
             return self.quoted();
@@ -82,7 +83,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Names separated by commas.
-    pub(crate) fn names(&mut self) -> Result<Vec<String>, Error> {
+    pub fn names(&mut self) -> Result<Vec<String>, Error> {
         let mut names = vec![self.name()?];
         while self.take(',') {
             names.push(self.name()?);
@@ -113,7 +114,8 @@ impl<'a> Scanner<'a> {
         Err(self.fail("the quote is never closed"))
     }
 
-    pub(crate) fn fail(&self, problem: &str) -> Error {
+    /// An error that points at the character that comes next.
+    pub fn fail(&self, problem: &str) -> Error {
         let column = self.text[..self.at].chars().count() + 1;
         Error::Usage(format!("{:?}, character {column}: {problem}", self.text))
     }

@@ -16,6 +16,9 @@ pub enum Error {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// No point of a front meets the requirements.
+    #[error("{0}")]
+    Unmet(Box<crate::Unmet>),
     /// Reading and preparing the table.
     #[error(transparent)]
     Table(#[from] fairfront_data::Error),
@@ -37,6 +40,16 @@ impl Error {
             Self::Usage(_) | Self::Solve(fairfront_solve::Error::Setting { .. }) => true,
             Self::Table(error) => error.is_usage(),
             _ => false,
+        }
+    }
+
+    /// The exit code of a command that ends with this error: 1 failed, 2 wrong usage, 3 requirements
+    /// unmet.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Unmet(_) => 3,
+            other if other.is_usage() => 2,
+            _ => 1,
         }
     }
 

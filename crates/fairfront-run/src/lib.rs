@@ -2,8 +2,9 @@
 //!
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
-//! [`read_run`] reads it again. A run folder holds no row of the data. [`compare`]
-//! says what fronts are worth side by side; [`verify()`] recomputes a run from its folder and its data.
+//! [`read_run`] reads it again. A run folder holds no row of the data. [`compare`] says what fronts are
+//! worth side by side, [`select`] goes from a front to one of its points, a [`Model`], and [`verify()`]
+//! recomputes a run from its folder and its data.
 
 mod compare;
 mod error;
@@ -14,6 +15,7 @@ mod model;
 mod notice;
 mod objective;
 mod preset;
+mod select;
 mod table;
 mod verify;
 mod warm;
@@ -33,5 +35,9 @@ pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use preset::{paper_eps_fair, paper_pf_smg};
+pub use select::{
+    Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
+    Term, Unmet, readable, select, weights,
+};
 pub use table::FrontTable;
 pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};

@@ -5,6 +5,7 @@ mod data;
 mod demo;
 mod fit;
 mod inspect;
+mod select;
 mod show;
 mod verify;
 
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Fit { table, fit } => return fit::run(&table, &fit),
         Command::Inspect { table, json } => inspect::run(&table, json)?,
         Command::Show { run, csv, json } => show::run(&run, csv, json)?,
+        Command::Select(args) => select::run(&args)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Verify(args) => return verify::run(&args),
         Command::Data { command } => data::run(command)?,

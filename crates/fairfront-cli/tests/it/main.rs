@@ -3,6 +3,7 @@
 mod compare;
 mod eps_fair;
 mod fit;
+mod select;
 mod verify;
 
 use std::io::Write;
@@ -83,6 +84,7 @@ fn help_of_every_command() {
         ("help-inspect", &["inspect", "--help"]),
         ("help-fit", &["fit", "--help"]),
         ("help-show", &["show", "--help"]),
+        ("help-select", &["select", "--help"]),
         ("help-compare", &["compare", "--help"]),
         ("help-verify", &["verify", "--help"]),
         ("help-data", &["data", "--help"]),

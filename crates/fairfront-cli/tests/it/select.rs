@@ -1,0 +1,221 @@
+//! `select` as a person runs it.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::{Outcome, run_in};
+
+const PARITY: &str = "demographic_parity_difference(sex)";
+
+/// A folder with a run that has validation rows, and one that has not; fitted once for all tests.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        // What is static is never dropped; a temporary folder would stay.
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("select");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let small = [
+            "fit",
+            "demo(rows=900)",
+            "--points",
+            "20",
+            "--quiet",
+            "--out",
+        ];
+        for more in [&["r"][..], &["train", "--split", "none"]] {
+            let outcome = run_in(&folder, &[&small, more].concat(), b"");
+            assert_eq!(outcome.code, 0, "{}", outcome.err);
+        }
+        folder
+    })
+}
+
+fn select(args: &[&str]) -> Outcome {
+    run_in(folder(), &[&["select"], args].concat(), b"")
+}
+
+fn json(args: &[&str]) -> Value {
+    let outcome = select(&[args, &["--json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    serde_json::from_str(&outcome.out).expect("JSON")
+}
+
+#[test]
+fn a_point_is_chosen_with_its_reason_and_price() {
+    let require = format!("{PARITY} <= 0.1");
+    let shown = select(&["r", "--require", &require]);
+    assert_eq!((shown.code, shown.err.as_str()), (0, ""), "{}", shown.out);
+    for part in [
+        "r: point ",
+        "why: the highest validation.accuracy, ",
+        "that meet demographic_parity_difference(sex) <= 0.1\n",
+        "price on validation rows: ",
+        "of demographic parity (sex): 0.",
+        "the next step towards fairness ",
+        "selection rate (sex=",
+        "In parentheses: the unmitigated model.",
+    ] {
+        assert!(shown.out.contains(part), "{part}: {}", shown.out);
+    }
+    let said = json(&["r", "--require", &require, "--best", "accuracy"]);
+    let id = said["id"].as_u64().expect("an id") as usize;
+    assert!(said["values"][format!("validation.{PARITY}")].as_f64() <= Some(0.1));
+    assert!(shown.out.contains(&format!("point {id} of")));
+    assert!(
+        shown
+            .out
+            .contains(said["price"]["sentence"].as_str().expect("words"))
+    );
+    // No other point that meets the requirement is more accurate.
+    let points = run_in(folder(), &["show", "r", "--json"], b"");
+    let points: Vec<Value> = serde_json::from_str(&points.out).expect("JSON");
+    let number = |point: &Value, name: &str| point[format!("validation.{name}")].as_f64();
+    let meeting = points.iter().filter(|p| number(p, PARITY) <= Some(0.1));
+    let meeting: Vec<&Value> = meeting.collect();
+    assert_eq!(said["judged"]["meeting"], meeting.len());
+    let best = meeting.iter().filter_map(|p| number(p, "accuracy"));
+    assert_eq!(number(&points[id], "accuracy"), best.reduce(f64::max));
+}
+
+#[test]
+fn every_rule_chooses() {
+    let weights = format!("error_rate=0.2,\"demographic_parity(sex)\"=0.5,{PARITY}=0.3");
+    for (rule, why) in [
+        (&["--knee"][..], "the knee in validation.1 - accuracy, "),
+        (&["--regret"], "the least worst-case regret, "),
+        (&["--weights", &weights], "the least weighted sum, "),
+        (&["--best", "test.log_loss"], "the lowest test.log_loss, "),
+        (&[], "the highest validation.accuracy, "),
+    ] {
+        let said = json(&[&["r", "--require", "test.accuracy > 0.3"], rule].concat());
+        let reason = said["reason"].as_str().expect("words");
+        assert!(reason.starts_with(why), "{reason}");
+        assert!(reason.contains("that meet test.accuracy > 0.3"), "{reason}");
+    }
+    assert_eq!(json(&["r", "--id", "1"])["reason"], "asked for by its id");
+}
+
+#[test]
+fn requirements_that_no_point_meets_are_a_code_of_their_own() {
+    let args = ["r", "--require", "accuracy>=0.999", "--model", "unmet.json"];
+    let outcome = select(&args);
+    assert_eq!((outcome.code, outcome.out.as_str()), (3, ""));
+    let said = "points meets accuracy >= 0.999; point ";
+    assert!(
+        outcome.err.starts_with("error: none of "),
+        "{}",
+        outcome.err
+    );
+    assert!(outcome.err.contains(said), "{}", outcome.err);
+    assert!(outcome.err.contains(" and misses accuracy >= 0.999 by 0."));
+    assert_eq!(outcome.err.lines().count(), 1);
+    assert!(!folder().join("unmet.json").exists());
+
+    let outcome = select(&["r", "--require", "accuracy>=0.999", "--json"]);
+    let said: Value = serde_json::from_str(&outcome.out).expect("JSON");
+    assert_eq!((outcome.code, &said["id"]), (3, &Value::Null));
+    assert_eq!(said["unmet"]["misses"][0]["column"], "validation.accuracy");
+    assert!(said["unmet"]["misses"][0]["miss"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn wrong_usage_is_said() {
+    for (args, code, said) in [
+        (
+            &["--require", "acuracy > 0.5"][..],
+            2,
+            "did you mean \"accuracy\"?",
+        ),
+        (
+            &["--require", "accuracy = 0.5"],
+            2,
+            "character 10: expected <=, >=, < or >",
+        ),
+        (
+            &["--best", "accuracy(race"],
+            2,
+            "--best \"accuracy(race\", character 14",
+        ),
+        (
+            &["--weights", "accuracy"],
+            2,
+            "--weights \"accuracy\", character 9: expected '='",
+        ),
+        (&["--id", "99999"], 2, "the front has ids 0 to "),
+        (&["--knee", "--regret"], 2, "cannot be used with"),
+        (
+            &["--id", "1", "--require", "accuracy > 0"],
+            2,
+            "cannot be used with",
+        ),
+        (&["--force"], 2, "--model"),
+        (
+            &["--model", "r/model.json"],
+            1,
+            "which holds nothing but its run",
+        ),
+        (
+            &["--model", "no/m.json"],
+            1,
+            "the folder does not exist; make it first",
+        ),
+        (&["--model", "-"], 1, "a model goes to a file; name one"),
+    ] {
+        let outcome = select(&[&["r"], args].concat());
+        assert_eq!((outcome.code, outcome.out.as_str()), (code, ""), "{args:?}");
+        assert!(outcome.err.contains(said), "{}", outcome.err);
+    }
+    let outcome = select(&["nowhere"]);
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.err.contains("this is no run folder"));
+}
+
+#[test]
+fn without_validation_rows_training_rows_decide() {
+    let shown = select(&["train", "--require", "accuracy > 0.5"]);
+    assert_eq!(shown.code, 0, "{}", shown.err);
+    assert_eq!(
+        shown.err,
+        "the run has no validation rows: training rows decide\n"
+    );
+    assert!(
+        shown.out.contains("the highest train.accuracy, "),
+        "{}",
+        shown.out
+    );
+    let refused = select(&["train", "--require", "test.accuracy > 0.5"]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .err
+            .contains("the run has no test rows; it has train"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn the_chosen_model_is_written() {
+    let shown = select(&["r", "--knee", "--model", "model.json"]);
+    assert_eq!(shown.code, 0, "{}", shown.err);
+    assert!(
+        shown.out.ends_with("The model is in model.json.\n"),
+        "{}",
+        shown.out
+    );
+    let text = std::fs::read_to_string(folder().join("model.json")).expect("a file");
+    let model: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(model["provenance"]["point"], json(&["r", "--knee"])["id"]);
+    let again = select(&["r", "--id", "0", "--model", "model.json"]);
+    assert_eq!((again.code, again.out.as_str()), (1, ""));
+    assert!(
+        again.err.contains("replace it with --force"),
+        "{}",
+        again.err
+    );
+    let forced = select(&["r", "--id", "0", "--model", "model.json", "--force"]);
+    assert_eq!(forced.code, 0, "{}", forced.err);
+}

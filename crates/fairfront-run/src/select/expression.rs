@@ -1,0 +1,356 @@
+//! What is required and weighed, as text: `test.demographic_parity_ratio(sex) >= 0.8`.
+//!
+//! ```text
+//! requirement = term ("<=" | ">=" | "<" | ">") number
+//! weights     = term "=" number { "," term "=" number }
+//! term        = [split "."] ["objective."] name ["(" attribute ["=" group] ")"]
+//! ```
+
+use std::fmt;
+
+use fairfront_data::grammar::{Scanner, quote};
+use fairfront_data::{Error, Part, attribute_name};
+
+/// A measure or an objective as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// The rows, where they are named.
+    pub split: Option<Part>,
+    /// Whether `objective.` stands before the name.
+    pub objective: bool,
+    /// What stands before the parenthesis.
+    pub name: String,
+    /// Columns of the attribute; none where none is named.
+    pub attribute: Vec<String>,
+    /// The group, or its parts where the attribute is an intersection; none where none is named.
+    pub group: Vec<String>,
+}
+
+impl Term {
+    /// Reads a whole text.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let mut scanner = Scanner::new(text);
+        let term = Self::read(&mut scanner)?;
+        scanner.finish()?;
+        Ok(term)
+    }
+
+    fn read(scanner: &mut Scanner) -> Result<Self, Error> {
+        let before = scanner.clone();
+        let whole = scanner.name()?;
+        // In quotes, all of it is one name.
+        if whole.contains('(') {
+            return Self::parse(&whole);
+        }
+        let mut name = whole.as_str();
+        let mut split = None;
+        for part in Part::ALL {
+            let rest = name.strip_prefix(part.name());
+            if let Some(rest) = rest.and_then(|rest| rest.strip_prefix('.')) {
+                (split, name) = (Some(part), rest);
+                break;
+            }
+        }
+        let of_objective = name.strip_prefix("objective.");
+        let mut term = Self {
+            split,
+            objective: of_objective.is_some(),
+            name: of_objective.unwrap_or(name).to_owned(),
+            attribute: Vec::new(),
+            group: Vec::new(),
+        };
+        if term.name.is_empty() {
+            return Err(before.fail("expected a measure or an objective"));
+        }
+        if scanner.take('(') {
+            term.attribute = joined(scanner)?;
+            if scanner.take('=') {
+                term.group = joined(scanner)?;
+            }
+            scanner.expect(')')?;
+        }
+        Ok(term)
+    }
+
+    /// The name as columns of a front have it, without split: `selection_rate(sex=F)`.
+    pub fn canonical(&self) -> String {
+        match self.inside() {
+            Some(inside) => format!("{}({inside})", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// What columns of a front have in parentheses.
+    fn inside(&self) -> Option<String> {
+        if self.attribute.is_empty() {
+            return None;
+        }
+        let attribute = attribute_name(&self.attribute);
+        // The label of an intersection has its parts in quotes where a colon could mislead.
+        let part = |name: &String| match name.contains([':', '"']) {
+            true => quote(name),
+            false => name.clone(),
+        };
+        Some(match self.group.as_slice() {
+            [] => attribute,
+            [one] => format!("{attribute}={one}"),
+            several => {
+                let parts: Vec<String> = several.iter().map(part).collect();
+                format!("{attribute}={}", parts.join(":"))
+            }
+        })
+    }
+}
+
+/// Names with colons between them.
+fn joined(scanner: &mut Scanner) -> Result<Vec<String>, Error> {
+    let mut names = vec![scanner.name()?];
+    while scanner.take(':') {
+        names.push(scanner.name()?);
+    }
+    Ok(names)
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(split) = self.split {
+            write!(f, "{}.", split.name())?;
+        }
+        if self.objective {
+            f.write_str("objective.")?;
+        }
+        f.write_str(&self.name)?;
+        let list = |names: &[String]| -> String {
+            let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
+            quoted.join(":")
+        };
+        match (self.attribute.is_empty(), self.group.is_empty()) {
+            (true, _) => Ok(()),
+            (false, true) => write!(f, "({})", list(&self.attribute)),
+            (false, false) => write!(f, "({}={})", list(&self.attribute), list(&self.group)),
+        }
+    }
+}
+
+/// On which side of its bound a value has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparator {
+    /// `<=`
+    AtMost,
+    /// `>=`
+    AtLeast,
+    /// `<`
+    Below,
+    /// `>`
+    Above,
+}
+
+impl Comparator {
+    fn read(scanner: &mut Scanner) -> Result<Self, Error> {
+        if scanner.take('<') {
+            return Ok(match scanner.take('=') {
+                true => Self::AtMost,
+                false => Self::Below,
+            });
+        }
+        if scanner.take('>') {
+            return Ok(match scanner.take('=') {
+                true => Self::AtLeast,
+                false => Self::Above,
+            });
+        }
+        Err(scanner.fail("expected <=, >=, < or >"))
+    }
+
+    /// Whether a value is on the right side.
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::AtMost => value <= bound,
+            Self::AtLeast => value >= bound,
+            Self::Below => value < bound,
+            Self::Above => value > bound,
+        }
+    }
+
+    /// How far a value is on the wrong side; 0 where it is not.
+    pub fn miss(self, value: f64, bound: f64) -> f64 {
+        match self {
+            Self::AtMost | Self::Below => (value - bound).max(0.0),
+            Self::AtLeast | Self::Above => (bound - value).max(0.0),
+        }
+    }
+}
+
+impl fmt::Display for Comparator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AtMost => "<=",
+            Self::AtLeast => ">=",
+            Self::Below => "<",
+            Self::Above => ">",
+        })
+    }
+}
+
+/// A bound on a measure or an objective.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requirement {
+    /// Of what.
+    pub term: Term,
+    /// The side.
+    pub comparator: Comparator,
+    /// The bound, finite.
+    pub bound: f64,
+}
+
+impl Requirement {
+    /// Reads `accuracy >= 0.8`.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let mut scanner = Scanner::new(text);
+        let requirement = Self {
+            term: Term::read(&mut scanner)?,
+            comparator: Comparator::read(&mut scanner)?,
+            bound: number(&mut scanner)?,
+        };
+        scanner.finish()?;
+        Ok(requirement)
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.term, self.comparator, self.bound)
+    }
+}
+
+/// Reads `log_loss=0.7, demographic_parity(sex)=0.3`: weights that are not negative, one of them
+/// above 0.
+pub fn weights(text: &str) -> Result<Vec<(Term, f64)>, Error> {
+    let mut scanner = Scanner::new(text);
+    let mut weights: Vec<(Term, f64)> = Vec::new();
+    loop {
+        let before = scanner.clone();
+        let term = Term::read(&mut scanner)?;
+        if weights.iter().any(|(other, _)| *other == term) {
+            return Err(before.fail(&format!("{term} is weighed twice")));
+        }
+        scanner.expect('=')?;
+        let before = scanner.clone();
+        match number(&mut scanner)? {
+            weight if weight >= 0.0 => weights.push((term, weight)),
+            weight => return Err(before.fail(&format!("{weight} is negative; weights are not"))),
+        }
+        if !scanner.take(',') {
+            break;
+        }
+    }
+    if weights.iter().all(|(_, weight)| *weight == 0.0) {
+        return Err(scanner.fail("all weights are 0; one must be above"));
+    }
+    scanner.finish()?;
+    Ok(weights)
+}
+
+fn number(scanner: &mut Scanner) -> Result<f64, Error> {
+    let before = scanner.clone();
+    let text = scanner
+        .name()
+        .map_err(|_| before.fail("expected a number"))?;
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err(before.fail(&format!("{text:?} is not a number"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn requirements_are_read() {
+        let read = Requirement::parse("test.demographic_parity_ratio( sex:race )>=0.8").unwrap();
+        assert_eq!(read.term.split, Some(Part::Test));
+        assert_eq!(read.term.canonical(), "demographic_parity_ratio(sex:race)");
+        assert_eq!((read.comparator, read.bound), (Comparator::AtLeast, 0.8));
+        let read = Requirement::parse("validation.objective.log_loss < -1e-3").unwrap();
+        assert!(read.term.objective && read.comparator == Comparator::Below);
+        let read = Requirement::parse(r#"selection_rate(sex="a,b") > 0"#).unwrap();
+        assert_eq!(read.term.canonical(), "selection_rate(sex=a,b)");
+        let read = Term::parse(r#"count(sex:race=F:"a:b")"#).unwrap();
+        assert_eq!(read.canonical(), r#"count(sex:race=F:"a:b")"#);
+        // A name in quotes may be a whole column's.
+        assert_eq!(
+            weights(r#"log_loss=0.7,"demographic_parity(sex)"=0.3"#).unwrap(),
+            weights("log_loss=0.7,demographic_parity(sex)=0.3").unwrap()
+        );
+    }
+
+    #[test]
+    fn errors_point_at_the_character() {
+        let refused = |text: &str| Requirement::parse(text).unwrap_err().to_string();
+        let all = [
+            ("accuracy", "character 9: expected <=, >=, < or >"),
+            ("accuracy = 1", "character 10: expected <=, >=, < or >"),
+            ("accuracy >= ", "character 12: expected a number"),
+            ("accuracy >= x", "character 12: \"x\" is not a number"),
+            ("accuracy >= NaN", "is not a number"),
+            ("accuracy >= 0.8, 0.9", "character 16: expected the end"),
+            ("test. > 1", "character 1: expected a measure"),
+            ("accuracy(sex > 1", "character 14: expected ')'"),
+            (">= 1", "character 1: expected a name"),
+        ];
+        for (text, problem) in all {
+            assert!(refused(text).contains(problem), "{}", refused(text));
+        }
+        let refused = |text: &str| weights(text).unwrap_err().to_string();
+        assert!(refused("a=1,b").contains("character 6: expected '='"));
+        assert!(refused("a=1,b=-2").contains("character 7: -2 is negative"));
+        assert!(refused("a=1,a=2").contains("character 5: a is weighed twice"));
+        assert!(refused("a=0").contains("all weights are 0"));
+    }
+
+    fn terms() -> impl Strategy<Value = Term> {
+        let split = prop::sample::select(vec![
+            None,
+            Some(Part::Train),
+            Some(Part::Validation),
+            Some(Part::Test),
+        ]);
+        let names = || prop::collection::vec(".*", 1..4);
+        let inside = prop::option::of((names(), prop::option::of(names())));
+        (split, any::<bool>(), "[a-z_]{1,9}", inside).prop_map(
+            |(split, objective, name, inside)| {
+                let (attribute, group) = inside.unwrap_or_default();
+                Term {
+                    split,
+                    objective,
+                    name,
+                    attribute,
+                    group: group.unwrap_or_default(),
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn requirements_come_back(
+            term in terms(),
+            comparator in 0..4_usize,
+            bound in prop::num::f64::NORMAL | prop::num::f64::ZERO,
+        ) {
+            use Comparator::{Above, AtLeast, AtMost, Below};
+            let comparator = [AtMost, AtLeast, Below, Above][comparator];
+            let requirement = Requirement { term, comparator, bound };
+            prop_assert_eq!(Requirement::parse(&requirement.to_string()).unwrap(), requirement);
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*", like in r#"[a-z.(){}=<>:"\\,0-9 -]*"#) {
+            for text in [text, like] {
+                let _ = (Term::parse(&text), Requirement::parse(&text), weights(&text));
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! From a front to one point: requirements, rules, and what the point costs.
+//!
+//! All of this is numbers in memory. `cases/select.json` says what comes out; another implementation is
+//! right where it passes the same cases.
+
+mod expression;
+mod price;
+mod rule;
+
+use fairfront_data::{Ordered, Part, near_names};
+use serde::{Deserialize, Serialize};
+
+pub use expression::{Comparator, Requirement, Term, weights};
+pub use price::{Change, Next, Price};
+pub use rule::{Judged, Miss, Rule, Selection, Unmet, select};
+
+use crate::{Error, FrontIn, FrontTable, RunInfo};
+
+/// The measure that is no column of its own.
+const ERROR_RATE: &str = "1 - accuracy";
+
+/// What a selection sees of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrontColumns {
+    /// Canonical names of the objectives, the loss first.
+    pub objectives: Vec<String>,
+    /// By what the front was judged.
+    pub front_in: FrontIn,
+    /// The measures it was judged by, one for each objective; empty where there are none.
+    #[serde(default)]
+    pub measures: Vec<String>,
+    /// The columns of the front, one value for each point.
+    pub columns: Ordered<Vec<Option<f64>>>,
+    /// The same of the unmitigated model.
+    pub unmitigated: Ordered<Option<f64>>,
+}
+
+/// One column, with the side on which it is better.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) values: Vec<Option<f64>>,
+    pub(crate) large_is_better: bool,
+}
+
+impl Column {
+    /// How bad each point is, from 0 for the best of the front to 1 for the worst; 0 for all where they
+    /// are alike.
+    fn scaled(&self) -> Vec<Option<f64>> {
+        let sign = if self.large_is_better { -0.5 } else { 0.5 };
+        // Halves, so that no range is too wide for a number.
+        let halves: Vec<Option<f64>> = self.values.iter().map(|v| v.map(|v| v * sign)).collect();
+        let known = || halves.iter().flatten().copied();
+        let low = known().fold(f64::INFINITY, f64::min);
+        let range = known().fold(f64::NEG_INFINITY, f64::max) - low;
+        let scaled = |v: f64| if range > 0.0 { (v - low) / range } else { 0.0 };
+        halves.into_iter().map(|v| v.map(scaled)).collect()
+    }
+
+    /// Largest minus smallest value; 1 where there is no difference.
+    fn range(&self) -> f64 {
+        let known = || self.values.iter().flatten().copied();
+        let low = known().fold(f64::INFINITY, f64::min);
+        let range = known().fold(f64::NEG_INFINITY, f64::max) - low;
+        if range > 0.0 { range } else { 1.0 }
+    }
+}
+
+/// Whether more of a column is better: shares and counts of what is right, and ratios of rates.
+fn large_is_better(column: &str) -> bool {
+    // An objective is minimised, whatever it is called: no kind is `objective.NAME`.
+    let bare = column.split_once('.').map_or(column, |(_, bare)| bare);
+    let kind = bare.split('(').next().unwrap_or(bare);
+    matches!(
+        kind,
+        "accuracy" | "demographic_parity_ratio" | "true_positives" | "true_negatives"
+    ) && !column.starts_with("objective.")
+}
+
+/// What a name without `objective.` means first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    Measure,
+    Objective,
+}
+
+impl FrontColumns {
+    /// Those of a run.
+    pub fn of(run: &RunInfo, front: &FrontTable) -> Self {
+        let columns = front.names.iter().cloned().zip(front.columns.clone());
+        let unmitigated = run.unmitigated.values.0.iter();
+        Self {
+            objectives: run.objectives.clone(),
+            front_in: run.judged.front_in,
+            measures: run.judged.measures.clone(),
+            columns: Ordered(columns.collect()),
+            unmitigated: Ordered(unmitigated.map(|(n, v)| (n.clone(), *v)).collect()),
+        }
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.columns.0.first().map_or(0, |(_, values)| values.len())
+    }
+
+    /// Whether there is no point.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The splits that have rows.
+    pub fn splits(&self) -> Vec<Part> {
+        let has_rows = |part: &Part| {
+            let accuracy = format!("{}.accuracy", part.name());
+            self.columns.get(&accuracy).is_some()
+        };
+        Part::ALL.into_iter().filter(has_rows).collect()
+    }
+
+    /// The rows that choices are made on: validation rows, training rows where there are none.
+    pub fn split(&self) -> Part {
+        match self.splits().contains(&Part::Validation) {
+            true => Part::Validation,
+            false => Part::Train,
+        }
+    }
+
+    /// A column by its name; what is not finite is not there.
+    fn values(&self, name: &str) -> Option<Vec<Option<f64>>> {
+        let values = self.columns.get(name)?;
+        Some(values.iter().map(|v| v.filter(|v| v.is_finite())).collect())
+    }
+
+    fn column(&self, name: String) -> Option<Column> {
+        Some(Column {
+            values: self.values(&name)?,
+            large_is_better: large_is_better(&name),
+            name,
+        })
+    }
+
+    /// An objective's column; that of training rows has no split in its name.
+    fn objective(&self, name: &str, split: Part) -> Option<Column> {
+        self.column(match split {
+            Part::Train => format!("objective.{name}"),
+            other => format!("{}.objective.{name}", other.name()),
+        })
+    }
+
+    /// The column that a term means.
+    fn find(&self, term: &Term, first: First) -> Result<Column, String> {
+        let name = term.canonical();
+        let splits = self.splits();
+        if let Some(split) = term.split.filter(|split| !splits.contains(split)) {
+            let names: Vec<&str> = splits.iter().map(|s| s.name()).collect();
+            return Err(format!(
+                "the run has no {} rows; it has {}",
+                split.name(),
+                names.join(", ")
+            ));
+        }
+        if term.objective {
+            // As the column is called: without a split it is that of training rows.
+            let split = term.split.unwrap_or(Part::Train);
+            let found = self.objective(&name, split);
+            return found.ok_or_else(|| {
+                let names = self.objectives.join(", ");
+                format!("there is no objective {name}; there is {names}")
+            });
+        }
+        let split = term.split.unwrap_or_else(|| self.split());
+        let measure = || self.column(format!("{}.{name}", split.name()));
+        let objective = || self.objective(&name, split);
+        let found = match first {
+            First::Measure => measure().or_else(objective),
+            First::Objective => objective().or_else(measure),
+        };
+        found.ok_or_else(|| self.unknown(term, split))
+    }
+
+    /// Says what there is instead.
+    fn unknown(&self, term: &Term, split: Part) -> String {
+        let prefix = format!("{}.", split.name());
+        let measures = self.columns.0.iter();
+        let measures = measures.filter_map(|(name, _)| name.strip_prefix(&prefix));
+        let measures = measures.filter(|name| !name.starts_with("objective."));
+        let objectives = self.objectives.iter().map(String::as_str);
+        let names: Vec<&str> = measures.chain(objectives).collect();
+        let kind = |name: &str| name.split('(').next().unwrap_or(name).to_owned();
+        let alike = names.iter().filter(|name| kind(name) == term.name);
+        let alike: Vec<&str> = alike.take(6).copied().collect();
+        let wanted = term.canonical();
+        if !alike.is_empty() {
+            return format!("there is no {wanted}; there is {}", alike.join(", "));
+        }
+        let mut kinds: Vec<String> = names.into_iter().map(kind).collect();
+        let mut seen = std::collections::HashSet::new();
+        kinds.retain(|kind| seen.insert(kind.clone()));
+        let near = near_names(&term.name, kinds.iter().map(String::as_str));
+        format!("there is no measure or objective {:?}; {near}", term.name)
+    }
+
+    /// What the front was judged by, on the rows that choices are made on; the smaller, the better.
+    fn judged_by(&self) -> Result<Vec<Column>, Error> {
+        let split = self.split();
+        let column = |name: &String| match (self.front_in, name.as_str()) {
+            (FrontIn::Objectives, _) => self.objective(name, split),
+            (FrontIn::Measures, ERROR_RATE) => {
+                let accuracy = self.column(format!("{}.accuracy", split.name()))?;
+                let error = |v: &Option<f64>| v.map(|v| 1.0 - v);
+                Some(Column {
+                    name: format!("{}.{ERROR_RATE}", split.name()),
+                    values: accuracy.values.iter().map(error).collect(),
+                    large_is_better: false,
+                })
+            }
+            (FrontIn::Measures, _) => self.column(format!("{}.{name}", split.name())),
+        };
+        let names = match self.front_in {
+            FrontIn::Objectives => &self.objectives,
+            FrontIn::Measures => &self.measures,
+        };
+        let found = |name: &String| {
+            let missing = || Error::Data(format!("the front has no column of {name}; fit again"));
+            column(name).ok_or_else(missing)
+        };
+        names.iter().map(found).collect()
+    }
+
+    /// Positions of all points: the better first objective on training rows first, then the smaller id.
+    /// The first of equally good points in this order is taken.
+    fn order(&self) -> Vec<usize> {
+        let first = self.objectives.first();
+        let column = first.and_then(|name| self.values(&format!("objective.{name}")));
+        let loss = |i: usize| {
+            let value = column.as_ref().and_then(|c| c[i]);
+            value.unwrap_or(f64::INFINITY)
+        };
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_by(|a, b| loss(*a).total_cmp(&loss(*b)).then(a.cmp(b)));
+        order
+    }
+}
+
+/// A number as a person reads it: four digits, no trailing zeros, no powers of ten where they can be
+/// helped.
+///
+/// ```
+/// let read = [0.8, 0.847_31, 1e-17, 0.000_012_5, 12_345.6].map(fairfront_run::readable);
+/// assert_eq!(read, ["0.8", "0.8473", "0", "0.0000125", "12346"]);
+/// ```
+pub fn readable(value: f64) -> String {
+    let text = match value.abs() {
+        // What rounding leaves of nothing.
+        v if v < 1e-12 => return "0".into(),
+        v if !(1e-6..1e6).contains(&v) => return format!("{value:.2e}"),
+        v => {
+            // Four digits that say something, wherever the first of them is.
+            let digits = (3 - v.log10().floor() as i32).max(0) as usize;
+            format!("{value:.digits$}")
+        }
+    };
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+//! Which point is chosen, and how far the nearest is where none can be.
+
+use std::fmt;
+
+use fairfront_core::{counted, grouped};
+use fairfront_data::Part;
+use fairfront_pareto::{Values, knee};
+use serde::Serialize;
+
+use super::price::{Price, price};
+use super::{Column, First, FrontColumns, Requirement, Term, readable};
+use crate::Error;
+
+/// How one point is chosen among those that meet the requirements.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rule {
+    /// The one that is best in a measure or an objective.
+    Best(Term),
+    /// The knee of what they make of the front.
+    Knee,
+    /// The least weighted sum, all values scaled to [0, 1] over the front, 0 for the best.
+    Weights(Vec<(Term, f64)>),
+    /// The least of the largest losses in what the front was judged by, scaled in the same way.
+    Regret,
+    /// The one with this id, whatever it is like.
+    Id(usize),
+}
+
+/// A requirement at a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Miss {
+    /// The requirement as written.
+    pub requirement: String,
+    /// The column it is about.
+    pub column: String,
+    /// The value there; `None` where it cannot be given.
+    pub value: Option<f64>,
+    /// Whether it is met.
+    pub met: bool,
+    /// How far the value is on the wrong side of its bound.
+    pub miss: Option<f64>,
+}
+
+/// No point meets all requirements.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unmet {
+    /// Points of the front.
+    pub points: usize,
+    /// The point whose largest miss, each scaled by its column's range over the front, is least.
+    pub nearest: usize,
+    /// All requirements at this point.
+    pub misses: Vec<Miss>,
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = match self.misses.as_slice() {
+            [one] => one.requirement.clone(),
+            [_, _] => "both requirements".into(),
+            several => format!("all {} requirements", several.len()),
+        };
+        let none = match self.points {
+            1 => "the only point does not meet".into(),
+            n => format!("none of {} points meets", grouped(n)),
+        };
+        let nearest = self.nearest;
+        write!(f, "{none} {all}; point {nearest} comes nearest: ")?;
+        let said = |miss: &Miss| {
+            let Miss {
+                requirement,
+                column,
+                ..
+            } = miss;
+            match (miss.value, miss.miss) {
+                (Some(value), _) if miss.met => {
+                    format!("{column} is {}, which meets {requirement}", readable(value))
+                }
+                (Some(value), Some(by)) => format!(
+                    "{column} is {} and misses {requirement} by {}",
+                    readable(value),
+                    readable(by)
+                ),
+                _ => format!("{column} cannot be given there, which {requirement} needs"),
+            }
+        };
+        let said: Vec<String> = self.misses.iter().map(said).collect();
+        f.write_str(&said.join("; "))
+    }
+}
+
+/// The rows that decided, and what was asked of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// `validation`, or `train` where there are no validation rows.
+    pub split: &'static str,
+    /// Points of the front.
+    pub points: usize,
+    /// Points that meet all requirements.
+    pub meeting: usize,
+    /// The requirements at the chosen point.
+    pub requirements: Vec<Miss>,
+}
+
+/// A chosen point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Selection {
+    /// Its id.
+    pub id: usize,
+    /// Why this one, in words.
+    pub reason: String,
+    /// What decided.
+    pub judged: Judged,
+    /// What it costs and brings.
+    pub price: Price,
+}
+
+/// Chooses a point. Of equally good ones it is the one with the better first objective on training rows,
+/// then the one with the smaller id.
+pub fn select(
+    front: &FrontColumns,
+    requirements: &[Requirement],
+    rule: &Rule,
+) -> Result<Selection, Error> {
+    if front.is_empty() {
+        return Err(Error::Data("the front has no points; fit again".into()));
+    }
+    let bounds: Vec<Column> = requirements
+        .iter()
+        .map(|requirement| {
+            let found = front.find(&requirement.term, First::Measure);
+            found.map_err(|e| usage("--require", &requirement.to_string(), &e))
+        })
+        .collect::<Result<_, _>>()?;
+    let misses = |point: usize| -> Vec<Miss> {
+        let both = requirements.iter().zip(&bounds);
+        both.map(|(requirement, column)| at(requirement, column, point))
+            .collect()
+    };
+    let mut meeting = front.order();
+    meeting.retain(|point| misses(*point).iter().all(|miss| miss.met));
+    if meeting.is_empty() {
+        let nearest = nearest(front, &bounds, misses);
+        return Err(Error::Unmet(Box::new(Unmet {
+            points: front.len(),
+            nearest,
+            misses: misses(nearest),
+        })));
+    }
+    let (id, why) = choose(front, &meeting, rule)?;
+    let among = match requirements {
+        [] => format!("of {}", counted(front.len(), "point")),
+        all => {
+            let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+            format!(
+                "of the {} of {} that meet {}",
+                grouped(meeting.len()),
+                counted(front.len(), "point"),
+                all.join(" and ")
+            )
+        }
+    };
+    Ok(Selection {
+        id,
+        reason: match rule {
+            Rule::Id(_) => why,
+            _ => format!("{why}, {among}"),
+        },
+        judged: Judged {
+            split: front.split().name(),
+            points: front.len(),
+            meeting: meeting.len(),
+            requirements: misses(id),
+        },
+        price: price(front, id),
+    })
+}
+
+fn usage(flag: &str, text: &str, problem: &str) -> Error {
+    Error::Usage(format!("{flag} {text:?}: {problem}"))
+}
+
+fn at(requirement: &Requirement, column: &Column, point: usize) -> Miss {
+    let Requirement {
+        comparator, bound, ..
+    } = requirement;
+    let value = column.values[point];
+    Miss {
+        requirement: requirement.to_string(),
+        column: column.name.clone(),
+        value,
+        met: value.is_some_and(|value| comparator.holds(value, *bound)),
+        miss: value.map(|value| comparator.miss(value, *bound)),
+    }
+}
+
+/// The point with the least largest miss; one that has no value misses by more than any that has.
+fn nearest(front: &FrontColumns, bounds: &[Column], misses: impl Fn(usize) -> Vec<Miss>) -> usize {
+    let largest = |point: usize| {
+        let scaled = misses(point).into_iter().zip(bounds);
+        let scaled = scaled.map(|(miss, column)| match miss.miss {
+            Some(by) => by / column.range(),
+            None => f64::INFINITY,
+        });
+        scaled.fold(0.0, f64::max)
+    };
+    first_least(&front.order(), |point| Some(largest(point))).map_or(0, |(point, _)| point)
+}
+
+/// The first of the points with the least value.
+fn first_least(points: &[usize], value: impl Fn(usize) -> Option<f64>) -> Option<(usize, f64)> {
+    let mut best: Option<(usize, f64)> = None;
+    for point in points {
+        if let Some(value) = value(*point)
+            && best.is_none_or(|(_, least)| value < least)
+        {
+            best = Some((*point, value));
+        }
+    }
+    best
+}
+
+/// The point that a rule takes of these, which are in the order of ties, and the rule in words.
+fn choose(front: &FrontColumns, points: &[usize], rule: &Rule) -> Result<(usize, String), Error> {
+    match rule {
+        Rule::Id(id) if *id < front.len() => Ok((*id, "asked for by its id".into())),
+        Rule::Id(id) => Err(Error::Usage(format!(
+            "--id {id}: there is no such point; the front has ids 0 to {}",
+            front.len() - 1
+        ))),
+        Rule::Best(term) => best(front, points, term),
+        Rule::Knee => at_knee(front, points),
+        Rule::Weights(weights) => weighted(front, points, weights),
+        Rule::Regret => least_regret(front, points),
+    }
+}
+
+fn best(front: &FrontColumns, points: &[usize], term: &Term) -> Result<(usize, String), Error> {
+    let found = front.find(term, First::Measure);
+    let column = found.map_err(|e| usage("--best", &term.to_string(), &e))?;
+    let (sign, word) = match column.large_is_better {
+        true => (-1.0, "highest"),
+        false => (1.0, "lowest"),
+    };
+    let value = |point: usize| column.values[point].map(|v| sign * v);
+    let (id, value) = first_least(points, value).ok_or_else(|| no_value(&[&column]))?;
+    let name = &column.name;
+    Ok((id, format!("the {word} {name}, {}", readable(sign * value))))
+}
+
+fn at_knee(front: &FrontColumns, points: &[usize]) -> Result<(usize, String), Error> {
+    let columns = front.judged_by()?;
+    let of_point = |point: &usize| {
+        let values = columns.iter().map(|c| c.values[*point]);
+        // Points with an infinite value take no part.
+        values
+            .map(|v| v.unwrap_or(f64::INFINITY))
+            .collect::<Vec<_>>()
+    };
+    let values: Vec<f64> = points.iter().flat_map(of_point).collect();
+    let found = knee(Values::new(&values, columns.len().max(1))?);
+    let found = found.ok_or_else(|| no_value(&columns.iter().collect::<Vec<_>>()))?;
+    Ok((points[found], format!("the knee in {}", names(&columns))))
+}
+
+fn weighted(
+    front: &FrontColumns,
+    points: &[usize],
+    weights: &[(Term, f64)],
+) -> Result<(usize, String), Error> {
+    let mut columns = Vec::new();
+    let mut said = Vec::new();
+    for (term, weight) in weights {
+        let found = front.find(term, First::Objective);
+        let column = found.map_err(|e| usage("--weights", &term.to_string(), &e))?;
+        said.push(format!("{weight} × {}", column.name));
+        columns.push(column);
+    }
+    let scaled: Vec<Vec<Option<f64>>> = columns.iter().map(Column::scaled).collect();
+    let sum = |point: usize| -> Option<f64> {
+        let terms = scaled.iter().zip(weights);
+        terms
+            .map(|(c, (_, weight))| c[point].map(|v| weight * v))
+            .sum()
+    };
+    let (id, sum) =
+        first_least(points, sum).ok_or_else(|| no_value(&columns.iter().collect::<Vec<_>>()))?;
+    let said = said.join(" + ");
+    let why = format!(
+        "the least weighted sum, {}: {said}, each from 0 to 1 over the front",
+        readable(sum)
+    );
+    Ok((id, why))
+}
+
+fn least_regret(front: &FrontColumns, points: &[usize]) -> Result<(usize, String), Error> {
+    let columns = front.judged_by()?;
+    let scaled: Vec<Vec<Option<f64>>> = columns.iter().map(Column::scaled).collect();
+    let worst = |point: usize| -> Option<f64> {
+        let losses: Option<Vec<f64>> = scaled.iter().map(|c| c[point]).collect();
+        Some(losses?.into_iter().fold(0.0, f64::max))
+    };
+    let (id, worst) =
+        first_least(points, worst).ok_or_else(|| no_value(&columns.iter().collect::<Vec<_>>()))?;
+    let why = format!(
+        "the least worst-case regret, {} of the front's range in any of {}",
+        readable(worst),
+        names(&columns)
+    );
+    Ok((id, why))
+}
+
+fn names(columns: &[Column]) -> String {
+    let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+    names.join(", ")
+}
+
+fn no_value(columns: &[&Column]) -> Error {
+    let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+    let others: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
+    Error::Data(format!(
+        "no point that meets the requirements has a value of {}; choose by something else, or on other \
+         rows ({})",
+        names.join(" and "),
+        others.join(", ")
+    ))
+}

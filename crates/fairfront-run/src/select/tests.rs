@@ -1,0 +1,268 @@
+use fairfront_data::Ordered;
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::*;
+
+/// What is asked for, as the cases write it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    #[serde(default)]
+    require: Vec<String>,
+    best: Option<String>,
+    knee: Option<bool>,
+    weights: Option<String>,
+    regret: Option<bool>,
+    id: Option<usize>,
+}
+
+/// What comes out.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    id: Option<usize>,
+    sentence: Option<String>,
+    nearest: Option<usize>,
+    #[serde(default)]
+    misses: Vec<Option<f64>>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    front: String,
+    request: Asked,
+    expect: Expected,
+}
+
+#[derive(Deserialize)]
+struct Cases {
+    fronts: Ordered<FrontColumns>,
+    cases: Vec<Case>,
+}
+
+impl Asked {
+    fn of(&self, front: &FrontColumns) -> Result<Selection, Error> {
+        let require = self.require.iter().map(|text| Requirement::parse(text));
+        let require: Vec<Requirement> = require.collect::<Result<_, _>>()?;
+        let rule = match self {
+            Self {
+                best: Some(text), ..
+            } => Rule::Best(Term::parse(text)?),
+            Self {
+                weights: Some(text),
+                ..
+            } => Rule::Weights(weights(text)?),
+            Self { id: Some(id), .. } => Rule::Id(*id),
+            Self {
+                knee: Some(true), ..
+            } => Rule::Knee,
+            Self {
+                regret: Some(true), ..
+            } => Rule::Regret,
+            _ => panic!("a case names a rule"),
+        };
+        select(front, &require, &rule)
+    }
+}
+
+#[test]
+fn every_case_comes_out() {
+    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    assert!(cases.cases.len() >= 30);
+    let mut wrong = Vec::new();
+    for case in &cases.cases {
+        let front = cases.fronts.get(&case.front).expect("a front of this name");
+        let expect = &case.expect;
+        let found = case.request.of(front);
+        let right = match &found {
+            Ok(found) => {
+                Some(found.id) == expect.id
+                    && Some(&found.price.sentence) == expect.sentence.as_ref()
+            }
+            Err(Error::Unmet(unmet)) => {
+                let misses = unmet.misses.iter().map(|miss| miss.miss);
+                // Decimal numbers of the cases are differences of others.
+                let near = |(a, b): (Option<f64>, &Option<f64>)| match (a, b) {
+                    (Some(a), Some(b)) => (a - b).abs() < 1e-12,
+                    (a, b) => a.is_none() && b.is_none(),
+                };
+                Some(unmet.nearest) == expect.nearest
+                    && unmet.misses.len() == expect.misses.len()
+                    && misses.zip(&expect.misses).all(near)
+            }
+            Err(error) => {
+                let part = expect.error.as_ref();
+                part.is_some_and(|part| error.to_string().contains(part))
+            }
+        };
+        if !right {
+            let found = found.map(|found| (found.id, found.price.sentence));
+            wrong.push(format!("{}: {found:?}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nearest_points_are_said_in_one_line() {
+    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let front = cases.fronts.get("five").unwrap();
+    let said = |texts: &[&str]| {
+        let require = texts.iter().map(|text| Requirement::parse(text).unwrap());
+        let rule = Rule::Knee;
+        let found = select(front, &require.collect::<Vec<_>>(), &rule);
+        let error = found.unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        error.to_string()
+    };
+    assert_eq!(
+        said(&["accuracy>=0.999"]),
+        "none of 5 points meets accuracy >= 0.999; point 0 comes nearest: validation.accuracy is 0.85 and misses accuracy >= 0.999 by 0.149"
+    );
+    let both = said(&[
+        "accuracy >= 0.84",
+        "test.demographic_parity_difference(sex) < 0.05",
+    ]);
+    assert!(both.contains("meets both requirements"), "{both}");
+    assert!(
+        both.contains("is 0.841, which meets accuracy >= 0.84;"),
+        "{both}"
+    );
+}
+
+/// Fronts with few different values, so that there are ties, and some that cannot be given.
+fn fronts() -> impl Strategy<Value = FrontColumns> {
+    let value = prop::option::weighted(0.9, (0..6_u8).prop_map(|v| f64::from(v) / 5.0));
+    let columns = move |n: usize| {
+        let column = prop::collection::vec(value.clone(), n);
+        prop::collection::vec(column, 5)
+    };
+    let objectives = prop::sample::select(vec![FrontIn::Objectives, FrontIn::Measures]);
+    (objectives, (1..9_usize).prop_flat_map(columns)).prop_map(|(front_in, columns)| {
+        let names = [
+            "objective.error_rate",
+            "train.accuracy",
+            "validation.accuracy",
+            "validation.demographic_parity_difference(sex)",
+            "validation.objective.error_rate",
+        ];
+        let mut columns: Vec<(String, Vec<Option<f64>>)> =
+            names.map(str::to_owned).into_iter().zip(columns).collect();
+        let fair = columns[3].1.clone();
+        columns.push(("validation.objective.demographic_parity(sex)".into(), fair));
+        FrontColumns {
+            objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
+            front_in,
+            measures: vec![
+                ERROR_RATE.into(),
+                "demographic_parity_difference(sex)".into(),
+            ],
+            columns: Ordered(columns),
+            unmitigated: Ordered(vec![("validation.accuracy".into(), Some(0.5))]),
+        }
+    })
+}
+
+/// How bad a point is by a rule, in a way of its own; `None` where it takes no part.
+fn badness(front: &FrontColumns, rule: &Rule, point: usize) -> Option<f64> {
+    let column = |name: &str| front.columns.get(name).unwrap();
+    let accuracy = column("validation.accuracy");
+    let fair = column("validation.demographic_parity_difference(sex)");
+    let loss = match front.front_in {
+        FrontIn::Measures => accuracy.iter().map(|v| v.map(|v| 1.0 - v)).collect(),
+        FrontIn::Objectives => column("validation.objective.error_rate").clone(),
+    };
+    let share = |values: &[Option<f64>]| {
+        let mut known: Vec<f64> = values.iter().flatten().copied().collect();
+        known.sort_by(f64::total_cmp);
+        let (low, high) = (*known.first()?, *known.last()?);
+        let value = values[point]?;
+        Some(if high > low {
+            (value - low) / (high - low)
+        } else {
+            0.0
+        })
+    };
+    match rule {
+        Rule::Best(_) => accuracy[point].map(|v| -v),
+        Rule::Regret => Some(share(&loss)?.max(share(fair)?)),
+        Rule::Weights(_) => {
+            let lost: Vec<Option<f64>> = accuracy.iter().map(|v| v.map(|v| -v)).collect();
+            Some(0.25 * share(&lost)? + 0.75 * share(fair)?)
+        }
+        Rule::Knee | Rule::Id(_) => Some(0.0),
+    }
+}
+
+/// Whether a point is at least as good as another in what the front was judged by, and better in some.
+fn dominates(front: &FrontColumns, point: usize, other: usize) -> bool {
+    let columns = front.judged_by().unwrap();
+    let both = columns.iter().map(|c| (c.values[point], c.values[other]));
+    let both: Vec<(Option<f64>, Option<f64>)> = both.collect();
+    let known = both.iter().all(|(a, b)| a.is_some() && b.is_some());
+    known && both.iter().all(|(a, b)| a <= b) && both.iter().any(|(a, b)| a < b)
+}
+
+proptest! {
+    #[test]
+    fn no_point_that_meets_the_requirements_is_better(
+        front in fronts(),
+        bounds in (0..6_u8, 0..6_u8),
+        rule in 0..4_usize,
+    ) {
+        let (low, high) = (f64::from(bounds.0) / 5.0, f64::from(bounds.1) / 5.0);
+        let require = [
+            format!("accuracy >= {low}"),
+            format!("demographic_parity_difference(sex) < {high}"),
+        ];
+        let require = require.map(|text| Requirement::parse(&text).unwrap());
+        let fair = "demographic_parity_difference(sex)";
+        let rule = [
+            Rule::Best(Term::parse("accuracy").unwrap()),
+            Rule::Knee,
+            Rule::Weights(weights(&format!("accuracy=0.25,{fair}=0.75")).unwrap()),
+            Rule::Regret,
+        ][rule].clone();
+        let value = |name: &str, point: usize| front.columns.get(name).unwrap()[point];
+        let meets = |point: usize| {
+            value("validation.accuracy", point).is_some_and(|v| v >= low)
+                && value(&format!("validation.{fair}"), point).is_some_and(|v| v < high)
+        };
+        let meeting: Vec<usize> = (0..front.len()).filter(|p| meets(*p)).collect();
+        match select(&front, &require, &rule) {
+            Ok(found) => {
+                prop_assert!(meets(found.id));
+                prop_assert_eq!(found.judged.meeting, meeting.len());
+                let own = badness(&front, &rule, found.id).unwrap();
+                let loss = |p: usize| value("objective.error_rate", p).unwrap_or(f64::INFINITY);
+                for other in meeting {
+                    let Some(others) = badness(&front, &rule, other) else { continue };
+                    // Sums of scaled values are rounded in different ways.
+                    prop_assert!(own <= others + 1e-12);
+                    if own == others && matches!(rule, Rule::Best(_)) {
+                        let first = (loss(found.id), found.id) <= (loss(other), other);
+                        prop_assert!(first, "{} before {other}", found.id);
+                    }
+                    if rule == Rule::Knee {
+                        prop_assert!(!dominates(&front, other, found.id));
+                    }
+                }
+                prop_assert!(!found.price.sentence.contains("NaN"));
+            }
+            Err(Error::Unmet(unmet)) => {
+                prop_assert!(meeting.is_empty());
+                prop_assert!(unmet.nearest < front.len());
+                prop_assert!(unmet.misses.iter().any(|miss| !miss.met));
+            }
+            // Only where no point that meets the requirements has a value to choose by.
+            Err(Error::Data(_)) => {
+                let known = meeting.iter().filter(|p| badness(&front, &rule, **p).is_some());
+                prop_assert!(rule == Rule::Knee || known.count() == 0);
+            }
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+    }
+}
