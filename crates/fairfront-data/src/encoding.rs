@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema, grouped};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -64,10 +66,38 @@ impl CategoricalRule {
     /// The position of a raw level; one that was not seen in training is *other*.
     fn encode(&self, raw: &str) -> Option<u32> {
         let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
+        self.merged(level)
+    }
+
+    fn merged(&self, level: &str) -> Option<u32> {
         match self.pooled.iter().any(|pooled| pooled == level) {
             true => self.position(OTHER),
             false => self.position(level),
         }
+    }
+
+    /// The position of the level that a raw value becomes, be it missing (`None`); nothing where it has
+    /// none and there is no *other*.
+    pub fn level(&self, raw: Option<&str>) -> Option<u32> {
+        let own = match raw {
+            Some(raw) => self.encode(raw),
+            None => self.position(MISSING_LEVEL),
+        };
+        own.or_else(|| self.position(OTHER))
+    }
+
+    /// The same for every raw level that is not among [`CategoricalRule::named`].
+    pub fn unnamed_level(&self) -> Option<u32> {
+        let rest = self.merge.as_ref().and_then(|merge| merge.rest.as_ref());
+        let own = rest.and_then(|rest| self.merged(rest));
+        own.or_else(|| self.position(OTHER))
+    }
+
+    /// The raw levels that the rule says something about; all others become one and the same.
+    pub fn named(&self) -> BTreeSet<&str> {
+        let merged = self.merge.iter().flat_map(|merge| merge.levels.keys());
+        let named = self.levels.iter().chain(&self.pooled).chain(merged);
+        named.map(String::as_str).collect()
     }
 }
 
@@ -303,8 +333,25 @@ impl Encoding {
                 )));
             }
         }
+        let numeric = self.numeric.iter().map(|rule| &rule.column);
+        let categorical = self.categorical.iter().map(|rule| &rule.column);
+        if let Some(column) = repeated(numeric.chain(categorical)) {
+            let problem = format!("column {column:?} is encoded twice");
+            return Err(Error::BadEncoding(problem));
+        }
+        for rule in &self.categorical {
+            if let Some(level) = repeated(rule.levels.iter()) {
+                let problem = format!("column {:?} has level {level:?} twice", rule.column);
+                return Err(Error::BadEncoding(problem));
+            }
+        }
         Ok(())
     }
+}
+
+fn repeated<'a>(mut texts: impl Iterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = BTreeSet::new();
+    texts.find(|text| !seen.insert(*text))
 }
 
 /// A categorical column of a table on its way to features.
@@ -334,7 +381,7 @@ impl<'a> Coded<'a> {
         let coded = Self {
             codes,
             features: known.into_iter().map(feature).collect(),
-            missing: feature(rule.position(MISSING_LEVEL)),
+            missing: feature(rule.level(None)),
         };
         Ok((coded, unseen))
     }

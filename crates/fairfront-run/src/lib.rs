@@ -3,10 +3,13 @@
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
 //! [`read_run`] reads what is needed to show it. A run folder holds no row of the data. [`compare`]
-//! says what fronts are worth side by side.
+//! says what fronts are worth side by side. A [`Model`] is one point of a front, and [`Model::export`] writes
+//! it for other programs.
 
 mod compare;
 mod error;
+mod export;
+mod file;
 mod fit;
 mod folder;
 mod judge;
@@ -21,6 +24,8 @@ pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
 };
 pub use error::Error;
+pub use export::ExportFormat;
+pub use file::write_file;
 pub use fit::{
     Candidate, CertificateInfo, FitRequest, Fitted, PolishInfo, SplitValues, default_objectives,
     fit,
