@@ -3,6 +3,7 @@
 mod compare;
 mod data;
 mod demo;
+mod export;
 mod fit;
 mod inspect;
 mod show;
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Inspect { table, json } => inspect::run(&table, json)?,
         Command::Show { run, csv, json } => show::run(&run, csv, json)?,
         Command::Compare(args) => compare::run(&args)?,
+        Command::Export(args) => export::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)
