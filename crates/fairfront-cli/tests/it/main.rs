@@ -2,6 +2,7 @@
 
 mod compare;
 mod eps_fair;
+mod export;
 mod fit;
 
 use std::io::Write;
@@ -83,6 +84,7 @@ fn help_of_every_command() {
         ("help-fit", &["fit", "--help"]),
         ("help-show", &["show", "--help"]),
         ("help-compare", &["compare", "--help"]),
+        ("help-export", &["export", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
     ] {

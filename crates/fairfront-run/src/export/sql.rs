@@ -25,10 +25,7 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         .map(|number| literal(*number))
         .collect();
     let missing_texts = missing_texts(&model.reading);
-    let mut sum = format!(
-        "CAST({} AS DOUBLE PRECISION) -- intercept\n",
-        literal(model.intercept)
-    );
+    let mut sum = format!("CAST({} AS DOUBLE PRECISION)\n", literal(model.intercept));
     for term in &terms.numbers {
         number(&mut sum, term, &missing_numbers);
     }
