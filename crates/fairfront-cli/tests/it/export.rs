@@ -9,6 +9,8 @@ use crate::{Outcome, run_in};
 
 const MODEL: &str = include_str!("../../../fairfront-run/cases/model.json");
 
+const GUIDE: &str = include_str!("../../../../docs/export.md");
+
 /// A folder with a model and things that are none.
 fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
@@ -53,6 +55,10 @@ fn sql_and_table_are_for_reading() {
         let shown = export(folder.path(), &[&args[..], &["-"]].concat());
         assert_eq!((shown.code, shown.err.as_str()), (0, ""));
         insta::assert_snapshot!(format!("export-{format}"), shown.out);
+        assert!(
+            GUIDE.contains(&shown.out),
+            "docs/export.md shows something else"
+        );
         let quiet = export(folder.path(), &[&args[..], &["out"]].concat());
         assert_eq!((quiet.code, quiet.out.as_str()), (0, ""));
         let path = folder.path().join("out");

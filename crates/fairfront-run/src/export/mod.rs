@@ -38,14 +38,18 @@ impl Model {
     /// What the model is, for a person who finds the exported file.
     fn title(&self) -> String {
         let from = &self.provenance;
-        let mut title = format!(
-            "point {} of the {} of {}, fitted on {} by fairfront {}",
-            from.point, from.points, from.run, from.source, from.program
-        );
-        if let Some(target) = &self.encoding.target {
-            title += &format!("; 1 is {} = {}", target.column, target.positive);
-        }
-        title.replace(|c: char| c.is_control(), " ")
+        let positive = self.encoding.target.as_ref();
+        let positive = positive.map(|t| format!("; 1 is {} = {}", t.column, t.positive));
+        format!(
+            "point {} of the {} of {}, fitted on {} by fairfront {}{}",
+            from.point,
+            from.points,
+            from.run,
+            from.source,
+            from.program,
+            positive.unwrap_or_default()
+        )
+        .replace(|c: char| c.is_control(), " ")
     }
 }
 

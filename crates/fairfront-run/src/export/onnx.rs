@@ -36,7 +36,7 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
     let missing_texts = missing_texts(&model.reading);
     let mut sum = builder.double(model.intercept);
     for term in &terms.numbers {
-        sum = builder.number(sum, term, &missing_numbers);
+        sum = builder.number(&sum, term, &missing_numbers);
     }
     for term in &terms.categories {
         sum = builder.category(&sum, term, &missing_texts);
@@ -140,7 +140,7 @@ impl Builder<'_> {
     }
 
     /// `sum` and what a numeric column adds to it.
-    fn number(&mut self, sum: String, term: &NumberTerm, missing_numbers: &[f64]) -> String {
+    fn number(&mut self, sum: &str, term: &NumberTerm, missing_numbers: &[f64]) -> String {
         let rule = term.rule;
         let about = "numbers; NaN is missing";
         let input = ValueInfo::rows(&rule.column, DOUBLE, Some(1), about);
@@ -157,7 +157,7 @@ impl Builder<'_> {
         let centred = self.node("Sub", &[&present, &shift]);
         let scaled = self.node("Div", &[&centred, &factor]);
         let product = self.node("Mul", &[&scaled, &coefficient]);
-        let sum = self.node("Add", &[&sum, &product]);
+        let sum = self.node("Add", &[sum, &product]);
         let Some(indicator) = term.indicator else {
             return sum;
         };
