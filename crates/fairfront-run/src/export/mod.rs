@@ -136,31 +136,34 @@ impl<'a> CategoryTerm<'a> {
     }
 }
 
-/// The texts that stand for a missing value beside the empty one, each once, in lower case.
-fn missing_texts(reading: &Reading) -> BTreeSet<String> {
-    let texts = reading.missing_values.iter();
-    let texts = texts.map(|text| text.trim().to_ascii_lowercase());
+/// The texts that stand for a missing value beside the empty one.
+fn missing_texts(reading: &Reading) -> Vec<&str> {
+    let texts = reading.missing_values.iter().map(|text| text.trim());
     texts.filter(|text| !text.is_empty()).collect()
 }
 
 /// Texts with more letters than this are spelled in few ways.
 const MOST_LETTERS: usize = 10;
 
-/// All ways to spell a text in upper and lower case, where a program can only compare exactly; for long
-/// ones all of it in lower or upper case, or its first letter.
-fn spellings(lower: &str) -> Vec<String> {
-    let letters = lower.chars().filter(char::is_ascii_alphabetic).count();
+/// All ways to spell texts in upper and lower case, for programs that can only compare exactly; long ones
+/// as they are, in lower case, in upper case, and with a capital at the front.
+fn spellings(texts: &[&str]) -> BTreeSet<String> {
+    texts.iter().flat_map(|text| spelled(text)).collect()
+}
+
+fn spelled(text: &str) -> Vec<String> {
+    let letters = text.chars().filter(char::is_ascii_alphabetic).count();
     if letters > MOST_LETTERS {
-        let mut first = lower.to_owned();
+        let (lower, upper) = (text.to_ascii_lowercase(), text.to_ascii_uppercase());
+        let mut first = lower.clone();
         if let Some(letter) = first.get_mut(..1) {
             letter.make_ascii_uppercase();
         }
-        let texts = [lower.to_owned(), lower.to_ascii_uppercase(), first];
-        return BTreeSet::from(texts).into_iter().collect();
+        return vec![text.into(), lower, upper, first];
     }
     let mut spelled = vec![String::new()];
-    for letter in lower.chars() {
-        let ways = BTreeSet::from([letter.to_ascii_uppercase(), letter]);
+    for letter in text.chars() {
+        let ways = BTreeSet::from([letter.to_ascii_uppercase(), letter.to_ascii_lowercase()]);
         let longer = |text: &String| -> Vec<String> {
             ways.iter().map(|way| format!("{text}{way}")).collect()
         };

@@ -33,7 +33,7 @@ pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
         names: 0,
     };
     let missing_numbers = model.reading.missing_numbers();
-    let missing_texts = missing_texts(&model.reading);
+    let missing_texts = spellings(&missing_texts(&model.reading));
     let mut sum = builder.double(model.intercept);
     for term in &terms.numbers {
         sum = builder.number(&sum, term, &missing_numbers);
@@ -180,8 +180,8 @@ impl Builder<'_> {
         let mut texts: Vec<(String, usize)> = named.map(|(t, i)| ((*t).to_owned(), *i)).collect();
         texts.push((String::new(), term.missing));
         if term.missing != term.unnamed {
-            let missing = missing_texts.iter().flat_map(|text| spellings(text));
-            texts.extend(missing.map(|text| (text, term.missing)));
+            let missing = missing_texts.iter();
+            texts.extend(missing.map(|text| (text.clone(), term.missing)));
         }
         let (keys, values) = texts.into_iter().map(|(t, i)| (t, i as i64)).unzip();
         let attributes = vec![

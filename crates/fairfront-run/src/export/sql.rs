@@ -92,17 +92,19 @@ fn number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
     }
 }
 
-fn category(sum: &mut String, term: &CategoryTerm, missing_texts: &BTreeSet<String>) {
+fn category(sum: &mut String, term: &CategoryTerm, missing_texts: &[&str]) {
     let column = format!("TRIM(CAST({} AS VARCHAR))", identifier(term.column));
     let added = |index: usize| literal(term.coefficients[index]);
     sum.push_str("    + CASE");
     if term.missing != term.unnamed {
         // LOWER knows letters beyond ASCII in some programs, and not in others.
-        let (plain, other): (Vec<_>, Vec<_>) = missing_texts.iter().partition(|t| t.is_ascii());
-        let other = other.into_iter().flat_map(|text| spellings(text));
-        let other: Vec<String> = other.map(|text| quoted(&text)).collect();
-        let plain = plain.into_iter().map(|text| quoted(text));
-        let plain: Vec<String> = [quoted("")].into_iter().chain(plain).collect();
+        let (plain, other): (Vec<&str>, Vec<&str>) =
+            missing_texts.iter().partition(|text| text.is_ascii());
+        let plain: BTreeSet<String> = (plain.iter().chain(&[""]))
+            .map(|text| quoted(&text.to_lowercase()))
+            .collect();
+        let plain: Vec<String> = plain.into_iter().collect();
+        let other: Vec<String> = spellings(&other).iter().map(|t| quoted(t)).collect();
         let _ = write!(
             sum,
             " WHEN COALESCE(LOWER({column}), '') IN ({})",
