@@ -19,7 +19,8 @@ from conftest import REPOSITORY
 from scipy.special import expit
 
 PARTS = ["train", "validation", "test"]
-# The same operations in the same order give the same bits. SQLite reads some literals one bit off.
+# The same operations in the same order give the same bits; of databases that is not asked, for they
+# promise neither how literals are rounded nor the order of sums.
 EXACT, NEAR = 0.0, 1e-12
 QUICK = ["--method", "trace", "--points", "12", "--quiet"]
 
@@ -218,11 +219,18 @@ def test_the_graph_is_sound_and_says_where_it_comes_from(exported):
     assert (graph.ir_version, graph.producer_name) == (7, "fairfront")
 
 
-def test_sqlite(exported):
+def sqlite():
     connection = sqlite3.connect(":memory:")
-    # Some builds have no mathematical functions.
-    connection.create_function("exp", 1, math.exp, deterministic=True)
-    exported.check(*exported.sql(connection.execute), NEAR)
+    try:
+        connection.execute("SELECT EXP(1)")
+    except sqlite3.OperationalError:
+        # Some builds have no mathematical functions.
+        connection.create_function("exp", 1, math.exp, deterministic=True)
+    return connection
+
+
+def test_sqlite(exported):
+    exported.check(*exported.sql(sqlite().execute), NEAR)
 
 
 def test_duckdb(exported):
@@ -284,9 +292,7 @@ def test_huge_scores_and_moved_thresholds(fairfront, nasty, tmp_path):
     np.testing.assert_allclose(score, scores, rtol=1e-10, atol=1e-8)
     np.testing.assert_array_equal(label, scores >= -321.5)
     np.testing.assert_allclose(probabilities[:, 1], expit(score), rtol=1e-12, atol=1e-300)
-    lite = sqlite3.connect(":memory:")
-    lite.create_function("exp", 1, math.exp, deterministic=True)
-    for connection in [lite, duckdb.connect()]:
+    for connection in [sqlite(), duckdb.connect()]:
         seen, probability, decision = huge.sql(connection.execute)
         np.testing.assert_allclose(seen, score, rtol=1e-12, atol=1e-8)
         np.testing.assert_allclose(probability, expit(score), rtol=1e-9, atol=1e-300)
