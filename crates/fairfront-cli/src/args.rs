@@ -72,6 +72,9 @@ pub(crate) enum Command {
     /// Recompute a run from its folder and its data, and say what agrees
     #[command(long_about = VERIFY, after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Write a model for other programs: an ONNX graph, SQL, or a table of coefficients
+    #[command(long_about = EXPORT, after_help = EXPORT_EXAMPLES)]
+    Export(ExportArgs),
     /// The known data sets, and prepared rows for other tools
     Data {
         #[command(subcommand)]
@@ -114,6 +117,31 @@ pub(crate) struct SelectArgs {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Model file
+    pub(crate) model: PathBuf,
+    /// What to write
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: FormatName,
+    /// Where to write: a file, or - for standard output (sql and table)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    /// A graph for ONNX runtimes
+    Onnx,
+    /// A SELECT statement
+    Sql,
+    /// The coefficients as CSV
+    Table,
 }
 
 #[derive(Debug, Args)]
@@ -376,6 +404,24 @@ Examples:
   fairfront verify runs/sex
   fairfront verify runs/sex archive/loans.csv
   fairfront verify runs/gender --json";
+
+const EXPORT: &str = "\
+Write a model for other programs: an ONNX graph, SQL, or a table of coefficients
+
+  onnx   raw columns in, one tensor [N,1] each: doubles (NaN is missing) and texts (\"\" is missing);
+         out: label (1 is the positive value), probabilities (negative, positive), score
+  sql    a SELECT statement for SQLite, DuckDB and PostgreSQL that adds score, probability and
+         decision to the rows of a table called input
+  table  a line for each coefficient as CSV, intercept and threshold last
+
+Missing values, merged, pooled and unseen levels are treated as in training, inside of what is
+written. Texts have to be as they are read: without spaces around them.";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  fairfront export model.json --format onnx -o model.onnx
+  fairfront export model.json --format sql -o model.sql --force
+  fairfront export model.json --format table -o -";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:

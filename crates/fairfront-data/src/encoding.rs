@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema, grouped};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -5,71 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
 use crate::prepare::Prepared;
-use crate::spec::{Merge, Scale};
+use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
+use crate::spec::Scale;
 use crate::split::Part;
 use crate::table::{Column, ColumnType, MISSING, Notice, Table};
 
-/// The level of pooled rare categories.
-pub const OTHER: &str = "(other)";
-/// The level of missing values, where they are a category.
-pub const MISSING_LEVEL: &str = "(missing)";
-
 /// Categories with fewer training rows than this get a warning.
 const FEW_ROWS: usize = 5;
-
-/// How a numeric column becomes a feature: (value − shift) / factor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NumericRule {
-    /// The column.
-    pub column: String,
-    /// Taken from the value.
-    pub shift: f64,
-    /// The rest is divided by this.
-    pub factor: f64,
-    /// The mean of the training rows: what stands in for a missing value.
-    pub mean: f64,
-    /// Whether a second feature says that the value was missing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub indicator: bool,
-}
-
-impl NumericRule {
-    fn encode(&self, value: f64) -> f64 {
-        let present = if value.is_nan() { self.mean } else { value };
-        (present - self.shift) / self.factor
-    }
-}
-
-/// How a categorical column becomes one indicator a level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CategoricalRule {
-    /// The column.
-    pub column: String,
-    /// Levels in the order of their features: sorted, then `(other)`, then `(missing)`.
-    pub levels: Vec<String>,
-    /// Levels that are pooled into `(other)` because they are rare.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pooled: Vec<String>,
-    /// Raw levels that are one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merge: Option<Merge>,
-}
-
-impl CategoricalRule {
-    fn position(&self, level: &str) -> Option<u32> {
-        let found = self.levels.iter().position(|l| l == level);
-        found.map(|i| i as u32)
-    }
-
-    /// The position of a raw level; one that was not seen in training is *other*.
-    fn encode(&self, raw: &str) -> Option<u32> {
-        let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
-        match self.pooled.iter().any(|pooled| pooled == level) {
-            true => self.position(OTHER),
-            false => self.position(level),
-        }
-    }
-}
 
 /// How raw columns become features, labels and groups: fitted on the training rows, saved with
 /// every model, applied to any later rows.
@@ -303,8 +247,25 @@ impl Encoding {
                 )));
             }
         }
+        let numeric = self.numeric.iter().map(|rule| &rule.column);
+        let categorical = self.categorical.iter().map(|rule| &rule.column);
+        if let Some(column) = repeated(numeric.chain(categorical)) {
+            let problem = format!("column {column:?} is encoded twice");
+            return Err(Error::BadEncoding(problem));
+        }
+        for rule in &self.categorical {
+            if let Some(level) = repeated(rule.levels.iter()) {
+                let problem = format!("column {:?} has level {level:?} twice", rule.column);
+                return Err(Error::BadEncoding(problem));
+            }
+        }
         Ok(())
     }
+}
+
+fn repeated<'a>(mut texts: impl Iterator<Item = &'a String>) -> Option<&'a String> {
+    let mut seen = BTreeSet::new();
+    texts.find(|text| !seen.insert(*text))
 }
 
 /// A categorical column of a table on its way to features.
@@ -334,7 +295,7 @@ impl<'a> Coded<'a> {
         let coded = Self {
             codes,
             features: known.into_iter().map(feature).collect(),
-            missing: feature(rule.position(MISSING_LEVEL)),
+            missing: feature(rule.level(None)),
         };
         Ok((coded, unseen))
     }

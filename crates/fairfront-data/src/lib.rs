@@ -36,13 +36,12 @@ mod ordered;
 mod prepare;
 mod proxy;
 mod read;
+mod rule;
 mod spec;
 mod split;
 mod table;
 
-pub use encoding::{
-    CategoricalRule, Encoded, Encoding, MISSING_LEVEL, NumericRule, OTHER, RowFacts, Unseen,
-};
+pub use encoding::{Encoded, Encoding, RowFacts, Unseen};
 pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
@@ -57,6 +56,7 @@ pub use proxy::Proxy;
 pub use read::{
     MISSING_VALUES, ReadFrom, ReadOptions, Reading, guarded, panics_are_caught, read_table,
 };
+pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 pub use spec::{
     Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

@@ -3,11 +3,14 @@
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
 //! [`read_run`] reads it again. A run folder holds no row of the data. [`compare`] says what fronts are
-//! worth side by side, [`select`] goes from a front to one of its points, a [`Model`], and [`verify()`]
+//! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
+//! all it takes to score rows ([`Model::export`] writes it for other programs), and [`verify()`]
 //! recomputes a run from its folder and its data.
 
 mod compare;
 mod error;
+mod export;
+mod file;
 mod fit;
 mod folder;
 mod judge;
@@ -24,6 +27,8 @@ pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
 };
 pub use error::Error;
+pub use export::ExportFormat;
+pub use file::write_file;
 pub use fit::{
     Candidate, CertificateInfo, FitRequest, Fitted, PolishInfo, SplitValues, default_objectives,
     fit,

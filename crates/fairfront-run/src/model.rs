@@ -1,11 +1,11 @@
 //! A model file: all that is needed to score rows, and where it comes from.
 
-use std::io::Write;
 use std::path::Path;
 
 use fairfront_data::{Encoding, Known, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
+use crate::file::write_file;
 use crate::{Error, read_run};
 
 const FORMAT: &str = "fairfront-model";
@@ -181,35 +181,7 @@ impl Model {
 
     /// Writes a model file: whole or not at all. What is there is replaced only where `force` says so.
     pub fn write(&self, path: &Path, force: bool) -> Result<(), Error> {
-        let parent = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        let failed = |e: std::io::Error| Error::file(path, e.kind());
-        let mut file = tempfile::Builder::new()
-            .prefix(".fairfront-")
-            .tempfile_in(parent)
-            .map_err(failed)?;
-        file.write_all(self.to_json().as_bytes()).map_err(failed)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let open = std::fs::Permissions::from_mode(0o644);
-            file.as_file().set_permissions(open).map_err(failed)?;
-        }
-        file.as_file().sync_all().map_err(failed)?;
-        if force {
-            file.persist(path).map_err(|e| failed(e.error))?;
-            return Ok(());
-        }
-        match file.persist_noclobber(path) {
-            Ok(_) => Ok(()),
-            Err(e) if e.error.kind() == std::io::ErrorKind::AlreadyExists => Err(Error::file(
-                path,
-                "there is a file already; name another, or replace it with --force",
-            )),
-            Err(e) => Err(failed(e.error)),
-        }
+        write_file(path, self.to_json().as_bytes(), force)
     }
 
     /// Says what cannot be right.

@@ -3,6 +3,7 @@
 mod compare;
 mod data;
 mod demo;
+mod export;
 mod fit;
 mod inspect;
 mod select;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Select(args) => select::run(&args)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Verify(args) => return verify::run(&args),
+        Command::Export(args) => export::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)

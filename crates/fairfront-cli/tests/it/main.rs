@@ -2,6 +2,7 @@
 
 mod compare;
 mod eps_fair;
+mod export;
 mod fit;
 mod select;
 mod verify;
@@ -87,6 +88,7 @@ fn help_of_every_command() {
         ("help-select", &["select", "--help"]),
         ("help-compare", &["compare", "--help"]),
         ("help-verify", &["verify", "--help"]),
+        ("help-export", &["export", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
     ] {

@@ -129,6 +129,18 @@ impl Reading {
             ..ReadOptions::default()
         }
     }
+
+    /// Whether a text stands for a missing value.
+    pub fn is_missing(&self, text: &str) -> bool {
+        MissingValues::new(&self.missing_values).contains(text.trim_ascii().as_bytes())
+    }
+
+    /// The numbers that stand for a missing value.
+    pub fn missing_numbers(&self) -> Vec<f64> {
+        let mut numbers = MissingValues::new(&self.missing_values).numbers;
+        numbers.retain(|number| number.is_finite());
+        numbers
+    }
 }
 
 impl ReadOptions {

@@ -1,0 +1,24 @@
+use std::path::Path;
+
+use fairfront_run::{Error, ExportFormat, Model, write_file};
+
+use crate::args::{ExportArgs, FormatName};
+use crate::output;
+
+pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
+    let format = match args.format {
+        FormatName::Onnx => ExportFormat::Onnx,
+        FormatName::Sql => ExportFormat::Sql,
+        FormatName::Table => ExportFormat::Table,
+    };
+    let to_stdout = args.output == Path::new("-");
+    if to_stdout && format == ExportFormat::Onnx {
+        let message = "an ONNX graph is no text for standard output; name a file with -o";
+        return Err(Error::Usage(message.into()).into());
+    }
+    let written = Model::read(&args.model)?.export(format)?;
+    if to_stdout {
+        return output::print(&String::from_utf8(written)?);
+    }
+    Ok(write_file(&args.output, &written, args.force)?)
+}

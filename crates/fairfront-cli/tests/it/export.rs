@@ -1,0 +1,168 @@
+//! `export` as a person runs it.
+
+use std::path::Path;
+
+use fairfront_run::Model;
+use tempfile::TempDir;
+
+use crate::{Outcome, run_in};
+
+const MODEL: &str = include_str!("../../../fairfront-run/cases/model.json");
+
+const GUIDE: &str = include_str!("../../../../docs/export.md");
+
+/// A folder with a model and things that are none.
+fn folder() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    };
+    write("model.json", MODEL);
+    write("rows.csv", "a,b\n1,2\n");
+    write(
+        "run.json",
+        "{\"format\": \"fairfront-run\", \"version\": 1}",
+    );
+    write(
+        "newer.json",
+        &MODEL.replacen("\"version\": 1", "\"version\": 2", 1),
+    );
+    write("cut.json", &MODEL[..MODEL.len() / 2]);
+    write(
+        "renamed.json",
+        &MODEL.replace("\"job=clerk\"", "\"job=cook\""),
+    );
+    write("infinite.json", &MODEL.replace("-2.5e-7", "1e999"));
+    write("twice.json", &MODEL.replace("\"pay\"", "\"age\""));
+    write(
+        "added.json",
+        &MODEL.replacen("\"threshold\"", "\"code\": 1, \"threshold\"", 1),
+    );
+    write("taken.txt", "mine");
+    std::fs::write(folder.path().join("bytes.json"), [0xff, 0xfe, 0]).expect("a file");
+    folder
+}
+
+fn export(folder: &Path, args: &[&str]) -> Outcome {
+    run_in(folder, &[&["export"], args].concat(), b"")
+}
+
+#[test]
+fn sql_and_table_are_for_reading() {
+    let folder = folder();
+    for format in ["sql", "table"] {
+        let args = ["model.json", "--format", format, "-o"];
+        let shown = export(folder.path(), &[&args[..], &["-"]].concat());
+        assert_eq!((shown.code, shown.err.as_str()), (0, ""));
+        insta::assert_snapshot!(format!("export-{format}"), shown.out);
+        assert!(
+            GUIDE.contains(&shown.out),
+            "docs/export.md shows something else"
+        );
+        let quiet = export(folder.path(), &[&args[..], &["out"]].concat());
+        assert_eq!((quiet.code, quiet.out.as_str()), (0, ""));
+        let path = folder.path().join("out");
+        let written = std::fs::read_to_string(&path).expect("a file");
+        assert_eq!(written, shown.out);
+        std::fs::remove_file(path).expect("a file");
+    }
+}
+
+#[test]
+fn what_is_no_model_is_refused_in_one_line() {
+    let folder = folder();
+    let mut lines = String::new();
+    for name in [
+        "absent.json",
+        "rows.csv",
+        "bytes.json",
+        "run.json",
+        "newer.json",
+        "cut.json",
+        "renamed.json",
+        "infinite.json",
+        "twice.json",
+        "added.json",
+        ".",
+    ] {
+        let outcome = export(folder.path(), &[name, "--format", "onnx", "-o", "out.onnx"]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{name}");
+        assert_eq!(outcome.err.lines().count(), 1);
+        lines += &outcome.err;
+    }
+    insta::assert_snapshot!("export-errors", lines);
+    assert!(!folder.path().join("out.onnx").exists());
+}
+
+#[test]
+fn nothing_is_replaced_without_force() {
+    let folder = folder();
+    let to = |place: &str, more: &[&str]| {
+        let args = ["model.json", "--format", "table", "-o", place];
+        export(folder.path(), &[&args[..], more].concat())
+    };
+    let taken = to("taken.txt", &[]);
+    assert_eq!(taken.code, 1);
+    assert_eq!(
+        taken.err,
+        "error: taken.txt: there is a file already; name another, or replace it with --force\n"
+    );
+    let read = || std::fs::read_to_string(folder.path().join("taken.txt")).expect("a file");
+    assert_eq!(read(), "mine");
+    assert_eq!(to("taken.txt", &["--force"]).code, 0);
+    assert!(read().starts_with("feature,column,level,"));
+    let lost = to("no/such/out.csv", &[]);
+    assert_eq!(
+        (lost.code, lost.err.as_str()),
+        (
+            1,
+            "error: no/such: the folder does not exist; make it first\n"
+        )
+    );
+    for place in [".", "/dev/null"] {
+        let refused = to(place, &["--force"]);
+        assert_eq!(refused.code, 1);
+        assert!(refused.err.contains("no file"), "{}", refused.err);
+    }
+    let graph = export(
+        folder.path(),
+        &["model.json", "--format", "onnx", "-o", "-"],
+    );
+    assert_eq!(graph.code, 2);
+    assert!(graph.err.contains("name a file with -o"), "{}", graph.err);
+    // Nothing is left of what was not finished.
+    let names = std::fs::read_dir(folder.path()).expect("a folder");
+    let names = names.map(|entry| entry.expect("a file").file_name());
+    assert!(
+        names
+            .into_iter()
+            .all(|n| !n.to_string_lossy().starts_with('.'))
+    );
+}
+
+#[test]
+fn a_point_of_a_run_is_exported() {
+    let folder = TempDir::new().expect("a folder");
+    let fit = [
+        "fit",
+        "demo(rows=900)",
+        "--method",
+        "trace",
+        "--points",
+        "5",
+    ];
+    let fit = [&fit[..], &["--quiet", "--out", "run"]].concat();
+    assert_eq!(run_in(folder.path(), &fit, b"").code, 0);
+    let model = Model::of(&folder.path().join("run"), 2).expect("a model");
+    let path = folder.path().join("model.json");
+    model.write(&path, false).expect("a file");
+    assert!(model.write(&path, false).is_err());
+    assert_eq!(Model::read(&path).expect("a model"), model);
+    for format in ["onnx", "sql", "table"] {
+        let args = ["model.json", "--format", format, "-o", format];
+        let outcome = export(folder.path(), &args);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+    }
+    let bytes = std::fs::read(folder.path().join("onnx")).expect("a file");
+    assert!(bytes.windows(9).any(|w| w == b"fairfront"));
+}

@@ -1,0 +1,94 @@
+//! What becomes of a raw value of a feature column.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::Merge;
+
+/// The level of pooled rare categories.
+pub const OTHER: &str = "(other)";
+/// The level of missing values, where they are a category.
+pub const MISSING_LEVEL: &str = "(missing)";
+
+/// How a numeric column becomes a feature: (value − shift) / factor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NumericRule {
+    /// The column.
+    pub column: String,
+    /// Taken from the value.
+    pub shift: f64,
+    /// The rest is divided by this.
+    pub factor: f64,
+    /// The mean of the training rows: what stands in for a missing value.
+    pub mean: f64,
+    /// Whether a second feature says that the value was missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub indicator: bool,
+}
+
+impl NumericRule {
+    pub(crate) fn encode(&self, value: f64) -> f64 {
+        let present = if value.is_nan() { self.mean } else { value };
+        (present - self.shift) / self.factor
+    }
+}
+
+/// How a categorical column becomes one indicator a level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CategoricalRule {
+    /// The column.
+    pub column: String,
+    /// Levels in the order of their features: sorted, then `(other)`, then `(missing)`.
+    pub levels: Vec<String>,
+    /// Levels that are pooled into `(other)` because they are rare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pooled: Vec<String>,
+    /// Raw levels that are one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
+}
+
+impl CategoricalRule {
+    pub(crate) fn position(&self, level: &str) -> Option<u32> {
+        let found = self.levels.iter().position(|l| l == level);
+        found.map(|i| i as u32)
+    }
+
+    /// The position of a raw level; one that was not seen in training is *other*.
+    pub(crate) fn encode(&self, raw: &str) -> Option<u32> {
+        let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
+        self.merged(level)
+    }
+
+    fn merged(&self, level: &str) -> Option<u32> {
+        match self.pooled.iter().any(|pooled| pooled == level) {
+            true => self.position(OTHER),
+            false => self.position(level),
+        }
+    }
+
+    /// The position of the level that a raw value becomes, be it missing (`None`); nothing where it has
+    /// none and there is no *other*.
+    pub fn level(&self, raw: Option<&str>) -> Option<u32> {
+        let own = match raw {
+            Some(raw) => self.encode(raw),
+            None => self.position(MISSING_LEVEL),
+        };
+        own.or_else(|| self.position(OTHER))
+    }
+
+    /// The same for every raw level that is not among [`CategoricalRule::named`].
+    pub fn unnamed_level(&self) -> Option<u32> {
+        let rest = self.merge.as_ref().and_then(|merge| merge.rest.as_ref());
+        let own = rest.and_then(|rest| self.merged(rest));
+        own.or_else(|| self.position(OTHER))
+    }
+
+    /// The raw levels that the rule says something about; all others become one and the same.
+    pub fn named(&self) -> BTreeSet<&str> {
+        let merged = self.merge.iter().flat_map(|merge| merge.levels.keys());
+        let named = self.levels.iter().chain(&self.pooled).chain(merged);
+        named.map(String::as_str).collect()
+    }
+}

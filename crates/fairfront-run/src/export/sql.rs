@@ -1,0 +1,149 @@
+//! A SELECT statement that scores the rows of a table, in the SQL that `SQLite`, `DuckDB` and
+//! `PostgreSQL` share.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::{CategoryTerm, NumberTerm, Terms, missing_texts, spellings};
+use crate::{Error, Model};
+
+pub(super) fn write(model: &Model) -> Result<String, Error> {
+    let terms = Terms::of(model);
+    let columns = terms.columns();
+    if columns.contains("") {
+        let problem = "SQL needs a name for each column; one of this model has none";
+        return Err(Error::Data(problem.into()));
+    }
+    let texts = terms.categories.iter().flat_map(|term| &term.named);
+    let mut texts = texts.map(|(text, _)| text).chain(&columns);
+    if let Some(text) = texts.find(|text| text.contains('\0')) {
+        let problem = format!("SQL cannot say {text:?}, which has a character of value 0");
+        return Err(Error::Data(problem));
+    }
+
+    let missing_numbers: Vec<String> = (model.reading.missing_numbers().iter())
+        .map(|number| literal(*number))
+        .collect();
+    let missing_texts = missing_texts(&model.reading);
+    let mut sum = format!("CAST({} AS DOUBLE PRECISION)\n", literal(model.intercept));
+    for term in &terms.numbers {
+        number(&mut sum, term, &missing_numbers);
+    }
+    for term in &terms.categories {
+        category(&mut sum, term, &missing_texts);
+    }
+    let [score, probability, decision] =
+        ["score", "probability", "decision"].map(|name| identifier(&terms.result(name)));
+    let threshold = literal(model.threshold);
+    let title = model.title();
+    // Beyond 700, exp would leave the range of doubles, which is an error in PostgreSQL.
+    Ok(format!(
+        "-- {title}
+-- Put your table's name in place of input; the score alone is the expression before AS {score}.
+SELECT
+  scored.*,
+  CASE
+    WHEN {score} > 700 THEN 1e0
+    WHEN {score} < -700 THEN 0e0
+    ELSE 1e0 / (1e0 + EXP(-{score}))
+  END AS {probability},
+  CASE WHEN {score} >= {threshold} THEN 1 ELSE 0 END AS {decision}
+FROM (
+  SELECT
+    input.*,
+    {sum}    AS {score}
+  FROM input
+) AS scored;
+"
+    ))
+}
+
+fn number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
+    let rule = term.rule;
+    let column = identifier(&rule.column);
+    let [most, mean, shift, factor, coefficient] = [
+        f64::MAX,
+        rule.mean,
+        rule.shift,
+        rule.factor,
+        term.coefficient,
+    ]
+    .map(literal);
+    // Neither NULL nor NaN is between any two numbers.
+    let mut present = format!("{column} BETWEEN -{most} AND {most}");
+    if !missing_numbers.is_empty() {
+        let _ = write!(
+            present,
+            " AND {column} NOT IN ({})",
+            missing_numbers.join(", ")
+        );
+    }
+    let _ = writeln!(
+        sum,
+        "    + (CASE WHEN {present} THEN CAST({column} AS DOUBLE PRECISION) ELSE {mean} END \
+         - {shift}) / {factor} * {coefficient}"
+    );
+    if let Some(indicator) = term.indicator {
+        let indicator = literal(indicator);
+        let _ = writeln!(
+            sum,
+            "    + CASE WHEN {present} THEN 0e0 ELSE {indicator} END"
+        );
+    }
+}
+
+fn category(sum: &mut String, term: &CategoryTerm, missing_texts: &[&str]) {
+    let column = format!("TRIM(CAST({} AS VARCHAR))", identifier(term.column));
+    let added = |index: usize| literal(term.coefficients[index]);
+    sum.push_str("    + CASE");
+    if term.missing != term.unnamed {
+        // LOWER knows letters beyond ASCII in some programs, and not in others.
+        let (plain, other): (Vec<&str>, Vec<&str>) =
+            missing_texts.iter().partition(|text| text.is_ascii());
+        let plain: BTreeSet<String> = (plain.iter().chain(&[""]))
+            .map(|text| quoted(&text.to_lowercase()))
+            .collect();
+        let plain: Vec<String> = plain.into_iter().collect();
+        let other: Vec<String> = spellings(&other).iter().map(|t| quoted(t)).collect();
+        let _ = write!(
+            sum,
+            " WHEN COALESCE(LOWER({column}), '') IN ({})",
+            plain.join(", ")
+        );
+        if !other.is_empty() {
+            let _ = write!(sum, " OR {column} IN ({})", other.join(", "));
+        }
+        let _ = write!(sum, " THEN {} ELSE CASE", added(term.missing));
+    }
+    let unnamed = added(term.unnamed);
+    if term.named.is_empty() {
+        let _ = write!(sum, " WHEN 1 = 1 THEN {unnamed}");
+    } else {
+        let _ = write!(sum, " {column}");
+    }
+    for (text, index) in &term.named {
+        let _ = write!(sum, "\n      WHEN {} THEN {}", quoted(text), added(*index));
+    }
+    let _ = write!(sum, "\n      ELSE {unnamed} END");
+    if term.missing != term.unnamed {
+        sum.push_str(" END");
+    }
+    sum.push('\n');
+}
+
+fn identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The shortest text that comes back as the same double; the exponent makes it one everywhere. In
+/// parentheses where it is negative, for two minus signs begin a comment.
+fn literal(value: f64) -> String {
+    match value.is_sign_negative() {
+        true => format!("({value:e})"),
+        false => format!("{value:e}"),
+    }
+}

@@ -1,0 +1,66 @@
+//! The coefficients as CSV, for people and spreadsheets.
+
+use fairfront_data::MISSING_LEVEL;
+
+use super::Terms;
+use crate::{Error, Model};
+
+const HEADER: [&str; 7] = [
+    "feature",
+    "column",
+    "level",
+    "coefficient",
+    "shift",
+    "factor",
+    "mean",
+];
+
+pub(super) fn write(model: &Model) -> Result<String, Error> {
+    let failed = |e: &dyn std::fmt::Display| Error::Data(format!("the table failed: {e}"));
+    let mut out = csv::Writer::from_writer(Vec::new());
+    for row in rows(model) {
+        out.write_record(row).map_err(|e| failed(&e))?;
+    }
+    let bytes = out.into_inner().map_err(|e| failed(e.error()))?;
+    String::from_utf8(bytes).map_err(|e| failed(&e))
+}
+
+fn rows(model: &Model) -> Vec<[String; 7]> {
+    let terms = Terms::of(model);
+    let mut names = model.coefficients.0.iter().map(|(name, _)| name.clone());
+    let mut rows = vec![HEADER.map(Into::into)];
+    let mut row = |column: &str, level: &str, coefficient: f64, scale: [String; 3]| {
+        let feature = names.next().unwrap_or_default();
+        let [shift, factor, mean] = scale;
+        let coefficient = number(coefficient);
+        let (column, level) = (column.to_owned(), level.to_owned());
+        rows.push([feature, column, level, coefficient, shift, factor, mean]);
+    };
+    for term in &terms.numbers {
+        let rule = term.rule;
+        let scale = [rule.shift, rule.factor, rule.mean].map(number);
+        row(&rule.column, "", term.coefficient, scale);
+        if let Some(coefficient) = term.indicator {
+            row(&rule.column, MISSING_LEVEL, coefficient, Default::default());
+        }
+    }
+    for (rule, term) in model.encoding.categorical.iter().zip(&terms.categories) {
+        for (level, coefficient) in rule.levels.iter().zip(&term.coefficients) {
+            row(&rule.column, level, *coefficient, Default::default());
+        }
+    }
+    for (name, value) in [
+        ("(intercept)", model.intercept),
+        ("(threshold)", model.threshold),
+    ] {
+        let mut row: [String; 7] = Default::default();
+        (row[0], row[3]) = (name.into(), number(value));
+        rows.push(row);
+    }
+    rows
+}
+
+/// The shortest text that comes back as the same number.
+fn number(value: f64) -> String {
+    format!("{value:?}")
+}

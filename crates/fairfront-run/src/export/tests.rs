@@ -1,0 +1,165 @@
+use proptest::prelude::*;
+use prost::Message;
+
+use super::*;
+
+const MODEL: &str = include_str!("../../cases/model.json");
+const FORMATS: [ExportFormat; 3] = [ExportFormat::Onnx, ExportFormat::Sql, ExportFormat::Table];
+
+fn model() -> Model {
+    Model::from_json(MODEL).expect("a model")
+}
+
+#[test]
+fn spellings_are_all_there_is() {
+    let all = |text: &str| spellings(&[text]).into_iter().collect::<Vec<_>>();
+    assert_eq!(all("n/A"), ["N/A", "N/a", "n/A", "n/a"]);
+    assert_eq!(all("?"), ["?"]);
+    assert_eq!(all("NaN").len(), 8);
+    assert_eq!(
+        all("Not Available"),
+        [
+            "NOT AVAILABLE",
+            "Not Available",
+            "Not available",
+            "not available"
+        ]
+    );
+    assert_eq!(all("ändlich unbekannt").len(), 2);
+    assert_eq!(spellings(&["na", "NA"]).len(), 4);
+}
+
+#[test]
+fn texts_become_indices_as_the_encoding_says() {
+    let model = model();
+    let terms = Terms::of(&model);
+    let [job, town] = terms.categories.as_slice() else {
+        panic!("two columns");
+    };
+    // What is pooled, called other, missing or unseen is one and the same: nothing to name.
+    assert_eq!(
+        job.named,
+        [("clerk", 0), ("nurse", 1), ("registered nurse", 1)]
+    );
+    assert_eq!((job.unnamed, job.missing), (2, 2));
+    assert_eq!(job.coefficients, [0.1, 0.2, -0.3, 0.0]);
+    assert_eq!(town.named, [("(missing)", 2), ("O'Fallon", 0), ("Rome", 1)]);
+    assert_eq!((town.unnamed, town.missing), (3, 2));
+    let [age, pay] = terms.numbers.as_slice() else {
+        panic!("two columns");
+    };
+    assert_eq!((age.coefficient, age.indicator), (0.75, Some(-0.125)));
+    assert_eq!((pay.coefficient, pay.indicator), (-2.5e-7, None));
+}
+
+#[test]
+fn results_give_way_to_columns() {
+    let text = MODEL.replace("\"pay\"", "\"Score\"");
+    let model = Model::from_json(&text).expect("a model");
+    let terms = Terms::of(&model);
+    assert_eq!(terms.result("score"), "model_score");
+    assert_eq!(terms.result("label"), "label");
+}
+
+#[test]
+fn graphs_come_back() {
+    let bytes = model().export(ExportFormat::Onnx).expect("a graph");
+    let proto = proto::Model::decode(bytes.as_slice()).expect("a graph");
+    let graph = proto.graph.expect("a graph");
+    let inputs: Vec<&str> = graph.input.iter().map(|i| i.name.as_str()).collect();
+    assert_eq!(inputs, ["age", "pay", "job", "home \"town\""]);
+    assert_eq!(proto.doc_string, model().title());
+}
+
+/// Whatever is accepted can be exported, or is refused with a reason.
+fn try_out(text: &str) {
+    if let Ok(model) = Model::from_json(text) {
+        let again = Model::from_json(&model.to_json());
+        assert_eq!(again.as_ref(), Ok(&model));
+        for format in FORMATS {
+            let _ = model.export(format);
+        }
+    }
+}
+
+/// The places of all values of a document, as pointers.
+fn places(value: &serde_json::Value, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                places(value, &format!("{at}/{}", escape(key)), out);
+            }
+        }
+        serde_json::Value::Array(list) => {
+            for (i, value) in list.iter().enumerate() {
+                places(value, &format!("{at}/{i}"), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        try_out(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn no_cut_or_changed_byte_panics(at in 0..MODEL.len(), with in prop::option::of(0_u8..128)) {
+        let mut bytes = MODEL.as_bytes().to_vec();
+        match with {
+            Some(with) => bytes[at] = with,
+            None => bytes.truncate(at),
+        }
+        try_out(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn no_other_value_panics(
+        at in any::<prop::sample::Index>(),
+        with in prop_oneof![
+            Just("null".to_owned()),
+            Just("[]".to_owned()),
+            Just("{}".to_owned()),
+            Just("true".to_owned()),
+            any::<f64>().prop_map(|n| serde_json::json!(n).to_string()),
+            any::<u64>().prop_map(|n| n.to_string()),
+            ".{0,12}".prop_map(|t| serde_json::json!(t).to_string()),
+        ],
+    ) {
+        let mut value: serde_json::Value = serde_json::from_str(MODEL).expect("JSON");
+        let mut found = Vec::new();
+        places(&value, "", &mut found);
+        *value.pointer_mut(at.get(&found).as_str()).expect("a place") =
+            serde_json::from_str(&with).expect("JSON");
+        try_out(&value.to_string());
+    }
+
+    #[test]
+    fn any_names_and_levels_are_exported(
+        column in "\\PC{1,8}|[\"'\\\\\n;-]{1,4}",
+        level in "\\PC{0,8}|[\"'\\\\\n;-]{1,4}",
+        missing in ".{0,14}",
+        number in any::<f64>().prop_filter("finite", |n| n.is_finite()),
+    ) {
+        let mut model = model();
+        prop_assume!(!["age", "pay", "job"].contains(&column.as_str()));
+        prop_assume!(!["Rome", "(missing)"].contains(&level.as_str()));
+        let rule = &mut model.encoding.categorical[1];
+        rule.column.clone_from(&column);
+        rule.levels[0].clone_from(&level);
+        model.reading.missing_values.push(missing);
+        model.intercept = number;
+        let names = model.encoding.schema().feature_names();
+        for (own, name) in model.coefficients.0.iter_mut().zip(names) {
+            own.0 = name;
+        }
+        let model = Model::from_json(&model.to_json()).expect("a model");
+        for format in FORMATS {
+            prop_assert!(model.export(format).is_ok());
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Files that appear whole or not at all.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::Error;
+
+/// Writes a file through a temporary one beside it, so that it is there whole or not at all. What is
+/// there already is replaced only where `force` says so, and only if it is a file.
+pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    if !parent.is_dir() {
+        let problem = "the folder does not exist; make it first";
+        return Err(Error::file(parent, problem));
+    }
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let problem = "there is something that is no file; name another";
+        return Err(Error::file(path, problem));
+    }
+    let failed = |e: std::io::Error| Error::file(path, e.kind());
+    let mut file = tempfile::Builder::new()
+        .prefix(".fairfront-")
+        .tempfile_in(parent)
+        .map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let open = std::fs::Permissions::from_mode(0o644);
+        file.as_file().set_permissions(open).map_err(failed)?;
+    }
+    file.as_file().sync_all().map_err(failed)?;
+    if force {
+        file.persist(path).map_err(|e| failed(e.error))?;
+        return Ok(());
+    }
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(e) if e.error.kind() == ErrorKind::AlreadyExists => Err(Error::file(
+            path,
+            "there is a file already; name another, or replace it with --force",
+        )),
+        Err(e) => Err(failed(e.error)),
+    }
+}
