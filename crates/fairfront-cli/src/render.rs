@@ -2,9 +2,11 @@
 
 mod comparison;
 mod front;
+mod prediction;
 
 pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
+pub(crate) use prediction::{audit, predicted};
 
 use std::fmt::Write;
 

@@ -54,7 +54,10 @@ pub use known::{
 pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
-pub use read::{MISSING_VALUES, ReadOptions, Reading, panics_are_caught, read_table};
+pub use read::{
+    BATCH_ROWS, BatchesRead, MISSING_VALUES, ReadOptions, Reading, RowBatch, Texts, Wanted,
+    WantedColumn, panics_are_caught, read_batches, read_table,
+};
 pub use spec::{
     Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

@@ -5,6 +5,7 @@ mod data;
 mod demo;
 mod fit;
 mod inspect;
+mod predict;
 mod show;
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Inspect { table, json } => inspect::run(&table, json)?,
         Command::Show { run, csv, json } => show::run(&run, csv, json)?,
         Command::Compare(args) => compare::run(&args)?,
+        Command::Predict(args) => predict::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -3,6 +3,7 @@
 mod compare;
 mod eps_fair;
 mod fit;
+mod predict;
 
 use std::io::Write;
 use std::path::Path;
@@ -83,6 +84,7 @@ fn help_of_every_command() {
         ("help-fit", &["fit", "--help"]),
         ("help-show", &["show", "--help"]),
         ("help-compare", &["compare", "--help"]),
+        ("help-predict", &["predict", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
     ] {

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::batch::Texts;
 use crate::error::{shell, shorten};
 use crate::grammar;
 use crate::table::{Column, ColumnType, Interner, LeftOut, MISSING, Notice, Values};
@@ -45,6 +46,29 @@ pub(super) enum BadValue {
         row: usize,
         value: String,
     },
+}
+
+impl BadValue {
+    /// The row, and what is wrong where the type of the column is fixed.
+    pub(super) fn problem(self) -> (usize, String) {
+        match self {
+            Self::NotNumeric { row, value, .. } => (row, not_numeric(&value)),
+            Self::NotUtf8 { row, value } => (row, not_utf8(&value)),
+        }
+    }
+}
+
+/// A text where the model needs a number.
+pub(super) fn not_numeric(value: &str) -> String {
+    format!(
+        "{value:?} is not a number, but the column is numeric in the model; mend the value, or leave \
+         it empty if it is missing"
+    )
+}
+
+/// Bytes that are no text.
+pub(super) fn not_utf8(value: &str) -> String {
+    format!("the text is not UTF-8 ({value:?}); save the file as UTF-8")
 }
 
 #[derive(Debug)]
@@ -434,6 +458,8 @@ pub(super) enum Lane {
     Look,
     Numbers,
     Levels,
+    /// Texts as they stand, for rows that are only passed on.
+    Texts,
 }
 
 /// The values of one column in a run of rows, made apart from the column itself.
@@ -449,6 +475,7 @@ enum BatchValues {
     Count,
     Numbers(Vec<f64>),
     Levels(Interner),
+    Texts(Texts),
 }
 
 /// Why a value does not fit its lane.
@@ -467,6 +494,7 @@ impl Batch {
                 Lane::Count => BatchValues::Count,
                 Lane::Numbers => BatchValues::Numbers(Vec::new()),
                 Lane::Look | Lane::Levels => BatchValues::Levels(Interner::default()),
+                Lane::Texts => BatchValues::Texts(Texts::default()),
             },
         }
     }
@@ -478,6 +506,7 @@ impl Batch {
             BatchValues::Count => {}
             BatchValues::Numbers(numbers) => numbers.push(f64::NAN),
             BatchValues::Levels(interner) => interner.codes.push(MISSING),
+            BatchValues::Texts(texts) => texts.push(""),
         }
     }
 
@@ -491,8 +520,38 @@ impl Batch {
             BatchValues::Levels(interner) => {
                 interner.push(text).map_err(|_| Misfit::NotUtf8)?;
             }
+            BatchValues::Texts(texts) => {
+                texts.push(std::str::from_utf8(text).map_err(|_| Misfit::NotUtf8)?);
+            }
         }
         Ok(())
+    }
+
+    /// A column of these values alone; numbers equal to one of `missing` are missing.
+    pub(super) fn into_column(self, name: &str, missing: &[f64]) -> Column {
+        match self.values {
+            BatchValues::Numbers(mut numbers) => {
+                if !missing.is_empty() {
+                    let listed = numbers.iter_mut().filter(|v| missing.contains(v));
+                    listed.for_each(|v| *v = f64::NAN);
+                }
+                Column::from_numbers(name, numbers)
+            }
+            BatchValues::Levels(interner) => interner.into_column(name.into()),
+            BatchValues::Count | BatchValues::Texts(_) => Column {
+                name: name.into(),
+                values: Values::LeftOut(LeftOut::NotRead),
+                n_missing: 0,
+            },
+        }
+    }
+
+    /// The texts of a lane of texts.
+    pub(super) fn into_texts(self) -> Texts {
+        match self.values {
+            BatchValues::Texts(texts) => texts,
+            _ => Texts::default(),
+        }
     }
 }
 
@@ -504,7 +563,7 @@ fn levels(most: usize) -> State {
 }
 
 /// A value as an error shows it.
-fn shown(bytes: &[u8]) -> String {
+pub(super) fn shown(bytes: &[u8]) -> String {
     // Enough for the longest that is shown, whatever its characters.
     let start = &bytes[..bytes.len().min(400)];
     shorten(&String::from_utf8_lossy(start))
