@@ -317,10 +317,10 @@ Score new rows with a model: one row out for every row in, in order
   decision     1 for the target's positive value, 0 for any other
   note         what was missing or not seen in training in this row; empty otherwise
 
-The file needs the columns of the model's features, by name, in any order; the sensitive columns are
-not needed. A missing number counts as the training mean, a missing or unseen category as the model's
-encoding says. Rows are read, scored and written in batches: memory does not grow with the file. A
-file appears whole or not at all.";
+The file needs the columns of the model's features, by name, in any order; sensitive columns are not
+needed. A missing number counts as the training mean, a missing or unseen category as the encoding
+of the model says. Rows are read, scored and written in batches: memory does not grow with the file.
+A file appears whole or not at all.";
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:

@@ -126,6 +126,39 @@ impl Texts {
 /// the results in the order of the rows. `-` is standard input.
 ///
 /// Every line of a CSV file is a row: one that is empty or has too few or too many fields is an error.
+///
+/// ```
+/// use fairfront_data::{BATCH_ROWS, ColumnType, Error, Reading, Wanted, WantedColumn, read_batches};
+/// let path = std::env::temp_dir().join("fairfront-batches-example.csv");
+/// std::fs::write(&path, "job,age\nnurse,31\nclerk,45\n")?;
+/// let wanted = Wanted {
+///     reading: Reading::default(),
+///     columns: vec![WantedColumn {
+///         name: "age".into(),
+///         column_type: ColumnType::Numeric,
+///         role: "this example",
+///     }],
+///     kept: Vec::new(),
+///     rows: BATCH_ROWS,
+/// };
+/// let mut total = 0.0;
+/// let read = read_batches(
+///     &path.display().to_string(),
+///     &wanted,
+///     |batch| {
+///         let ages = batch.table.require("age", "this example")?.numeric();
+///         Ok::<f64, Error>(ages.into_iter().flatten().sum())
+///     },
+///     |sum| {
+///         total += sum;
+///         Ok(())
+///     },
+/// )?;
+/// assert_eq!((read.rows, total), (2, 76.0));
+/// assert_eq!(read.unused, ["job"]);
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_batches<T: Send, E: From<Error> + Send>(
     file: &str,
     wanted: &Wanted,

@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use proptest::prelude::*;
@@ -101,7 +102,8 @@ fn scores_are_those_of_the_formula_and_notes_say_what_was_lacking() {
     let mut expected = "score,probability,decision,note\n".to_owned();
     for (score, note) in scores.iter().zip(notes) {
         let chance = 1.0 / (1.0 + libm::exp(-score));
-        expected += &format!("{score:?},{chance:?},{},{note}\n", u8::from(*score >= 0.0));
+        let decision = u8::from(*score >= 0.0);
+        let _ = writeln!(expected, "{score:?},{chance:?},{decision},{note}");
     }
     assert_eq!(text, expected);
     assert_eq!((done.rows, done.selected, done.noted), (4, 3, 2));
@@ -294,6 +296,20 @@ fn an_audit_counts_by_group() {
     );
 }
 
+/// Rows as Parquet, by way of kept columns.
+fn parquet(text: &str) -> Vec<u8> {
+    let options = PredictOptions {
+        keep: ["zone", "age", "job", "pay"].map(Into::into).to_vec(),
+        ..PredictOptions::default()
+    };
+    let file = file(text.as_bytes());
+    let path = file.path().display().to_string();
+    let mut out = Vec::new();
+    let done = predict(&model(), &path, &options, Predictions::Parquet(&mut out));
+    done.expect("a file");
+    out
+}
+
 fn value() -> impl Strategy<Value = String> {
     prop_oneof!["-?[0-9]{1,3}", Just("?".to_owned()), Just(String::new())]
 }
@@ -332,6 +348,25 @@ proptest! {
         let options = PredictOptions { batch_rows: size, ..PredictOptions::default() };
         let parts = predict_with(&model(), text.as_bytes(), &options);
         prop_assert_eq!(parts, predicted(&text));
+    }
+
+    #[test]
+    fn parquet_in_any_batches_gives_what_csv_gives(
+        rows in prop::collection::vec(row(), 0..40),
+        size in 1_usize..20,
+    ) {
+        let text = format!("zone,age,job,pay\n{}\n", rows.join("\n"));
+        let options = PredictOptions { batch_rows: size, ..PredictOptions::default() };
+        let found = predict_with(&model(), &parquet(&text), &options).expect("scores").0;
+        prop_assert_eq!(found, predicted(&text).expect("scores").0);
+    }
+
+    #[test]
+    fn no_damage_to_parquet_makes_it_panic(at in any::<prop::sample::Index>(), by in 1_u8..) {
+        let mut bytes = parquet(&format!("zone,age,job,pay\n{}", "a,30,nurse,100\n".repeat(40)));
+        let at = at.index(bytes.len());
+        bytes[at] ^= by;
+        let _ = predict_with(&model(), &bytes, &PredictOptions::default());
     }
 
     #[test]
