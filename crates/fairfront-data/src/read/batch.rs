@@ -4,8 +4,9 @@
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, Record, TakeRecord};
-use super::column::{Lane, Misfit, not_numeric, not_utf8, shown};
+use super::column::shown;
 use super::csv::{Failure, Opened, Parsed, Wrong};
+use super::lane::{Batch, Lane, Misfit, not_numeric, not_utf8};
 use super::{Input, MissingValues, Plan, Reading, csv, make_unique, open, parquet};
 use crate::error::{Error, Place, near, quoted_list};
 use crate::table::{Column, ColumnType, SourceFile, Table};
@@ -317,7 +318,7 @@ impl CsvRows<'_> {
             let typed = self.wanted.columns.iter().zip(columns.by_ref());
             let typed = typed.map(|(c, batch)| batch.into_column(&c.name, &self.missing.numbers));
             let mut batch = RowBatch::new(self.file, self.n_rows, typed.collect(), n_rows);
-            batch.kept = columns.map(super::column::Batch::into_texts).collect();
+            batch.kept = columns.map(Batch::into_texts).collect();
             batches.push(batch);
             self.n_rows += n_rows;
         }

@@ -10,7 +10,7 @@ use memchr::memchr_iter;
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, ChunkError, Chunks, Record, TakeRecord};
-use super::column::{Batch, Lane, Misfit};
+use super::lane::{Batch, Lane, Misfit};
 use super::{MissingValues, TableBuilder, parse_number, sniff};
 use crate::error::{Error, Place};
 use crate::table::{LeftOut, Notice};

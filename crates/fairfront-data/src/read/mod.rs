@@ -4,6 +4,7 @@ mod batch;
 mod chunk;
 mod column;
 mod csv;
+mod lane;
 mod parquet;
 mod sniff;
 
