@@ -294,7 +294,8 @@ impl ColumnBuilder {
     pub(super) fn push_integer(&mut self, number: i128) -> Result<(), BadValue> {
         match &mut self.state {
             State::Numeric { values, .. } => {
-                values.push(number as f64);
+                // No machine has an instruction for 128 bits.
+                values.push(i64::try_from(number).map_or(number as f64, |n| n as f64));
                 self.n_rows += 1;
                 Ok(())
             }

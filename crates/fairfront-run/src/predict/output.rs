@@ -24,7 +24,7 @@ pub enum Predictions<'a> {
     None,
     /// CSV with a header.
     Csv(&'a mut (dyn Write + Send)),
-    /// Parquet; kept columns are texts.
+    /// Parquet; kept columns are texts, and empty texts are null.
     Parquet(&'a mut (dyn Write + Send)),
 }
 
@@ -203,15 +203,15 @@ fn write_column(
     n_kept: usize,
 ) -> Result<(), ParquetError> {
     match writer {
-        ColumnWriter::ByteArrayColumnWriter(texts) if index < n_kept => {
-            let kept = &rows.kept[index];
-            let levels: Vec<i16> = kept.iter().map(|t| i16::from(!t.is_empty())).collect();
-            let present = kept.iter().filter(|t| !t.is_empty()).map(ByteArray::from);
-            texts.write_batch(&present.collect::<Vec<_>>(), Some(&levels), None)?;
-        }
         ColumnWriter::ByteArrayColumnWriter(texts) => {
-            let notes = rows.notes.iter().map(|n| ByteArray::from(n.as_str()));
-            texts.write_batch(&notes.collect::<Vec<_>>(), None, None)?;
+            let all: Vec<&str> = match rows.kept.get(index) {
+                Some(kept) => kept.iter().collect(),
+                None => rows.notes.iter().map(String::as_str).collect(),
+            };
+            let levels: Vec<i16> = all.iter().map(|t| i16::from(!t.is_empty())).collect();
+            let present = all.into_iter().filter(|t| !t.is_empty());
+            let present: Vec<ByteArray> = present.map(ByteArray::from).collect();
+            texts.write_batch(&present, Some(&levels), None)?;
         }
         ColumnWriter::DoubleColumnWriter(doubles) if index == n_kept => {
             doubles.write_batch(&rows.scores, None, None)?;
@@ -229,29 +229,26 @@ fn write_column(
     Ok(())
 }
 
-/// Kept columns as texts, null where empty, and then those of every prediction.
+/// Kept columns and then those of every prediction; texts are null where empty.
 fn schema(kept: &[String]) -> Result<TypePtr, ParquetError> {
-    let field = |name: &str, physical, repetition, logical| -> Result<TypePtr, ParquetError> {
-        let field = Type::primitive_type_builder(name, physical)
-            .with_repetition(repetition)
-            .with_logical_type(logical);
+    let number = |name: &str, physical| -> Result<TypePtr, ParquetError> {
+        let field = Type::primitive_type_builder(name, physical);
+        let field = field.with_repetition(Repetition::REQUIRED);
         Ok(Arc::new(field.build()?))
     };
-    let text = Some(LogicalType::String);
-    let mut fields = Vec::new();
-    for name in kept {
-        let optional = Repetition::OPTIONAL;
-        fields.push(field(name, Physical::BYTE_ARRAY, optional, text.clone())?);
-    }
-    let kinds = [
-        (Physical::DOUBLE, None),
-        (Physical::DOUBLE, None),
-        (Physical::INT32, None),
-        (Physical::BYTE_ARRAY, text),
-    ];
-    for (name, (physical, logical)) in COLUMNS.iter().zip(kinds) {
-        fields.push(field(name, physical, Repetition::REQUIRED, logical)?);
-    }
+    let text = |name: &str| -> Result<TypePtr, ParquetError> {
+        let field = Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(Some(LogicalType::String));
+        Ok(Arc::new(field.build()?))
+    };
+    let [score, probability, decision, note] = COLUMNS;
+    let kept = kept.iter().map(|name| text(name));
+    let mut fields = kept.collect::<Result<Vec<_>, _>>()?;
+    fields.push(number(score, Physical::DOUBLE)?);
+    fields.push(number(probability, Physical::DOUBLE)?);
+    fields.push(number(decision, Physical::INT32)?);
+    fields.push(text(note)?);
     let schema = Type::group_type_builder("predictions").with_fields(fields);
     Ok(Arc::new(schema.build()?))
 }
