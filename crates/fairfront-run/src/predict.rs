@@ -228,7 +228,7 @@ impl Scorer {
 
     /// These and what the audit needs.
     fn wanted(&self) -> Vec<WantedColumn> {
-        let features = self.columns().map(|(name, ty)| (name, ty, "the model"));
+        let features = self.columns().map(|(name, ty)| (name, ty, None));
         let facts = self.auditor.iter().flat_map(Auditor::columns);
         let mut wanted: Vec<WantedColumn> = Vec::new();
         for (name, column_type, role) in features.chain(facts) {

@@ -25,8 +25,8 @@ pub struct WantedColumn {
     pub name: String,
     /// How its values are understood; anything else is an error.
     pub column_type: ColumnType,
-    /// What asks for it, as a person reads it: "the model", "--audit".
-    pub role: &'static str,
+    /// What asks for it, where that is not the model itself: "--audit".
+    pub role: Option<&'static str>,
 }
 
 /// What is read of a file.
@@ -137,7 +137,7 @@ impl Texts {
 ///     columns: vec![WantedColumn {
 ///         name: "age".into(),
 ///         column_type: ColumnType::Numeric,
-///         role: "this example",
+///         role: None,
 ///     }],
 ///     kept: Vec::new(),
 ///     rows: BATCH_ROWS,
@@ -520,25 +520,19 @@ fn unique(names: Vec<String>) -> Vec<String> {
 }
 
 fn missing_columns(file: &str, wanted: &Wanted, names: &[String]) -> Error {
-    const SAID: usize = 8;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let columns = wanted.columns.iter().map(|c| (&c.name, c.role));
-    let columns = columns.chain(wanted.kept.iter().map(|name| (name, "--keep")));
-    let missing: Vec<_> = columns
-        .filter(|(name, _)| !names.contains(&name.as_str()))
-        .collect();
-    let said = missing
-        .iter()
-        .take(SAID)
-        .map(|(name, role)| match near(name, &names).first() {
-            Some(near) => format!("{name:?} for {role} (did you mean {near:?}?)"),
-            None => format!("{name:?} for {role}"),
-        });
-    let said: Vec<String> = said.collect();
-    let more = match missing.len().saturating_sub(SAID) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
+    let columns = columns.chain(wanted.kept.iter().map(|name| (name, Some("--keep"))));
+    let missing = columns.filter(|(name, _)| !names.contains(&name.as_str()));
+    let say = |(name, role): (&String, Option<&str>)| {
+        let role = role.map_or_else(String::new, |role| format!(" for {role}"));
+        let near = near(name, &names);
+        let near = near
+            .first()
+            .map(|near| format!(" (did you mean {near:?}?)"));
+        format!("{name:?}{role}{}", near.unwrap_or_default())
     };
+    let missing: Vec<String> = missing.map(say).collect();
     let headerless = match (&wanted.reading.columns, wanted.reading.header) {
         (Some(known), _) if known.len() != names.len() => format!(
             " (without a header, {} fields are expected: {})",
@@ -550,8 +544,8 @@ fn missing_columns(file: &str, wanted: &Wanted, names: &[String]) -> Error {
     Error::MissingColumns {
         file: file.into(),
         missing: match missing.len() {
-            1 => format!("a column is missing: {}", said.join(", ")),
-            n => format!("{n} columns are missing: {}{more}", said.join(", ")),
+            1 => format!("a column is missing: {}", missing[0]),
+            n => format!("{n} columns are missing: {}", missing.join(", ")),
         },
         hint: format!(
             "the first row has {}; add them, or rename what is there{headerless}",

@@ -126,11 +126,11 @@ impl Auditor {
     }
 
     /// The columns that labels, groups and weights are made of.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, &'static str)> {
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, Option<&'static str>)> {
         let target = (
             self.target.column.as_str(),
             ColumnType::Categorical,
-            "--audit",
+            Some("--audit"),
         );
         let parts = self.attributes.iter().flat_map(|rule| &rule.columns);
         let sensitive = parts.map(|part| {
@@ -138,10 +138,10 @@ impl Auditor {
                 Some(_) => ColumnType::Numeric,
                 None => ColumnType::Categorical,
             };
-            (part.column.as_str(), ty, "--audit")
+            (part.column.as_str(), ty, Some("--audit"))
         });
         let weight = self.weight.iter();
-        let weight = weight.map(|name| (name.as_str(), ColumnType::Numeric, "--weight"));
+        let weight = weight.map(|name| (name.as_str(), ColumnType::Numeric, Some("--weight")));
         [target].into_iter().chain(sensitive).chain(weight)
     }
 

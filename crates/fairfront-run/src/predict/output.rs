@@ -31,7 +31,8 @@ pub enum Predictions<'a> {
 /// Writes batches in order.
 pub(super) enum Writer<'a> {
     None,
-    Csv(&'a mut (dyn Write + Send)),
+    /// With the header until it is written: nothing is before there is something to say.
+    Csv(&'a mut (dyn Write + Send), Vec<u8>),
     Parquet(Box<Groups<'a>>),
 }
 
@@ -48,8 +49,7 @@ impl<'a> Writer<'a> {
                 }
                 header.extend_from_slice(COLUMNS.join(",").as_bytes());
                 header.push(b'\n');
-                out.write_all(&header).map_err(failed)?;
-                Self::Csv(out)
+                Self::Csv(out, header)
             }
             Predictions::Parquet(out) => Self::Parquet(Box::new(Groups::new(out, kept)?)),
         })
@@ -57,14 +57,18 @@ impl<'a> Writer<'a> {
 
     /// Whether batches are to be handed over as lines of CSV.
     pub(super) fn wants_lines(&self) -> bool {
-        matches!(self, Self::Csv(_))
+        matches!(self, Self::Csv(..))
     }
 
     /// Takes the next rows, with their lines where these are wanted.
     pub(super) fn take(&mut self, rows: Scored, lines: &[u8]) -> Result<(), Error> {
         match self {
             Self::None => Ok(()),
-            Self::Csv(out) => out.write_all(lines).map_err(failed),
+            Self::Csv(out, header) => {
+                let header = std::mem::take(header);
+                let written = out.write_all(&header).and_then(|()| out.write_all(lines));
+                written.map_err(failed)
+            }
             Self::Parquet(groups) => groups.take(rows).map_err(damaged),
         }
     }
@@ -73,7 +77,10 @@ impl<'a> Writer<'a> {
     pub(super) fn finish(self) -> Result<(), Error> {
         match self {
             Self::None => Ok(()),
-            Self::Csv(out) => out.flush().map_err(failed),
+            Self::Csv(out, header) => {
+                let written = out.write_all(&header).and_then(|()| out.flush());
+                written.map_err(failed)
+            }
             Self::Parquet(groups) => groups.finish().map_err(damaged),
         }
     }

@@ -203,7 +203,7 @@ fn missing_columns_are_all_named() {
     let said = refused("Zone,age,pay\na,1,2\n");
     assert_eq!(
         said,
-        "f: 2 columns are missing: \"job\" for the model, \"zone\" for the model (did you mean \
+        "f: 2 columns are missing: \"job\", \"zone\" (did you mean \
          \"Zone\"?); the first row has \"Zone\", \"age\", \"pay\"; add them, or rename what is there"
     );
 }
