@@ -57,6 +57,7 @@ bench: bench-neighbours bench-measures
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
 	$(VENV_PYTHON) bench/read_table.py
+	$(VENV_PYTHON) bench/predict.py
 	$(VENV_PYTHON) bench/fronts.py
 
 bench-neighbours: $(VENV)/.bench-installed

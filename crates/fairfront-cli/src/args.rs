@@ -75,6 +75,9 @@ pub(crate) enum Command {
     /// Write a model for other programs: an ONNX graph, SQL, or a table of coefficients
     #[command(long_about = EXPORT, after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
+    /// Score new rows with a model: one row out for every row in
+    #[command(long_about = PREDICT, after_help = PREDICT_EXAMPLES)]
+    Predict(PredictArgs),
     /// The known data sets, and prepared rows for other tools
     Data {
         #[command(subcommand)]
@@ -183,6 +186,30 @@ pub(crate) struct VerifyArgs {
     pub(crate) files: Vec<String>,
     /// Print JSON instead of a table
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PredictArgs {
+    /// Model file
+    pub(crate) model: PathBuf,
+    /// Rows to score: CSV (plain or .gz) or Parquet, or - for standard input
+    pub(crate) file: String,
+    /// Where to write: a CSV file, a Parquet file (.parquet), or - for CSV on standard output
+    #[arg(short, long, value_name = "FILE", required_unless_present = "audit")]
+    pub(crate) output: Option<PathBuf>,
+    /// Columns of the input to copy in front, such as an id
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) keep: Vec<String>,
+    /// Compare decisions with the target, by group; the file needs the target and the sensitive
+    /// columns
+    #[arg(long)]
+    pub(crate) audit: bool,
+    /// Column of sample weights, for the audit
+    #[arg(long, value_name = "COLUMN", requires = "audit")]
+    pub(crate) weight: Option<String>,
+    /// Print the audit as JSON instead of tables
+    #[arg(long, requires = "audit")]
     pub(crate) json: bool,
 }
 
@@ -422,6 +449,26 @@ Examples:
   fairfront export model.json --format onnx -o model.onnx
   fairfront export model.json --format sql -o model.sql --force
   fairfront export model.json --format table -o -";
+
+const PREDICT: &str = "\
+Score new rows with a model: one row out for every row in, in order
+
+  score        what the model computes; the decision is 1 where it reaches the model's threshold
+  probability  1/(1+e^(-score))
+  decision     1 for the target's positive value, 0 for any other
+  note         what was missing or not seen in training in this row; empty otherwise
+
+The file needs the columns of the model's features, by name, in any order; sensitive columns are not
+needed. A missing number counts as the training mean, a missing or unseen category as the encoding
+of the model says. Rows are read, scored and written in batches: memory does not grow with the file.
+A file appears whole or not at all.";
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  fairfront predict model.json new.csv -o scores.csv --keep id
+  fairfront predict model.json new.parquet -o scores.parquet
+  fairfront predict model.json labelled.csv --audit
+  fairfront predict model.json - -o -";
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:

@@ -77,32 +77,44 @@ impl Target {
         &self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
     ) -> anyhow::Result<()> {
+        self.write_by(|out| {
+            write(out).map_err(|error| match (error, self) {
+                (Error::Io { source, .. }, Self::File(path)) => failed(path, source),
+                (other, _) => other.into(),
+            })
+        })
+    }
+
+    /// The same, by what can fail for other reasons and on other threads.
+    pub(crate) fn write_by<T>(
+        &self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
         let path = match self {
             Self::Stdout => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                write(&mut out)?;
-                return Ok(out.flush()?);
+                let mut out = BufWriter::new(io::stdout());
+                let done = write(&mut out)?;
+                out.flush()?;
+                return Ok(done);
             }
             Self::Special(path) => {
                 let file = std::fs::OpenOptions::new().write(true).open(path);
                 let mut out = BufWriter::new(file.map_err(|e| failed(path, e))?);
-                write(&mut out)?;
-                return out.flush().map_err(|e| failed(path, e));
+                let done = write(&mut out)?;
+                out.flush().map_err(|e| failed(path, e))?;
+                return Ok(done);
             }
             Self::File(path) => path,
         };
         let failed = |source| failed(path, source);
         let temporary = tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed)?;
         let mut out = BufWriter::new(temporary);
-        write(&mut out).map_err(|error| match error {
-            Error::Io { source, .. } => failed(source),
-            other => other.into(),
-        })?;
+        let done = write(&mut out)?;
         let temporary = out.into_inner().map_err(|e| failed(e.into_error()))?;
         temporary.as_file().sync_all().map_err(failed)?;
         readable_by_umask(temporary.path(), folder_of(path)).map_err(failed)?;
         temporary.persist(path).map_err(|e| failed(e.error))?;
-        Ok(())
+        Ok(done)
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod comparison;
 mod front;
+mod prediction;
 mod selection;
 mod verification;
 
 pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
+pub(crate) use prediction::{audit, predicted};
 pub(crate) use selection::selection;
 pub(crate) use verification::verification;
 

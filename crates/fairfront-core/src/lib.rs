@@ -38,7 +38,7 @@ pub use objective::{
     Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, MutualInformation,
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread,
 };
-pub use predictor::{Linear, Predictor, Rows, TILE_ROWS};
+pub use predictor::{Linear, Predictor, Rows, TILE_ROWS, scores};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
 pub use text::{counted, grouped, hex};

@@ -1,7 +1,8 @@
 use std::ops::Range;
 
+use crate::fair_problem::side_by_side;
 use crate::lanes::{LANES, Lanes, ZERO, vectorised};
-use crate::{RowBlock, Schema};
+use crate::{Error, RowBlock, RowSource, Schema};
 
 /// Some rows of a block: the tile that kernels work on.
 #[derive(Debug, Clone)]
@@ -82,6 +83,25 @@ pub trait Predictor: Send + Sync {
     fn scores(&self, rows: &Rows, params: &[Lanes], scores: &mut [Lanes]);
     /// Adds to `gradients` Σ over rows of slope · ∂φ/∂x. `params` are those of `scores`.
     fn pull_back(&self, rows: &Rows, params: &[Lanes], slopes: &[Lanes], gradients: &mut [Lanes]);
+}
+
+/// The scores of all rows for one parameter vector, by the kernel that fits and measures models.
+pub fn scores(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    params: &[f64],
+) -> Result<Vec<f64>, Error> {
+    let params = side_by_side(&[params], predictor.n_params(rows.schema()));
+    let mut all = Vec::with_capacity(rows.n_rows());
+    let mut scores = [ZERO; TILE_ROWS];
+    for index in 0..rows.n_blocks() {
+        let block = rows.block(index)?;
+        for tile in Rows::tiles(&block) {
+            predictor.scores(&tile, &params, &mut scores);
+            all.extend(scores[..tile.len()].iter().map(|lanes| lanes[0]));
+        }
+    }
+    Ok(all)
 }
 
 /// φ = cᵀz + b, x = (c, b).

@@ -130,6 +130,28 @@ pub enum Error {
         /// Near names, or all of them.
         hint: String,
     },
+    /// Columns that are needed and not in the file.
+    #[error("{file}: {missing}; {hint}")]
+    MissingColumns {
+        /// The file.
+        file: String,
+        /// Which, with the names that are near.
+        missing: String,
+        /// What the file has, and what to do.
+        hint: String,
+    },
+    /// A line without anything between two rows, where every row counts.
+    #[error(
+        "{file}, line {}: the line is empty; remove it, or write the row that belongs there (a \
+         missing value alone in its row as NA)",
+        grouped(*.line as usize)
+    )]
+    EmptyLine {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+    },
     /// Something is wrong with the values of one column for the role it was given.
     #[error("{}column {column:?}: {problem}", in_file(file))]
     Column {

@@ -54,7 +54,8 @@ pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
 pub use read::{
-    MISSING_VALUES, ReadFrom, ReadOptions, Reading, guarded, panics_are_caught, read_table,
+    BATCH_ROWS, BatchesRead, MISSING_VALUES, ReadFrom, ReadOptions, Reading, RowBatch, Texts,
+    Wanted, WantedColumn, guarded, panics_are_caught, read_batches, read_table,
 };
 pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 pub use spec::{

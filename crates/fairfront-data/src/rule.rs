@@ -55,6 +55,11 @@ impl CategoricalRule {
         found.map(|i| i as u32)
     }
 
+    /// Whether this raw level was seen in training.
+    pub fn knows(&self, raw: &str) -> bool {
+        self.encode(raw).is_some()
+    }
+
     /// The position of a raw level; one that was not seen in training is *other*.
     pub(crate) fn encode(&self, raw: &str) -> Option<u32> {
         let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));

@@ -4,8 +4,8 @@
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
 //! [`read_run`] reads it again. A run folder holds no row of the data. [`compare`] says what fronts are
 //! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
-//! all it takes to score rows ([`Model::export`] writes it for other programs), and [`verify()`]
-//! recomputes a run from its folder and its data.
+//! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
+//! for other programs, and [`verify()`] recomputes a run from its folder and its data.
 
 mod compare;
 mod error;
@@ -17,6 +17,7 @@ mod judge;
 mod model;
 mod notice;
 mod objective;
+mod predict;
 mod preset;
 mod select;
 mod table;
@@ -39,6 +40,10 @@ pub use folder::{
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
+pub use predict::{
+    Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
+    Unknown, predict,
+};
 pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,

@@ -6,6 +6,7 @@ mod demo;
 mod export;
 mod fit;
 mod inspect;
+mod predict;
 mod select;
 mod show;
 mod verify;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => compare::run(&args)?,
         Command::Verify(args) => return verify::run(&args),
         Command::Export(args) => export::run(&args)?,
+        Command::Predict(args) => predict::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -4,6 +4,7 @@ mod compare;
 mod eps_fair;
 mod export;
 mod fit;
+mod predict;
 mod select;
 mod verify;
 
@@ -89,6 +90,7 @@ fn help_of_every_command() {
         ("help-compare", &["compare", "--help"]),
         ("help-verify", &["verify", "--help"]),
         ("help-export", &["export", "--help"]),
+        ("help-predict", &["predict", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
     ] {

@@ -136,6 +136,10 @@ impl Record for Line<'_> {
 /// Takes the records of a chunk one after the other, each with its line.
 pub(super) trait TakeRecord {
     type Error;
+    /// Whether it wants to know of blank lines.
+    const BLANKS: bool = false;
+    /// Hears of a line of nothing but white space between records.
+    fn blank(&mut self, _line: u64) {}
     fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error>;
 }
 
@@ -169,8 +173,9 @@ impl Chunk {
                 bytes,
                 fields: &fields,
             };
-            if !is_blank(&record) {
-                taker.take(&record, line)?;
+            match is_blank(&record) {
+                true => taker.blank(line),
+                false => taker.take(&record, line)?,
             }
             fields.clear();
             line += 1;
@@ -185,21 +190,34 @@ impl Chunk {
             .has_headers(false)
             .flexible(true)
             .from_reader(&text[..]);
+        let mut blanks = match T::BLANKS {
+            true => Quotes::new(separator).blank_lines(&text),
+            false => Vec::new(),
+        }
+        .into_iter()
+        .map(|line| self.first_line + line)
+        .peekable();
         let mut record = csv::ByteRecord::new();
         // Reading from memory, into bytes, with any number of fields, cannot fail.
         while let Ok(true) = reader.read_byte_record(&mut record) {
-            if !is_blank(&record) {
-                let (line, byte) = record
-                    .position()
-                    .map_or((1, 0), |p| (p.line(), p.byte() as usize));
-                // The parser's position is before the empty lines that it passes over.
-                let ends = text[byte..]
-                    .iter()
-                    .take_while(|b| matches!(b, b'\n' | b'\r'));
-                let empty = ends.filter(|b| **b == b'\n').count() as u64;
-                taker.take(&record, self.first_line + line - 1 + empty)?;
+            let (line, byte) = record
+                .position()
+                .map_or((1, 0), |p| (p.line(), p.byte() as usize));
+            // The parser's position is before the empty lines that it passes over.
+            let ends = text[byte..]
+                .iter()
+                .take_while(|b| matches!(b, b'\n' | b'\r'));
+            let empty = ends.filter(|b| **b == b'\n').count() as u64;
+            let line = self.first_line + line - 1 + empty;
+            while let Some(blank) = blanks.next_if(|blank| *blank < line) {
+                taker.blank(blank);
+            }
+            match is_blank(&record) {
+                true => taker.blank(line),
+                false => taker.take(&record, line)?,
             }
         }
+        blanks.for_each(|line| taker.blank(line));
         Ok(())
     }
 }
@@ -279,6 +297,26 @@ impl Quotes {
             }
         }
         (self.state == FieldState::Quoted).then_some(opened)
+    }
+
+    /// The lines, from 0, that are not inside quotes and hold nothing but white space.
+    fn blank_lines(&mut self, bytes: &[u8]) -> Vec<u64> {
+        let mut blanks = Vec::new();
+        let mut line = 0;
+        let mut empty = true;
+        for &byte in bytes {
+            self.step(byte);
+            if byte == b'\n' {
+                if empty && self.state == FieldState::Start {
+                    blanks.push(line);
+                }
+                line += 1;
+                empty = true;
+            } else {
+                empty &= byte.is_ascii_whitespace() && self.state != FieldState::Quoted;
+            }
+        }
+        blanks
     }
 
     /// The bytes without the spaces after a separator, so that a quote behind them still opens a
@@ -366,6 +404,37 @@ mod tests {
         assert_eq!(try_records("a,\"b\n", 3), Err(1));
         assert_eq!(try_records("a,\"b\"\n\"c\nd\",\"e", 3), Err(3));
         assert!(try_records("a,5\" pipe", 3).is_ok());
+    }
+
+    #[test]
+    fn blank_lines_are_told_where_they_are_wanted() {
+        #[derive(Default)]
+        struct Blanks(Vec<u64>);
+        impl TakeRecord for Blanks {
+            type Error = std::convert::Infallible;
+            const BLANKS: bool = true;
+            fn blank(&mut self, line: u64) {
+                self.0.push(line);
+            }
+            fn take(&mut self, _: &impl Record, _: u64) -> Result<(), Self::Error> {
+                Ok(())
+            }
+        }
+        let blanks = |text: &str| {
+            let chunk = Chunk {
+                bytes: text.into(),
+                first_line: 1,
+            };
+            let mut found = Blanks::default();
+            assert!(chunk.each_record(b',', &mut found).is_ok());
+            found.0.dedup();
+            found.0
+        };
+        assert_eq!(blanks("a,b\n\n1,2\n \n"), [2, 4]);
+        assert_eq!(blanks("a,b\r\n\r\n1,2\r\n"), [2]);
+        assert_eq!(blanks("a,\"b\"\n\n1,\"2\n\n3\"\n  \n4,5\n\n"), [2, 6, 8]);
+        assert_eq!(blanks("a,\"b\"\r\n\r\n1,\"2\"\r\n"), [2]);
+        assert!(blanks("a,\"b\"\r\n1,\"2\"\r\n").is_empty());
     }
 
     proptest! {

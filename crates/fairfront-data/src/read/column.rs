@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::lane::{Batch, BatchValues, Lane, Misfit};
 use crate::error::{shell, shorten};
 use crate::grammar;
 use crate::table::{Column, ColumnType, Interner, LeftOut, MISSING, Notice, Values};
@@ -293,7 +294,8 @@ impl ColumnBuilder {
     pub(super) fn push_integer(&mut self, number: i128) -> Result<(), BadValue> {
         match &mut self.state {
             State::Numeric { values, .. } => {
-                values.push(number as f64);
+                // No machine has an instruction for 128 bits.
+                values.push(i64::try_from(number).map_or(number as f64, |n| n as f64));
                 self.n_rows += 1;
                 Ok(())
             }
@@ -425,77 +427,6 @@ impl ColumnBuilder {
     }
 }
 
-/// How a column takes the values of many rows at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
-    /// Only missing values are counted.
-    Count,
-    /// The type is not chosen yet; values are handed over as texts, one by one.
-    Look,
-    Numbers,
-    Levels,
-}
-
-/// The values of one column in a run of rows, made apart from the column itself.
-#[derive(Debug)]
-pub(super) struct Batch {
-    n_rows: usize,
-    n_missing: usize,
-    values: BatchValues,
-}
-
-#[derive(Debug)]
-enum BatchValues {
-    Count,
-    Numbers(Vec<f64>),
-    Levels(Interner),
-}
-
-/// Why a value does not fit its lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Misfit {
-    NotNumeric,
-    NotUtf8,
-}
-
-impl Batch {
-    pub(super) fn new(lane: Lane) -> Self {
-        Self {
-            n_rows: 0,
-            n_missing: 0,
-            values: match lane {
-                Lane::Count => BatchValues::Count,
-                Lane::Numbers => BatchValues::Numbers(Vec::new()),
-                Lane::Look | Lane::Levels => BatchValues::Levels(Interner::default()),
-            },
-        }
-    }
-
-    pub(super) fn push_missing(&mut self) {
-        self.n_rows += 1;
-        self.n_missing += 1;
-        match &mut self.values {
-            BatchValues::Count => {}
-            BatchValues::Numbers(numbers) => numbers.push(f64::NAN),
-            BatchValues::Levels(interner) => interner.codes.push(MISSING),
-        }
-    }
-
-    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Misfit> {
-        self.n_rows += 1;
-        match &mut self.values {
-            BatchValues::Count => {}
-            BatchValues::Numbers(numbers) => {
-                numbers.push(parse_number(text).ok_or(Misfit::NotNumeric)?);
-            }
-            BatchValues::Levels(interner) => {
-                interner.push(text).map_err(|_| Misfit::NotUtf8)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 fn levels(most: usize) -> State {
     State::Levels {
         interner: Interner::default(),
@@ -504,7 +435,7 @@ fn levels(most: usize) -> State {
 }
 
 /// A value as an error shows it.
-fn shown(bytes: &[u8]) -> String {
+pub(super) fn shown(bytes: &[u8]) -> String {
     // Enough for the longest that is shown, whatever its characters.
     let start = &bytes[..bytes.len().min(400)];
     shorten(&String::from_utf8_lossy(start))

@@ -4,12 +4,13 @@
 //! chunks become batches of values on all threads, and the columns take the batches in order, so
 //! that the result does not depend on the number of threads.
 
-use std::io::Read;
+use std::io::{Chain, Cursor, Read};
 
+use memchr::memchr_iter;
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, ChunkError, Chunks, Record, TakeRecord};
-use super::column::{Batch, Lane, Misfit};
+use super::lane::{Batch, Lane, Misfit};
 use super::{MissingValues, TableBuilder, parse_number, sniff};
 use crate::error::{Error, Place};
 use crate::table::{LeftOut, Notice};
@@ -19,34 +20,63 @@ const CHUNK: usize = 1 << 18;
 /// Chunks cut up at a time, for each thread.
 const CHUNKS_PER_THREAD: usize = 8;
 
-pub(super) fn read(
-    builder: &mut TableBuilder,
+/// A CSV file on its way: its chunks and what is known of its records.
+pub(super) struct Opened<R> {
+    pub(super) chunks: Chunks<Chain<Cursor<Vec<u8>>, R>>,
+    pub(super) separator: u8,
+    /// Bytes of a record, about.
+    pub(super) record_bytes: usize,
+}
+
+/// Looks at the start of a CSV file.
+pub(super) fn open<R: Read>(
     file: &str,
-    mut input: impl Read + Send,
-) -> Result<(), Error> {
-    let failed = |source| Error::io(file, source);
-    let sample = sniff::head(&mut input, sniff::SAMPLE).map_err(failed)?;
+    mut input: R,
+    separator: Option<u8>,
+) -> Result<Opened<R>, Error> {
+    let sample = sniff::head(&mut input, sniff::SAMPLE).map_err(|e| Error::io(file, e))?;
     if let Some(reason) = sniff::not_text(&sample) {
         return Err(Error::NotATable {
             file: file.into(),
             reason: reason.into(),
         });
     }
-    let layout = sniff::layout(&sample, builder.options.separator);
-    let mut sample = std::io::Cursor::new(sample);
+    let layout = sniff::layout(&sample, separator);
+    let record_bytes = sample.len() / memchr_iter(b'\n', &sample).count().max(1);
+    let mut sample = Cursor::new(sample);
     sample.set_position(layout.skip_bytes as u64);
-    let stopped = |error| match error {
-        ChunkError::Io(source) => failed(source),
+    Ok(Opened {
+        chunks: Chunks::new(sample.chain(input), layout.separator, layout.skip_lines + 1),
+        separator: layout.separator,
+        record_bytes: record_bytes.max(1),
+    })
+}
+
+/// The error for a file that cannot be cut into chunks.
+pub(super) fn stopped(file: &str, error: ChunkError) -> Error {
+    match error {
+        ChunkError::Io(source) => Error::io(file, source),
         ChunkError::UnclosedQuote(line) => Error::UnclosedQuote {
             file: file.into(),
             line,
         },
-    };
-    let mut chunks = Chunks::new(sample.chain(input), layout.separator, layout.skip_lines + 1);
+    }
+}
 
+pub(super) fn read(
+    builder: &mut TableBuilder,
+    file: &str,
+    input: impl Read + Send,
+) -> Result<(), Error> {
+    let stopped = |error| stopped(file, error);
+    let Opened {
+        mut chunks,
+        separator,
+        ..
+    } = open(file, input, builder.options.separator)?;
     let mut reader = Reader {
         file,
-        separator: layout.separator,
+        separator,
         columns: Vec::new(),
         n_fields: 0,
         n_rows: 0,
@@ -129,15 +159,8 @@ impl Reader<'_> {
             .par_iter()
             .enumerate()
             .map(|(i, chunk)| {
-                let mut parsed = Parsed {
-                    lanes: &lanes,
-                    missing,
-                    n_fields: self.n_fields,
-                    skip: if i == 0 { skip } else { 0 },
-                    n_rows: 0,
-                    batches: lanes.iter().map(|(_, lane)| Batch::new(*lane)).collect(),
-                    failure: None,
-                };
+                let skip = if i == 0 { skip } else { 0 };
+                let mut parsed = Parsed::new(&lanes, missing, self.n_fields, skip);
                 parsed.failure = chunk.each_record(self.separator, &mut parsed).err();
                 parsed
             })
@@ -294,7 +317,7 @@ impl Reader<'_> {
 }
 
 /// The first record that is not blank.
-fn first_record(chunk: &Chunk, separator: u8) -> Option<Vec<Vec<u8>>> {
+pub(super) fn first_record(chunk: &Chunk, separator: u8) -> Option<Vec<Vec<u8>>> {
     struct First(Vec<Vec<u8>>);
     impl TakeRecord for First {
         type Error = ();
@@ -315,24 +338,45 @@ fn first_record(chunk: &Chunk, separator: u8) -> Option<Vec<Vec<u8>>> {
 }
 
 /// A chunk as batches of values.
-struct Parsed<'a> {
+pub(super) struct Parsed<'a> {
+    /// Field and lane of each column that is read.
     lanes: &'a [(usize, Lane)],
     missing: &'a MissingValues,
     n_fields: usize,
     skip: usize,
-    n_rows: usize,
-    batches: Vec<Batch>,
+    pub(super) n_rows: usize,
+    pub(super) batches: Vec<Batch>,
     failure: Option<Failure>,
 }
 
-/// What is wrong with a record, and where in the chunk's rows it is.
-struct Failure {
-    row: usize,
-    line: u64,
-    what: Wrong,
+impl<'a> Parsed<'a> {
+    /// Takes records of so many fields, all but the first `skip`.
+    pub(super) fn new(
+        lanes: &'a [(usize, Lane)],
+        missing: &'a MissingValues,
+        n_fields: usize,
+        skip: usize,
+    ) -> Self {
+        Self {
+            lanes,
+            missing,
+            n_fields,
+            skip,
+            n_rows: 0,
+            batches: lanes.iter().map(|(_, lane)| Batch::new(*lane)).collect(),
+            failure: None,
+        }
+    }
 }
 
-enum Wrong {
+/// What is wrong with a record, and where in the chunk's rows it is.
+pub(super) struct Failure {
+    pub(super) row: usize,
+    pub(super) line: u64,
+    pub(super) what: Wrong,
+}
+
+pub(super) enum Wrong {
     Fields {
         found: usize,
         last_is_empty: bool,
@@ -366,9 +410,11 @@ impl TakeRecord for Parsed<'_> {
                 last_is_empty: last.trim_ascii().is_empty(),
             }));
         }
-        for (column, (&(field, _), batch)) in self.lanes.iter().zip(&mut self.batches).enumerate() {
+        for (column, (&(field, lane), batch)) in
+            self.lanes.iter().zip(&mut self.batches).enumerate()
+        {
             let text = record.field(field).trim_ascii();
-            if self.missing.contains(text) {
+            if lane != Lane::Texts && self.missing.contains(text) {
                 batch.push_missing();
             } else if let Err(misfit) = batch.push_text(text) {
                 return Err(fail(Wrong::Value {
@@ -384,7 +430,7 @@ impl TakeRecord for Parsed<'_> {
 }
 
 /// Columns without a name are called after their position, from 1.
-fn number_unnamed(names: Vec<String>) -> Vec<String> {
+pub(super) fn number_unnamed(names: Vec<String>) -> Vec<String> {
     let name_or_number = |(i, name): (usize, String)| {
         if name.is_empty() {
             format!("column_{}", i + 1)

@@ -1,8 +1,10 @@
 //! From files to a [`Table`]: CSV (plain or gzip) and Parquet, told apart by their content.
 
+mod batch;
 mod chunk;
 mod column;
 mod csv;
+mod lane;
 mod parquet;
 mod sniff;
 
@@ -21,6 +23,9 @@ use self::sniff::Format;
 use crate::error::{Error, quoted_list, shorten};
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
+pub use self::batch::{
+    BATCH_ROWS, BatchesRead, RowBatch, Texts, Wanted, WantedColumn, read_batches,
+};
 pub(crate) use self::column::{Plan, parse_number};
 pub use self::parquet::{guarded, panics_are_caught};
 
@@ -191,65 +196,70 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
     }
     let mut builder = TableBuilder::new(options);
     for file in files {
-        if file == "-" {
-            read_stream(&mut builder, "standard input", std::io::stdin())?;
-        } else {
-            read_file(&mut builder, file)?;
+        let (name, input) = open(file)?;
+        match input {
+            Input::Text(text) => csv::read(&mut builder, name, text)?,
+            Input::ParquetFile(file) => parquet::read(&mut builder, name, file)?,
+            Input::ParquetBytes(bytes) => parquet::read(&mut builder, name, bytes)?,
         }
     }
     builder.finish()
 }
 
-fn read_file(builder: &mut TableBuilder, path: &str) -> Result<(), Error> {
-    let failed = |source| Error::io(path, source);
-    let mut file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
+/// What is in a file, told by its first bytes.
+enum Input {
+    /// CSV, unpacked.
+    Text(Box<dyn Read + Send>),
+    ParquetFile(File),
+    /// Parquet is read from its end, so all of what cannot be rewound has to be at hand.
+    ParquetBytes(bytes::Bytes),
+}
+
+/// Opens a file (`-` is standard input); returns what to call it, too.
+fn open(file: &str) -> Result<(&str, Input), Error> {
+    if file == "-" {
+        let name = "standard input";
+        return Ok((name, stream(name, std::io::stdin())?));
+    }
+    let failed = |source| Error::io(file, source);
+    let mut opened = File::open(file).map_err(failed)?;
+    let metadata = opened.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(failed(std::io::ErrorKind::IsADirectory.into()));
     }
     if !metadata.is_file() {
-        return read_stream(builder, path, file);
+        return Ok((file, stream(file, opened)?));
     }
-    let head = sniff::head(&mut file, 4).map_err(failed)?;
-    if sniff::format(&head) == Format::Parquet {
-        return parquet::read(builder, path, file);
-    }
-    read_text(builder, path, head, file)
+    let head = sniff::head(&mut opened, 4).map_err(failed)?;
+    let input = match sniff::format(&head) {
+        Format::Parquet => Input::ParquetFile(opened),
+        format => text(format, head, opened),
+    };
+    Ok((file, input))
 }
 
-/// Reads what cannot be rewound.
-fn read_stream(
-    builder: &mut TableBuilder,
-    name: &str,
-    mut input: impl Read + Send,
-) -> Result<(), Error> {
+/// What cannot be rewound.
+fn stream(name: &str, mut input: impl Read + Send + 'static) -> Result<Input, Error> {
     let failed = |source| Error::io(name, source);
     let mut head = sniff::head(&mut input, 4).map_err(failed)?;
-    if sniff::format(&head) == Format::Parquet {
-        // Parquet is read from its end, so all of it has to be at hand.
-        input.read_to_end(&mut head).map_err(failed)?;
-        return parquet::read(builder, name, bytes::Bytes::from(head));
-    }
-    read_text(builder, name, head, input)
+    Ok(match sniff::format(&head) {
+        Format::Parquet => {
+            input.read_to_end(&mut head).map_err(failed)?;
+            Input::ParquetBytes(head.into())
+        }
+        format => text(format, head, input),
+    })
 }
 
-fn read_text(
-    builder: &mut TableBuilder,
-    name: &str,
-    head: Vec<u8>,
-    rest: impl Read + Send,
-) -> Result<(), Error> {
-    let gzip = sniff::format(&head) == Format::Gzip;
+fn text(format: Format, head: Vec<u8>, rest: impl Read + Send + 'static) -> Input {
     let whole = std::io::Cursor::new(head).chain(rest);
-    if gzip {
-        csv::read(
-            builder,
-            name,
-            MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)),
-        )
-    } else {
-        csv::read(builder, name, whole)
-    }
+    Input::Text(match format {
+        Format::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(
+            1 << 16,
+            whole,
+        ))),
+        _ => Box::new(whole),
+    })
 }
 
 /// The texts that stand for a missing value.

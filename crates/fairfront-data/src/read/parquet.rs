@@ -6,14 +6,14 @@ use ::parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::DataType;
 use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
-use ::parquet::schema::types::ColumnDescriptor;
+use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use super::column::{BadValue, ColumnBuilder, Plan};
 use super::{MissingValues, TableBuilder};
-use crate::error::Error;
-use crate::table::{ColumnType, LeftOut};
+use crate::error::{Error, Place};
+use crate::table::{Column, ColumnType, LeftOut};
 
 /// Values asked of a column at a time.
 const BATCH: usize = 8192;
@@ -23,8 +23,13 @@ pub(super) fn read(
     file: &str,
     input: impl ChunkReader + 'static,
 ) -> Result<(), Error> {
-    let read = guarded(|| read_columns(builder, file, input));
-    read.unwrap_or_else(|| Err(damaged(file, &"its pages contradict each other")))
+    decoded(file, || read_columns(builder, file, input))
+}
+
+/// What a decoder returns; a panic of its is an error of the file.
+fn decoded<T>(file: &str, decode: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    let damaged = || Err(damaged(file, &"its pages contradict each other"));
+    guarded(decode).unwrap_or_else(damaged)
 }
 
 /// What a decoder of Parquet files returns; `None` where it panics. It checks much, but not all, of a
@@ -82,19 +87,12 @@ fn read_columns(
     let mut n_rows = 0;
     for group in 0..reader.num_row_groups() {
         let rows = reader.get_row_group(group).map_err(failed)?;
-        let n_group = usize::try_from(rows.metadata().num_rows())
-            .map_err(|_| damaged(file, &"a negative number of rows"))?;
-        // A column that is not nested has as many values as there are rows.
-        let flat = descriptors.iter().zip(rows.metadata().columns());
-        let mut flat = flat.filter(|(d, _)| d.max_rep_level() == 0);
-        if flat.any(|(_, chunk)| chunk.num_values() != rows.metadata().num_rows()) {
-            return Err(damaged(file, &"its counts of rows contradict each other"));
-        }
+        let n_group = rows_of(file, rows.metadata())?;
         for (field, kind) in kinds.iter().enumerate() {
             let Some(kind) = *kind else { continue };
-            let column_reader = rows.get_column_reader(field).map_err(failed)?;
+            let mut column_reader = rows.get_column_reader(field).map_err(failed)?;
             let column = &mut builder.columns[places[field]];
-            match read_chunk(column_reader, kind, n_group, &builder.missing, column) {
+            match read_chunk(&mut column_reader, kind, n_group, &builder.missing, column) {
                 Ok(()) => {}
                 Err(Failure::Value(bad)) => {
                     let name = builder.columns[places[field]].name.clone();
@@ -113,6 +111,133 @@ fn read_columns(
         });
     }
     Ok(())
+}
+
+/// The rows of a group; a column that is not nested has as many values.
+fn rows_of(file: &str, group: &RowGroupMetaData) -> Result<usize, Error> {
+    let n_rows = usize::try_from(group.num_rows())
+        .map_err(|_| damaged(file, &"a negative number of rows"))?;
+    let mut flat = group.columns().iter();
+    let differs = |c: &ColumnChunkMetaData| c.num_values() != group.num_rows();
+    match flat.any(|c| c.column_descr().max_rep_level() == 0 && differs(c)) {
+        true => Err(damaged(file, &"its counts of rows contradict each other")),
+        false => Ok(n_rows),
+    }
+}
+
+/// A file a few rows at a time.
+pub(super) struct Batches<'a, R: ChunkReader> {
+    file: &'a str,
+    reader: SerializedFileReader<R>,
+    missing: MissingValues,
+    /// Field, kind and plan of each column that is read.
+    columns: Vec<(usize, Kind, Plan)>,
+    /// The next row group, and what is open of the one before it.
+    next_group: usize,
+    open: Vec<ColumnReader>,
+    /// Rows of it that are still to come, and rows of the file before them.
+    n_left: usize,
+    n_before: usize,
+}
+
+impl<'a, R: ChunkReader + 'static> Batches<'a, R> {
+    pub(super) fn open(file: &'a str, input: R, missing_values: &[String]) -> Result<Self, Error> {
+        decoded(file, || {
+            Ok(Self {
+                file,
+                reader: SerializedFileReader::new(input).map_err(|e| damaged(file, &e))?,
+                missing: MissingValues::new(missing_values),
+                columns: Vec::new(),
+                next_group: 0,
+                open: Vec::new(),
+                n_left: 0,
+                n_before: 0,
+            })
+        })
+    }
+
+    fn descriptors(&self) -> &[ColumnDescPtr] {
+        let metadata = self.reader.metadata().file_metadata();
+        metadata.schema_descr().columns()
+    }
+
+    /// The names of all columns.
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = self.descriptors().iter();
+        names.map(|d| d.path().string()).collect()
+    }
+
+    /// Adds a field to those that are read.
+    pub(super) fn want(&mut self, field: usize, plan: Plan) -> Result<(), Error> {
+        let descriptor = &self.descriptors()[field];
+        match Kind::of(descriptor) {
+            Kind::LeftOut(reason) => Err(Error::Column {
+                file: self.file.into(),
+                column: descriptor.path().string(),
+                problem: format!(
+                    "this column cannot be used: {reason}; write it as text or numbers"
+                ),
+            }),
+            kind => {
+                self.columns.push((field, kind, plan));
+                Ok(())
+            }
+        }
+    }
+
+    /// The columns of the next rows, at most so many; `None` at the end.
+    pub(super) fn next(&mut self, rows: usize) -> Result<Option<(usize, Vec<Column>)>, Error> {
+        decoded(self.file, || self.decode(rows))
+    }
+
+    fn decode(&mut self, rows: usize) -> Result<Option<(usize, Vec<Column>)>, Error> {
+        let file = self.file;
+        let failed = |e: ParquetError| damaged(file, &e);
+        while self.n_left == 0 {
+            if self.next_group == self.reader.num_row_groups() {
+                return Ok(None);
+            }
+            let group = self.reader.get_row_group(self.next_group).map_err(failed)?;
+            self.n_left = rows_of(file, group.metadata())?;
+            let fields = self.columns.iter();
+            let open = fields.map(|(field, ..)| group.get_column_reader(*field));
+            self.open = open.collect::<Result<_, _>>().map_err(failed)?;
+            self.next_group += 1;
+        }
+        let n = rows.clamp(1, self.n_left);
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for ((field, kind, plan), reader) in self.columns.iter().zip(&mut self.open) {
+            let descriptor = self
+                .reader
+                .metadata()
+                .file_metadata()
+                .schema_descr()
+                .column(*field);
+            let name = descriptor.path().string();
+            let mut builder = ColumnBuilder::new(name.clone(), *plan);
+            let read = read_chunk(reader, *kind, n, &self.missing, &mut builder);
+            let read = read.and_then(|()| Ok(builder.finish(&self.missing.numbers)?.0));
+            columns.push(read.map_err(|failure| match failure {
+                Failure::File(error) => failed(error),
+                Failure::Value(bad) => {
+                    let (row, problem) = bad.problem();
+                    let place = Place {
+                        file: file.into(),
+                        row: self.n_before + row + 1,
+                        line: None,
+                    };
+                    Error::Cell {
+                        place,
+                        column: name,
+                        problem,
+                    }
+                }
+            })?);
+        }
+        self.n_left -= n;
+        self.n_before += n;
+        Ok(Some((n, columns)))
+    }
 }
 
 fn damaged(file: &str, error: &dyn std::fmt::Display) -> Error {
@@ -240,7 +365,7 @@ impl From<ParquetError> for Failure {
 }
 
 fn read_chunk(
-    reader: ColumnReader,
+    reader: &mut ColumnReader,
     kind: Kind,
     n_rows: usize,
     missing: &MissingValues,
@@ -325,7 +450,7 @@ fn push_bytes(
 
 /// Hands every value of the chunk to `push`, nulls as missing.
 fn each<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
+    reader: &mut ColumnReaderImpl<T>,
     n_rows: usize,
     column: &mut ColumnBuilder,
     mut push: impl FnMut(&mut ColumnBuilder, &T::T) -> Result<(), BadValue>,

@@ -1,0 +1,134 @@
+//! The values of columns in a run of rows, made apart from the columns themselves.
+
+use super::batch::Texts;
+use super::column::{BadValue, parse_number};
+use crate::table::{Column, Interner, LeftOut, MISSING, Values};
+
+/// How a column takes the values of many rows at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Only missing values are counted.
+    Count,
+    /// The type is not chosen yet; values are handed over as texts, one by one.
+    Look,
+    Numbers,
+    Levels,
+    /// Texts as they stand, for rows that are only passed on.
+    Texts,
+}
+
+/// The values of one column in a run of rows, made apart from the column itself.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) n_rows: usize,
+    pub(super) n_missing: usize,
+    pub(super) values: BatchValues,
+}
+
+#[derive(Debug)]
+pub(super) enum BatchValues {
+    Count,
+    Numbers(Vec<f64>),
+    Levels(Interner),
+    Texts(Texts),
+}
+
+/// Why a value does not fit its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Misfit {
+    NotNumeric,
+    NotUtf8,
+}
+
+impl Batch {
+    pub(super) fn new(lane: Lane) -> Self {
+        Self {
+            n_rows: 0,
+            n_missing: 0,
+            values: match lane {
+                Lane::Count => BatchValues::Count,
+                Lane::Numbers => BatchValues::Numbers(Vec::new()),
+                Lane::Look | Lane::Levels => BatchValues::Levels(Interner::default()),
+                Lane::Texts => BatchValues::Texts(Texts::default()),
+            },
+        }
+    }
+
+    pub(super) fn push_missing(&mut self) {
+        self.n_rows += 1;
+        self.n_missing += 1;
+        match &mut self.values {
+            BatchValues::Count => {}
+            BatchValues::Numbers(numbers) => numbers.push(f64::NAN),
+            BatchValues::Levels(interner) => interner.codes.push(MISSING),
+            BatchValues::Texts(texts) => texts.push(""),
+        }
+    }
+
+    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Misfit> {
+        self.n_rows += 1;
+        match &mut self.values {
+            BatchValues::Count => {}
+            BatchValues::Numbers(numbers) => {
+                numbers.push(parse_number(text).ok_or(Misfit::NotNumeric)?);
+            }
+            BatchValues::Levels(interner) => {
+                interner.push(text).map_err(|_| Misfit::NotUtf8)?;
+            }
+            BatchValues::Texts(texts) => {
+                texts.push(std::str::from_utf8(text).map_err(|_| Misfit::NotUtf8)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// A column of these values alone; numbers equal to one of `missing` are missing.
+    pub(super) fn into_column(self, name: &str, missing: &[f64]) -> Column {
+        match self.values {
+            BatchValues::Numbers(mut numbers) => {
+                if !missing.is_empty() {
+                    let listed = numbers.iter_mut().filter(|v| missing.contains(v));
+                    listed.for_each(|v| *v = f64::NAN);
+                }
+                Column::from_numbers(name, numbers)
+            }
+            BatchValues::Levels(interner) => interner.into_column(name.into()),
+            BatchValues::Count | BatchValues::Texts(_) => Column {
+                name: name.into(),
+                values: Values::LeftOut(LeftOut::NotRead),
+                n_missing: 0,
+            },
+        }
+    }
+
+    /// The texts of a lane of texts.
+    pub(super) fn into_texts(self) -> Texts {
+        match self.values {
+            BatchValues::Texts(texts) => texts,
+            _ => Texts::default(),
+        }
+    }
+}
+
+impl BadValue {
+    /// The row, and what is wrong where the type of the column is fixed.
+    pub(super) fn problem(self) -> (usize, String) {
+        match self {
+            Self::NotNumeric { row, value, .. } => (row, not_numeric(&value)),
+            Self::NotUtf8 { row, value } => (row, not_utf8(&value)),
+        }
+    }
+}
+
+/// A text where the model needs a number.
+pub(super) fn not_numeric(value: &str) -> String {
+    format!(
+        "{value:?} is not a number, but the column is numeric in the model; mend the value, or leave \
+         it empty if it is missing"
+    )
+}
+
+/// Bytes that are no text.
+pub(super) fn not_utf8(value: &str) -> String {
+    format!("the text is not UTF-8 ({value:?}); save the file as UTF-8")
+}

@@ -1,0 +1,354 @@
+//! Scores of new rows by a model, one row out for every row in, in constant memory.
+
+mod audit;
+mod output;
+
+pub use audit::{Audit, AuditedAttribute, AuditedGroup, Unknown};
+pub use output::Predictions;
+
+use std::collections::BTreeSet;
+
+use fairfront_core::{Linear, scores};
+use fairfront_data::{
+    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Texts,
+    Wanted, WantedColumn, read_batches,
+};
+use serde::Serialize;
+
+use self::audit::Auditor;
+use self::output::Writer;
+use crate::{Error, Model};
+
+/// The columns that predictions have beside the kept ones.
+const COLUMNS: [&str; 4] = ["score", "probability", "decision", "note"];
+
+/// What is to be done with the rows.
+#[derive(Debug, Clone)]
+pub struct PredictOptions {
+    /// Columns of the input to copy, in front of the predictions.
+    pub keep: Vec<String>,
+    /// Whether decisions are compared with the target, by group.
+    pub audit: bool,
+    /// The column of weights, for the audit.
+    pub weight: Option<String>,
+    /// Rows scored at a time, about; the result does not depend on it.
+    pub batch_rows: usize,
+}
+
+impl Default for PredictOptions {
+    fn default() -> Self {
+        Self {
+            keep: Vec::new(),
+            audit: false,
+            weight: None,
+            batch_rows: BATCH_ROWS,
+        }
+    }
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Predicted {
+    /// All rows.
+    pub rows: usize,
+    /// Rows decided for.
+    pub selected: usize,
+    /// Rows with a note.
+    pub noted: usize,
+    /// Columns in which something was missing or unseen.
+    pub lacking: Vec<Lacking>,
+    /// Columns of the file that the model has no use for.
+    pub unused: Vec<String>,
+    /// The comparison with the target, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
+}
+
+/// A column in which something was missing or unseen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lacking {
+    /// The column.
+    pub column: String,
+    /// Rows without a value.
+    pub missing: usize,
+    /// Rows with a value that was not seen in training.
+    pub unseen: usize,
+}
+
+/// Scores all rows of a file (`-` is standard input) and writes a row for each of them, in order.
+/// Neither the target nor a sensitive column is needed, unless there is to be an audit.
+pub fn predict(
+    model: &Model,
+    file: &str,
+    options: &PredictOptions,
+    out: Predictions,
+) -> Result<Predicted, Error> {
+    check_kept(&options.keep)?;
+    let auditor = match (options.audit, &options.weight) {
+        (false, Some(_)) => {
+            let message = "--weight is for --audit: scores have no weights";
+            return Err(Error::Usage(message.into()));
+        }
+        (false, None) => None,
+        (true, weight) => Some(Auditor::new(model, weight.clone())?),
+    };
+    let scorer = Scorer::new(model, auditor);
+    let mut writer = Writer::new(out, &options.keep)?;
+    let mut done = Predicted {
+        rows: 0,
+        selected: 0,
+        noted: 0,
+        lacking: scorer
+            .columns()
+            .map(|(name, _)| Lacking::none(name))
+            .collect(),
+        unused: Vec::new(),
+        audit: None,
+    };
+    let mut audit = scorer.auditor.as_ref().map(Auditor::begin);
+    let wanted = Wanted {
+        reading: model.reading.clone(),
+        columns: scorer.wanted(),
+        kept: options.keep.clone(),
+        rows: options.batch_rows.max(1),
+    };
+    let wants_lines = writer.wants_lines();
+    let read = read_batches(
+        file,
+        &wanted,
+        |batch| {
+            let scored = scorer.score(batch)?;
+            let lines = match wants_lines {
+                true => output::lines(&scored),
+                false => Vec::new(),
+            };
+            Ok::<_, Error>((scored, lines))
+        },
+        |(scored, lines)| {
+            done.selected += scored.decisions.iter().filter(|d| **d).count();
+            done.noted += scored.notes.iter().filter(|n| !n.is_empty()).count();
+            for (all, (missing, unseen)) in done.lacking.iter_mut().zip(&scored.lacking) {
+                all.missing += missing;
+                all.unseen += unseen;
+            }
+            if let (Some(all), Some(part)) = (&mut audit, &scored.audited) {
+                all.add(part);
+            }
+            writer.take(scored, &lines)
+        },
+    )?;
+    writer.finish()?;
+    done.rows = read.rows;
+    done.lacking.retain(|l| l.missing + l.unseen > 0);
+    done.unused = unused(model, read.unused);
+    if let (Some(auditor), Some(audit)) = (&scorer.auditor, audit) {
+        done.audit = Some(auditor.finish(&audit));
+    }
+    Ok(done)
+}
+
+impl Lacking {
+    fn none(column: &str) -> Self {
+        Self {
+            column: column.into(),
+            missing: 0,
+            unseen: 0,
+        }
+    }
+}
+
+fn check_kept(keep: &[String]) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for name in keep {
+        if COLUMNS.contains(&name.as_str()) {
+            return Err(Error::Usage(format!(
+                "--keep {name}: predictions have a column of this name; rename the one of the file"
+            )));
+        }
+        if !seen.insert(name) {
+            return Err(Error::Usage(format!("--keep names {name:?} twice")));
+        }
+    }
+    Ok(())
+}
+
+/// Of the columns that were not read, those that are no surprise to the model are no news.
+fn unused(model: &Model, mut unused: Vec<String>) -> Vec<String> {
+    let encoding = &model.encoding;
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    known.extend(encoding.target.iter().map(|t| t.column.as_str()));
+    let sensitive = encoding.attributes.iter().flat_map(|a| &a.columns);
+    known.extend(sensitive.map(|c| c.column.as_str()));
+    known.extend(model.reading.columns.iter().flatten().map(String::as_str));
+    unused.retain(|name| !known.contains(name.as_str()));
+    unused
+}
+
+/// A model made ready.
+struct Scorer {
+    /// Without attributes: rows are scored without knowing them.
+    encoding: Encoding,
+    /// Coefficients, then the intercept.
+    params: Vec<f64>,
+    threshold: f64,
+    auditor: Option<Auditor>,
+}
+
+/// A batch with its scores.
+pub(crate) struct Scored {
+    kept: Vec<Texts>,
+    scores: Vec<f64>,
+    decisions: Vec<bool>,
+    notes: Vec<String>,
+    /// Missing and unseen values of each column.
+    lacking: Vec<(usize, usize)>,
+    audited: Option<audit::Tally>,
+}
+
+impl Scorer {
+    fn new(model: &Model, auditor: Option<Auditor>) -> Self {
+        let mut encoding = model.encoding.clone();
+        encoding.attributes.clear();
+        let coefficients = model.coefficients.0.iter().map(|(_, value)| *value);
+        Self {
+            encoding,
+            params: coefficients.chain([model.intercept]).collect(),
+            threshold: model.threshold,
+            auditor,
+        }
+    }
+
+    /// The columns that scores are made of.
+    fn columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
+        let numeric = self.encoding.numeric.iter();
+        let numeric = numeric.map(|rule| (rule.column.as_str(), ColumnType::Numeric));
+        let categorical = self.encoding.categorical.iter();
+        numeric.chain(categorical.map(|rule| (rule.column.as_str(), ColumnType::Categorical)))
+    }
+
+    /// These and what the audit needs.
+    fn wanted(&self) -> Vec<WantedColumn> {
+        let features = self.columns().map(|(name, ty)| (name, ty, None));
+        let facts = self.auditor.iter().flat_map(Auditor::columns);
+        let mut wanted: Vec<WantedColumn> = Vec::new();
+        for (name, column_type, role) in features.chain(facts) {
+            if !wanted.iter().any(|w| w.name == name) {
+                wanted.push(WantedColumn {
+                    name: name.into(),
+                    column_type,
+                    role,
+                });
+            }
+        }
+        wanted
+    }
+
+    fn score(&self, mut batch: RowBatch) -> Result<Scored, Error> {
+        let n = batch.table.n_rows();
+        let rows: Vec<u32> = (0..n as u32).collect();
+        let facts = RowFacts {
+            labels: vec![-1.0; n],
+            groups: Vec::new(),
+            weights: vec![1.0; n],
+        };
+        let (encoded, _) = match self.encoding.encode(&batch.table, &rows, &facts) {
+            Err(DataError::Rows(_)) => return Err(self.too_large(&batch, None)),
+            encoded => encoded?,
+        };
+        let scores = scores(&Linear, &encoded, &self.params)?;
+        if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
+            return Err(self.too_large(&batch, Some(row)));
+        }
+        let decisions: Vec<bool> = scores.iter().map(|s| *s >= self.threshold).collect();
+        let (notes, lacking) = self.notes(&batch);
+        let auditor = self.auditor.as_ref();
+        let audited = auditor.map(|a| a.tally(&batch, &scores, &decisions));
+        Ok(Scored {
+            kept: std::mem::take(&mut batch.kept),
+            audited: audited.transpose()?,
+            scores,
+            decisions,
+            notes,
+            lacking,
+        })
+    }
+
+    /// What was missing or unseen in each row, and how often in each column.
+    fn notes(&self, batch: &RowBatch) -> (Vec<String>, Vec<(usize, usize)>) {
+        let mut notes = vec![String::new(); batch.table.n_rows()];
+        let mut note = |row: usize, text: &str| {
+            let note: &mut String = &mut notes[row];
+            if !note.is_empty() {
+                note.push_str("; ");
+            }
+            note.push_str(text);
+        };
+        let say_missing = |column: &Column, note: &mut dyn FnMut(usize, &str)| {
+            if column.n_missing > 0 {
+                let text = format!("{} missing", column.name);
+                let rows = (0..batch.table.n_rows()).filter(|row| column.is_missing(*row));
+                rows.for_each(|row| note(row, &text));
+            }
+        };
+        let mut lacking = Vec::new();
+        let column = |name: &str| batch.table.column(name);
+        for column in self
+            .encoding
+            .numeric
+            .iter()
+            .filter_map(|r| column(&r.column))
+        {
+            say_missing(column, &mut note);
+            lacking.push((column.n_missing, 0));
+        }
+        for rule in &self.encoding.categorical {
+            let Some(column) = column(&rule.column) else {
+                continue;
+            };
+            say_missing(column, &mut note);
+            let (codes, levels) = column.categorical().unwrap_or_default();
+            let unseen = |level: &String| match rule.knows(level) {
+                true => None,
+                false => Some(format!("{} unseen: {level}", rule.column)),
+            };
+            let unseen: Vec<Option<String>> = levels.iter().map(unseen).collect();
+            let mut n_unseen = 0;
+            if unseen.iter().any(Option::is_some) {
+                for (row, code) in codes.iter().enumerate() {
+                    if let Some(Some(text)) = unseen.get(*code as usize) {
+                        note(row, text);
+                        n_unseen += 1;
+                    }
+                }
+            }
+            lacking.push((column.n_missing, n_unseen));
+        }
+        (notes, lacking)
+    }
+
+    /// The error for a row whose score is beyond all numbers: the value farthest out is to blame.
+    fn too_large(&self, batch: &RowBatch, row: Option<usize>) -> Error {
+        let rows = row.map_or(0..batch.table.n_rows(), |row| row..row + 1);
+        let mut worst = (0, String::new(), 0.0);
+        for rule in &self.encoding.numeric {
+            let values = batch.table.column(&rule.column).and_then(Column::numeric);
+            for (row, value) in values.into_iter().flatten().enumerate() {
+                let far = ((value - rule.shift) / rule.factor).abs();
+                if rows.contains(&row) && far > worst.2 {
+                    worst = (row, rule.column.clone(), far);
+                }
+            }
+        }
+        let (row, column, _) = worst;
+        Error::Table(DataError::Cell {
+            place: batch.place(row),
+            column,
+            problem:
+                "the value is too large for a score; mend it, or leave it empty if it is missing"
+                    .into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

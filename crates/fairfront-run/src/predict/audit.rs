@@ -1,0 +1,265 @@
+//! Decisions beside what is known to be right, by group.
+
+use fairfront_core::{Confusion, Measures, UNKNOWN_GROUP};
+use fairfront_data::{
+    AttributeRule, Column, ColumnType, Error as DataError, Ordered, RowBatch, TargetRule,
+};
+use serde::Serialize;
+
+use crate::{Error, Model};
+
+/// How a model decides on rows whose labels and groups are known.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Audit {
+    /// The target and its positive value.
+    pub target: String,
+    /// The value that counts as positive.
+    pub positive: String,
+    /// The column of weights, where counts are sums of weights.
+    pub weight: Option<String>,
+    /// Over all rows with a label.
+    pub overall: AuditedGroup,
+    /// Mean log loss of the probabilities; `None` without rows.
+    pub log_loss: Option<f64>,
+    /// Each sensitive attribute.
+    pub attributes: Vec<AuditedAttribute>,
+    /// Rows that could not be judged.
+    pub unknown: Unknown,
+}
+
+/// Rows that could not be judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Unknown {
+    /// Rows without a label, which count nowhere.
+    pub label: usize,
+    /// Rows with a label whose group is missing or was not there in training, by attribute; they
+    /// count over all rows only.
+    pub group: Ordered<usize>,
+}
+
+/// The groups of a sensitive attribute side by side; `None` where the rows cannot give a number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditedAttribute {
+    /// The attribute.
+    pub name: String,
+    /// Its groups.
+    pub groups: Ordered<AuditedGroup>,
+    /// Largest minus smallest selection rate.
+    pub demographic_parity_difference: Option<f64>,
+    /// Smallest over largest selection rate.
+    pub demographic_parity_ratio: Option<f64>,
+    /// Largest minus smallest false negative rate.
+    pub equal_opportunity_difference: Option<f64>,
+    /// Largest minus smallest false positive rate.
+    pub false_positive_rate_difference: Option<f64>,
+    /// The larger of the two before.
+    pub equalized_odds_difference: Option<f64>,
+}
+
+/// Rates of some rows; `None` where there is nothing to divide by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AuditedGroup {
+    /// Rows, or the sum of their weights.
+    pub count: f64,
+    /// Share of positives.
+    pub positive_rate: Option<f64>,
+    /// Share of those decided for.
+    pub selection_rate: Option<f64>,
+    /// Share of those decided against among the positives.
+    pub false_negative_rate: Option<f64>,
+    /// Share of those decided for among the negatives.
+    pub false_positive_rate: Option<f64>,
+    /// Share of right decisions.
+    pub accuracy: Option<f64>,
+}
+
+impl AuditedGroup {
+    fn of(rows: &Confusion) -> Self {
+        let count = rows.count();
+        let positives = rows.true_positives + rows.false_negatives;
+        Self {
+            count,
+            positive_rate: (count > 0.0).then(|| positives / count),
+            selection_rate: rows.selection_rate(),
+            false_negative_rate: rows.false_negative_rate(),
+            false_positive_rate: rows.false_positive_rate(),
+            accuracy: rows.accuracy(),
+        }
+    }
+}
+
+/// What has been counted so far.
+pub(super) struct Tally {
+    measures: Measures,
+    unknown_label: usize,
+    unknown_group: Vec<usize>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.measures = self.measures.with(&other.measures);
+        self.unknown_label += other.unknown_label;
+        let groups = self.unknown_group.iter_mut().zip(&other.unknown_group);
+        groups.for_each(|(own, other)| *own += other);
+    }
+}
+
+/// The rules by which rows get labels and groups.
+pub(super) struct Auditor {
+    target: TargetRule,
+    attributes: Vec<AttributeRule>,
+    weight: Option<String>,
+}
+
+impl Auditor {
+    pub(super) fn new(model: &Model, weight: Option<String>) -> Result<Self, Error> {
+        let Some(target) = model.encoding.target.clone() else {
+            let message = "the model has no target, so there is nothing to compare decisions with";
+            return Err(Error::Data(message.into()));
+        };
+        let attributes = model.encoding.attributes.clone();
+        Ok(Self {
+            target,
+            attributes,
+            weight,
+        })
+    }
+
+    /// The columns that labels, groups and weights are made of.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, Option<&'static str>)> {
+        let target = (
+            self.target.column.as_str(),
+            ColumnType::Categorical,
+            Some("--audit"),
+        );
+        let parts = self.attributes.iter().flat_map(|rule| &rule.columns);
+        let sensitive = parts.map(|part| {
+            let ty = match part.bins {
+                Some(_) => ColumnType::Numeric,
+                None => ColumnType::Categorical,
+            };
+            (part.column.as_str(), ty, Some("--audit"))
+        });
+        let weight = self.weight.iter();
+        let weight = weight.map(|name| (name.as_str(), ColumnType::Numeric, Some("--weight")));
+        [target].into_iter().chain(sensitive).chain(weight)
+    }
+
+    pub(super) fn begin(&self) -> Tally {
+        let groups = self.attributes.iter();
+        let empty = |rule: &AttributeRule| vec![Confusion::default(); rule.attribute.groups.len()];
+        Tally {
+            measures: Measures {
+                overall: Confusion::default(),
+                log_loss: None,
+                groups: groups.map(empty).collect(),
+            },
+            unknown_label: 0,
+            unknown_group: vec![0; self.attributes.len()],
+        }
+    }
+
+    /// Counts the rows of a batch.
+    pub(super) fn tally(
+        &self,
+        batch: &RowBatch,
+        scores: &[f64],
+        decisions: &[bool],
+    ) -> Result<Tally, Error> {
+        let mut tally = self.begin();
+        let labels = self.target.labels(&batch.table)?;
+        let groups = self.attributes.iter().map(|rule| rule.groups(&batch.table));
+        let groups: Vec<Vec<u32>> = groups.collect::<Result<_, _>>()?;
+        let weights = self.weights(batch)?;
+        let mut loss = 0.0;
+        for (row, label) in labels.iter().enumerate() {
+            let Some(label) = *label else {
+                tally.unknown_label += 1;
+                continue;
+            };
+            let weight = weights.map_or(1.0, |w| w[row]);
+            let margin = if label { scores[row] } else { -scores[row] };
+            loss += weight * log_loss(margin);
+            count(&mut tally.measures.overall, label, decisions[row], weight);
+            for (attribute, groups) in groups.iter().enumerate() {
+                match groups[row] {
+                    UNKNOWN_GROUP => tally.unknown_group[attribute] += 1,
+                    group => {
+                        let of = &mut tally.measures.groups[attribute][group as usize];
+                        count(of, label, decisions[row], weight);
+                    }
+                }
+            }
+        }
+        let total = tally.measures.overall.count();
+        tally.measures.log_loss = (total > 0.0).then(|| loss / total);
+        Ok(tally)
+    }
+
+    fn weights<'a>(&self, batch: &'a RowBatch) -> Result<Option<&'a [f64]>, Error> {
+        let Some(name) = &self.weight else {
+            return Ok(None);
+        };
+        let column = batch.table.column(name).and_then(Column::numeric);
+        let weights = column.unwrap_or_default();
+        // Also true for NaN, which is a missing value.
+        match weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            None => Ok(Some(weights)),
+            Some(row) => Err(Error::Table(DataError::Cell {
+                place: batch.place(row),
+                column: name.clone(),
+                problem:
+                    "the weight is missing or negative; it must be a number that is not negative"
+                        .into(),
+            })),
+        }
+    }
+
+    pub(super) fn finish(&self, tally: &Tally) -> Audit {
+        let measures = &tally.measures;
+        let attribute = |(a, rule): (usize, &AttributeRule)| {
+            let names = rule.attribute.groups.iter().cloned();
+            let groups = measures.groups[a].iter().map(AuditedGroup::of);
+            AuditedAttribute {
+                name: rule.attribute.name.clone(),
+                groups: Ordered(names.zip(groups).collect()),
+                demographic_parity_difference: measures.demographic_parity_difference(a),
+                demographic_parity_ratio: measures.demographic_parity_ratio(a),
+                equal_opportunity_difference: measures.equal_opportunity_difference(a),
+                false_positive_rate_difference: measures.false_positive_rate_difference(a),
+                equalized_odds_difference: measures.equalized_odds_difference(a),
+            }
+        };
+        let names = self
+            .attributes
+            .iter()
+            .map(|rule| rule.attribute.name.clone());
+        let unknown = names.zip(tally.unknown_group.iter().copied());
+        Audit {
+            target: self.target.column.clone(),
+            positive: self.target.positive.clone(),
+            weight: self.weight.clone(),
+            overall: AuditedGroup::of(&measures.overall),
+            log_loss: measures.log_loss,
+            attributes: self.attributes.iter().enumerate().map(attribute).collect(),
+            unknown: Unknown {
+                label: tally.unknown_label,
+                group: Ordered(unknown.collect()),
+            },
+        }
+    }
+}
+
+/// log(1 + e^(−m)), without overflow.
+fn log_loss(margin: f64) -> f64 {
+    (-margin).max(0.0) + libm::log1p(libm::exp(-margin.abs()))
+}
+
+fn count(of: &mut Confusion, label: bool, decision: bool, weight: f64) {
+    *match (label, decision) {
+        (true, true) => &mut of.true_positives,
+        (true, false) => &mut of.false_negatives,
+        (false, true) => &mut of.false_positives,
+        (false, false) => &mut of.true_negatives,
+    } += weight;
+}

@@ -1,0 +1,261 @@
+//! Predictions as CSV or Parquet.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use fairfront_data::Error as DataError;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+
+use super::{COLUMNS, Scored};
+use crate::Error;
+
+/// Rows of a row group, at least, but for the last.
+const GROUP_ROWS: usize = 1 << 17;
+
+/// Where predictions go.
+pub enum Predictions<'a> {
+    /// Nowhere: the rows are only counted.
+    None,
+    /// CSV with a header.
+    Csv(&'a mut (dyn Write + Send)),
+    /// Parquet; kept columns are texts, and empty texts are null.
+    Parquet(&'a mut (dyn Write + Send)),
+}
+
+/// Writes batches in order.
+pub(super) enum Writer<'a> {
+    None,
+    /// With the header until it is written: nothing is before there is something to say.
+    Csv(&'a mut (dyn Write + Send), Vec<u8>),
+    Parquet(Box<Groups<'a>>),
+}
+
+impl<'a> Writer<'a> {
+    /// Starts a file with these kept columns.
+    pub(super) fn new(out: Predictions<'a>, kept: &[String]) -> Result<Self, Error> {
+        Ok(match out {
+            Predictions::None => Self::None,
+            Predictions::Csv(out) => {
+                let mut header = Vec::new();
+                for name in kept {
+                    push_text(&mut header, name);
+                    header.push(b',');
+                }
+                header.extend_from_slice(COLUMNS.join(",").as_bytes());
+                header.push(b'\n');
+                Self::Csv(out, header)
+            }
+            Predictions::Parquet(out) => Self::Parquet(Box::new(Groups::new(out, kept)?)),
+        })
+    }
+
+    /// Whether batches are to be handed over as lines of CSV.
+    pub(super) fn wants_lines(&self) -> bool {
+        matches!(self, Self::Csv(..))
+    }
+
+    /// Takes the next rows, with their lines where these are wanted.
+    pub(super) fn take(&mut self, rows: Scored, lines: &[u8]) -> Result<(), Error> {
+        match self {
+            Self::None => Ok(()),
+            Self::Csv(out, header) => {
+                let header = std::mem::take(header);
+                let written = out.write_all(&header).and_then(|()| out.write_all(lines));
+                written.map_err(failed)
+            }
+            Self::Parquet(groups) => groups.take(rows).map_err(damaged),
+        }
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        match self {
+            Self::None => Ok(()),
+            Self::Csv(out, header) => {
+                let written = out.write_all(&header).and_then(|()| out.flush());
+                written.map_err(failed)
+            }
+            Self::Parquet(groups) => groups.finish().map_err(damaged),
+        }
+    }
+}
+
+fn failed(source: std::io::Error) -> Error {
+    let path = "the predictions".into();
+    Error::Table(DataError::Io { path, source })
+}
+
+fn damaged(error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast() {
+            Ok(source) => failed(*source),
+            Err(cause) => failed(std::io::Error::other(cause)),
+        },
+        other => failed(std::io::Error::other(other)),
+    }
+}
+
+/// 1 / (1 + e^(−score)), by the same operations on every machine.
+fn probability(score: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-score))
+}
+
+/// The rows as lines of CSV.
+pub(super) fn lines(rows: &Scored) -> Vec<u8> {
+    let mut out = Vec::with_capacity(rows.scores.len() * 48);
+    for (row, score) in rows.scores.iter().enumerate() {
+        for kept in &rows.kept {
+            push_text(&mut out, kept.get(row));
+            out.push(b',');
+        }
+        push_number(&mut out, *score);
+        out.push(b',');
+        push_number(&mut out, probability(*score));
+        let decision: &[u8] = if rows.decisions[row] { b",1," } else { b",0," };
+        out.extend_from_slice(decision);
+        push_text(&mut out, &rows.notes[row]);
+        out.push(b'\n');
+    }
+    out
+}
+
+/// The shortest decimal that reads back as the same number.
+fn push_number(out: &mut Vec<u8>, number: f64) {
+    // Scores are finite, and writing to memory cannot fail.
+    let _ = serde_json::to_writer(out, &number);
+}
+
+/// A field, in quotes where it needs them.
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    if !text.contains([',', '"', '\n', '\r']) {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+    out.push(b'"');
+}
+
+/// A Parquet file while it is written, a row group at a time.
+pub(super) struct Groups<'a> {
+    writer: SerializedFileWriter<&'a mut (dyn Write + Send)>,
+    rows: Vec<Scored>,
+    n_rows: usize,
+}
+
+impl<'a> Groups<'a> {
+    fn new(out: &'a mut (dyn Write + Send), kept: &[String]) -> Result<Self, Error> {
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by("fairfront".into());
+        // Hardly a score occurs twice.
+        for name in &COLUMNS[..2] {
+            properties = properties.set_column_dictionary_enabled(ColumnPath::from(*name), false);
+        }
+        let schema = schema(kept).map_err(damaged)?;
+        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties.build()));
+        Ok(Self {
+            writer: writer.map_err(damaged)?,
+            rows: Vec::new(),
+            n_rows: 0,
+        })
+    }
+
+    fn take(&mut self, rows: Scored) -> Result<(), ParquetError> {
+        self.n_rows += rows.scores.len();
+        self.rows.push(rows);
+        match self.n_rows >= GROUP_ROWS {
+            true => self.write_group(),
+            false => Ok(()),
+        }
+    }
+
+    fn write_group(&mut self) -> Result<(), ParquetError> {
+        let rows = std::mem::take(&mut self.rows);
+        self.n_rows = 0;
+        let mut group = self.writer.next_row_group()?;
+        let n_kept = rows.first().map_or(0, |r| r.kept.len());
+        let mut index = 0;
+        while let Some(mut column) = group.next_column()? {
+            let writer = column.untyped();
+            for rows in &rows {
+                write_column(writer, rows, index, n_kept)?;
+            }
+            column.close()?;
+            index += 1;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), ParquetError> {
+        if self.n_rows > 0 {
+            self.write_group()?;
+        }
+        self.writer.close()?;
+        Ok(())
+    }
+}
+
+fn write_column(
+    writer: &mut ColumnWriter,
+    rows: &Scored,
+    index: usize,
+    n_kept: usize,
+) -> Result<(), ParquetError> {
+    match writer {
+        ColumnWriter::ByteArrayColumnWriter(texts) => {
+            let all: Vec<&str> = match rows.kept.get(index) {
+                Some(kept) => kept.iter().collect(),
+                None => rows.notes.iter().map(String::as_str).collect(),
+            };
+            let levels: Vec<i16> = all.iter().map(|t| i16::from(!t.is_empty())).collect();
+            let present = all.into_iter().filter(|t| !t.is_empty());
+            let present: Vec<ByteArray> = present.map(ByteArray::from).collect();
+            texts.write_batch(&present, Some(&levels), None)?;
+        }
+        ColumnWriter::DoubleColumnWriter(doubles) if index == n_kept => {
+            doubles.write_batch(&rows.scores, None, None)?;
+        }
+        ColumnWriter::DoubleColumnWriter(doubles) => {
+            let chances = rows.scores.iter().copied().map(probability);
+            doubles.write_batch(&chances.collect::<Vec<_>>(), None, None)?;
+        }
+        ColumnWriter::Int32ColumnWriter(decisions) => {
+            let values = rows.decisions.iter().map(|d| i32::from(*d));
+            decisions.write_batch(&values.collect::<Vec<_>>(), None, None)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Kept columns and then those of every prediction; texts are null where empty.
+fn schema(kept: &[String]) -> Result<TypePtr, ParquetError> {
+    let number = |name: &str, physical| -> Result<TypePtr, ParquetError> {
+        let field = Type::primitive_type_builder(name, physical);
+        let field = field.with_repetition(Repetition::REQUIRED);
+        Ok(Arc::new(field.build()?))
+    };
+    let text = |name: &str| -> Result<TypePtr, ParquetError> {
+        let field = Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(Some(LogicalType::String));
+        Ok(Arc::new(field.build()?))
+    };
+    let [score, probability, decision, note] = COLUMNS;
+    let kept = kept.iter().map(|name| text(name));
+    let mut fields = kept.collect::<Result<Vec<_>, _>>()?;
+    fields.push(number(score, Physical::DOUBLE)?);
+    fields.push(number(probability, Physical::DOUBLE)?);
+    fields.push(number(decision, Physical::INT32)?);
+    fields.push(text(note)?);
+    let schema = Type::group_type_builder("predictions").with_fields(fields);
+    Ok(Arc::new(schema.build()?))
+}

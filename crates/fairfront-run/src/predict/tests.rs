@@ -1,0 +1,378 @@
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use proptest::prelude::*;
+use tempfile::NamedTempFile;
+
+use super::*;
+
+/// score = 0.5 + 2 (age − 30)/10 + 0.25 [pay missing] + (pay − 100)/50 − 1 nurse + 1 clerk
+/// − 0.5 (other) + 0.125 (missing) + 3 [zone a] − 3 [zone b]
+const MODEL: &str = r#"{
+    "format": "fairfront-model", "version": 1, "threshold": 0.0, "intercept": 0.5,
+    "coefficients": {
+        "age": 2.0, "pay": 1.0, "pay (missing)": 0.25,
+        "job=clerk": 1.0, "job=nurse": -1.0, "job=(other)": -0.5, "job=(missing)": 0.125,
+        "zone=a": 3.0, "zone=b": -3.0
+    },
+    "encoding": {
+        "format": "fairfront-encoding", "version": 1,
+        "target": {"column": "y", "positive": "yes"},
+        "attributes": [
+            {"name": "sex", "groups": ["F", "M"], "columns": [{"column": "sex"}], "missing": "drop"}
+        ],
+        "numeric": [
+            {"column": "age", "shift": 30.0, "factor": 10.0, "mean": 40.0},
+            {"column": "pay", "shift": 100.0, "factor": 50.0, "mean": 150.0, "indicator": true}
+        ],
+        "categorical": [
+            {"column": "job", "levels": ["clerk", "nurse", "(other)", "(missing)"],
+             "pooled": ["smith"]},
+            {"column": "zone", "levels": ["a", "b"]}
+        ]
+    },
+    "reading": {"header": true, "missing_values": ["?", "NA"]},
+    "values": {},
+    "provenance": {
+        "run": "r", "point": 0, "points": 1, "source": "s", "program": "0", "method": "trace",
+        "seed": 0, "objectives": [], "fingerprint": "", "front_sha256": ""
+    }
+}"#;
+
+/// The model with a piece of it replaced.
+fn changed(piece: &str, by: &str) -> Model {
+    Model::from_json(&MODEL.replace(piece, by)).expect("a model")
+}
+
+fn model() -> Model {
+    Model::from_json(MODEL).expect("a model")
+}
+
+fn file(bytes: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a file");
+    file.write_all(bytes).expect("written");
+    file
+}
+
+fn predict_with(
+    model: &Model,
+    bytes: &[u8],
+    options: &PredictOptions,
+) -> Result<(String, Predicted), String> {
+    let file = file(bytes);
+    let path = file.path().display().to_string();
+    let mut out = Vec::new();
+    match predict(model, &path, options, Predictions::Csv(&mut out)) {
+        Ok(done) => Ok((String::from_utf8(out).expect("UTF-8"), done)),
+        Err(error) => Err(error.to_string().replace(&path, "f")),
+    }
+}
+
+fn predicted(text: &str) -> Result<(String, Predicted), String> {
+    predict_with(&model(), text.as_bytes(), &PredictOptions::default())
+}
+
+fn refused(text: &str) -> String {
+    predicted(text).expect_err("an error")
+}
+
+#[test]
+fn scores_are_those_of_the_formula_and_notes_say_what_was_lacking() {
+    let rows = "zone,age,more,job,pay\n\
+                a,30,x,nurse,100\n\
+                b,?,x,astronaut,\n\
+                c,20,x,NA,150\n\
+                a,40,x,smith,100\n";
+    let (text, done) = predicted(rows).expect("scores");
+    let scores = [
+        0.5 - 1.0 + 3.0,
+        // The mean age, the mean pay and its indicator, other; zone b.
+        0.5 + 2.0 + 1.0 + 0.25 - 0.5 - 3.0,
+        // An unseen zone has no parameter and there is no other.
+        0.5 - 2.0 + 1.0 + 0.125,
+        // Pooled in training: nothing new.
+        0.5 + 2.0 - 0.5 + 3.0,
+    ];
+    let notes = [
+        "",
+        "age missing; pay missing; job unseen: astronaut",
+        "job missing; zone unseen: c",
+        "",
+    ];
+    let mut expected = "score,probability,decision,note\n".to_owned();
+    for (score, note) in scores.iter().zip(notes) {
+        let chance = 1.0 / (1.0 + libm::exp(-score));
+        let decision = u8::from(*score >= 0.0);
+        let _ = writeln!(expected, "{score:?},{chance:?},{decision},{note}");
+    }
+    assert_eq!(text, expected);
+    assert_eq!((done.rows, done.selected, done.noted), (4, 3, 2));
+    assert_eq!(done.unused, ["more"]);
+    let lacking: Vec<_> = done
+        .lacking
+        .iter()
+        .map(|l| (l.column.as_str(), l.missing, l.unseen))
+        .collect();
+    assert_eq!(
+        lacking,
+        [("age", 1, 0), ("pay", 1, 0), ("job", 1, 1), ("zone", 0, 1)]
+    );
+}
+
+#[test]
+fn a_threshold_moves_decisions_and_not_scores() {
+    let rows = b"zone,age,job,pay\na,30,nurse,100\na,40,nurse,100\n";
+    let options = PredictOptions::default();
+    let moved = changed(r#""threshold": 0.0"#, r#""threshold": 4.5"#);
+    let (text, _) = predict_with(&moved, rows, &options).expect("scores");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert!(
+        lines[0].starts_with("2.5,") && lines[0].ends_with(",0,"),
+        "{text}"
+    );
+    assert!(
+        lines[1].starts_with("4.5,") && lines[1].ends_with(",1,"),
+        "{text}"
+    );
+}
+
+#[test]
+fn kept_columns_stand_in_front_as_they_are() {
+    let rows = b"id,zone,age,job,pay\n\"7, 8\",a,030,nurse,?\n ?,a,1e1,nurse,1\n";
+    let options = PredictOptions {
+        keep: vec!["id".into(), "age".into(), "pay".into()],
+        ..PredictOptions::default()
+    };
+    let (text, _) = predict_with(&model(), rows, &options).expect("scores");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "id,age,pay,score,probability,decision,note");
+    assert!(lines[1].starts_with("\"7, 8\",030,?,"), "{text}");
+    assert!(lines[2].starts_with("?,1e1,1,"), "{text}");
+    let keep = |names: &[&str]| PredictOptions {
+        keep: names.iter().map(|n| (*n).to_owned()).collect(),
+        ..PredictOptions::default()
+    };
+    let refused = |names| predict_with(&model(), rows, &keep(names)).expect_err("usage");
+    assert!(refused(&["score"]).contains("rename"));
+    assert!(refused(&["id", "id"]).contains("twice"));
+    assert!(refused(&["idd"]).contains("\"idd\" for --keep (did you mean \"id\"?)"));
+}
+
+#[test]
+fn every_line_is_a_row_or_an_error_with_its_place() {
+    let head = "zone,age,job,pay\n";
+    let row = "a,30,nurse,100\n";
+    let of = |rest: &str| refused(&format!("{head}{row}{rest}"));
+    assert!(of("\na,3,nurse,1\n").starts_with("f, line 3: the line is empty; remove it"));
+    assert!(of("a,3,nurse\n").starts_with("f, row 2 (line 3): expected 4 fields, found 3; mend"));
+    assert!(of("a,3,nurse,1,\n").contains("expected 4 fields, found 5"));
+    assert_eq!(
+        of("a,old,nurse,1\n"),
+        "f, row 2 (line 3), column \"age\": \"old\" is not a number, but the column is numeric in the \
+         model; mend the value, or leave it empty if it is missing"
+    );
+    let steep = changed(r#""factor": 10.0"#, r#""factor": 0.1"#);
+    for far in ["1e308", "1.7e307"] {
+        let rows = format!("{head}{row}a,{far},nurse,1\n");
+        let refused = predict_with(&steep, rows.as_bytes(), &PredictOptions::default());
+        let said = refused.expect_err("no score");
+        assert!(
+            said.contains("row 2, column \"age\": the value is too large"),
+            "{said}"
+        );
+    }
+    assert!(of("a,\"3,nurse,1\n").contains("never closed"));
+    assert!(refused(&format!("{head}\n{row}")).contains("line 2: the line is empty"));
+    assert_eq!(
+        refused(""),
+        "f: the file is empty; give a file with at least one row of data"
+    );
+    // Blank lines before the first record and behind the last are no rows.
+    let (text, _) = predicted(&format!("\n\n{head}{row}\n \n\n")).expect("scores");
+    assert_eq!(text.lines().count(), 2);
+    let (text, done) = predicted(head).expect("nothing to score");
+    assert_eq!(
+        (text.as_str(), done.rows),
+        ("score,probability,decision,note\n", 0)
+    );
+    assert_eq!(predicted(head.trim_end()).expect("no rows").1.rows, 0);
+}
+
+#[test]
+fn missing_columns_are_all_named() {
+    let said = refused("Zone,age,pay\na,1,2\n");
+    assert_eq!(
+        said,
+        "f: 2 columns are missing: \"job\", \"zone\" (did you mean \
+         \"Zone\"?); the first row has \"Zone\", \"age\", \"pay\"; add them, or rename what is there"
+    );
+}
+
+#[test]
+fn files_without_a_header_are_known_by_their_fields() {
+    let columns = r#""header": true, "columns": ["job", "age", "pay", "y", "zone", "sex"]"#;
+    let model = changed(r#""header": true"#, columns);
+    let run = |text: &str| predict_with(&model, text.as_bytes(), &PredictOptions::default());
+    let bare =
+        run("|a comment\nnurse, 30, 100, yes., a, F\nclerk, 20, 100, no., b, M\n").expect("rows");
+    let named = run("zone,sex,age,job,pay\na,F,30,nurse,100\nb,M,20,clerk,100\n").expect("rows");
+    assert_eq!(bare, named);
+    assert_eq!(bare.1.rows, 2);
+    assert!(bare.1.unused.is_empty());
+    assert!(
+        run("nurse,30,100,a\n")
+            .expect_err("4 fields")
+            .contains("6 fields are expected")
+    );
+    // Most of the names are there: a header that lacks one.
+    let lacks = run("job,age,pay,y,area,sex\nnurse,30,100,yes,a,F\n");
+    assert!(
+        lacks
+            .expect_err("zone")
+            .starts_with("f: a column is missing: \"zone\"")
+    );
+}
+
+#[test]
+fn an_audit_counts_by_group() {
+    let rows = b"zone,age,job,pay,y,sex,w\n\
+        a,30,nurse,100,yes,F,1\n\
+        b,30,nurse,100,yes,F,3\n\
+        a,30,clerk,100,no,M,2\n\
+        b,10,clerk,100,no,M,2\n\
+        a,30,clerk,100,yes,X,1\n\
+        a,30,clerk,100,,M,1\n";
+    let options = |weight: Option<&str>| PredictOptions {
+        audit: true,
+        weight: weight.map(Into::into),
+        ..PredictOptions::default()
+    };
+    let audit = |weight| {
+        let (_, done) = predict_with(&model(), rows, &options(weight)).expect("an audit");
+        done.audit.expect("an audit")
+    };
+    let found = audit(None);
+    assert_eq!(
+        (found.overall.count, found.overall.accuracy),
+        (5.0, Some(0.6))
+    );
+    assert_eq!(found.unknown.label, 1);
+    assert_eq!(found.unknown.group.get("sex"), Some(&1));
+    let sex = &found.attributes[0];
+    let women = sex.groups.get("F").expect("a group");
+    assert_eq!(women.selection_rate, Some(0.5));
+    assert_eq!(
+        (women.false_negative_rate, women.false_positive_rate),
+        (Some(0.5), None)
+    );
+    assert_eq!(sex.demographic_parity_difference, Some(0.0));
+    assert_eq!(sex.demographic_parity_ratio, Some(1.0));
+    assert_eq!(sex.equal_opportunity_difference, None);
+    let weighted = audit(Some("w"));
+    assert_eq!(
+        weighted.attributes[0]
+            .groups
+            .get("F")
+            .expect("F")
+            .selection_rate,
+        Some(0.25)
+    );
+    assert_eq!(
+        weighted.attributes[0].demographic_parity_difference,
+        Some(0.25)
+    );
+
+    let without = b"zone,age,job,pay\na,30,nurse,100\n";
+    let said = predict_with(&model(), without, &options(Some("w"))).expect_err("no target");
+    assert!(
+        said.contains("\"y\" for --audit, \"sex\" for --audit, \"w\" for --weight"),
+        "{said}"
+    );
+    let negative = String::from_utf8_lossy(rows).replace("F,3", "F,-3");
+    let said = predict_with(&model(), negative.as_bytes(), &options(Some("w")));
+    assert!(
+        said.expect_err("a weight")
+            .contains("row 2, column \"w\": the weight")
+    );
+}
+
+/// Rows as Parquet, by way of kept columns.
+fn parquet(text: &str) -> Vec<u8> {
+    let options = PredictOptions {
+        keep: ["zone", "age", "job", "pay"].map(Into::into).to_vec(),
+        ..PredictOptions::default()
+    };
+    let file = file(text.as_bytes());
+    let path = file.path().display().to_string();
+    let mut out = Vec::new();
+    let done = predict(&model(), &path, &options, Predictions::Parquet(&mut out));
+    done.expect("a file");
+    out
+}
+
+fn value() -> impl Strategy<Value = String> {
+    prop_oneof!["-?[0-9]{1,3}", Just("?".to_owned()), Just(String::new())]
+}
+
+fn row() -> impl Strategy<Value = String> {
+    let job = prop_oneof![
+        Just("nurse"),
+        Just("\"clerk\""),
+        Just("x;y"),
+        Just("NA"),
+        Just("smith")
+    ];
+    (value(), value(), job, "[abc]")
+        .prop_map(|(age, pay, job, zone)| format!("{zone},{age},{job},{pay}"))
+}
+
+proptest! {
+    #[test]
+    fn batches_of_any_size_give_the_same(rows in prop::collection::vec(row(), 0..60), size in 1_usize..40) {
+        let text = format!("zone,age,job,pay\n{}\n", rows.join("\n"));
+        let whole = predicted(&text).expect("scores");
+        prop_assert_eq!(whole.1.rows, rows.len());
+        prop_assert_eq!(whole.0.lines().count(), rows.len() + 1);
+        for batch_rows in [1, size] {
+            let options = PredictOptions { batch_rows, keep: vec!["age".into()], ..PredictOptions::default() };
+            let (parts, _) = predict_with(&model(), text.as_bytes(), &options).expect("scores");
+            for (part, whole) in parts.lines().zip(whole.0.lines()) {
+                prop_assert_eq!(part.split_once(',').expect("a field").1, whole);
+            }
+        }
+    }
+
+    #[test]
+    fn errors_do_not_depend_on_batches(text in "(a,1,nurse,2\n|a,x,nurse,2\n|\n|a,1\n| \n){0,12}", size in 1_usize..9) {
+        let text = format!("zone,age,job,pay\n{text}");
+        let options = PredictOptions { batch_rows: size, ..PredictOptions::default() };
+        let parts = predict_with(&model(), text.as_bytes(), &options);
+        prop_assert_eq!(parts, predicted(&text));
+    }
+
+    #[test]
+    fn parquet_in_any_batches_gives_what_csv_gives(
+        rows in prop::collection::vec(row(), 0..40),
+        size in 1_usize..20,
+    ) {
+        let text = format!("zone,age,job,pay\n{}\n", rows.join("\n"));
+        let options = PredictOptions { batch_rows: size, ..PredictOptions::default() };
+        let found = predict_with(&model(), &parquet(&text), &options).expect("scores").0;
+        prop_assert_eq!(found, predicted(&text).expect("scores").0);
+    }
+
+    #[test]
+    fn no_damage_to_parquet_makes_it_panic(at in any::<prop::sample::Index>(), by in 1_u8..) {
+        let mut bytes = parquet(&format!("zone,age,job,pay\n{}", "a,30,nurse,100\n".repeat(40)));
+        let at = at.index(bytes.len());
+        bytes[at] ^= by;
+        let _ = predict_with(&model(), &bytes, &PredictOptions::default());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), named in any::<bool>(), size in 1_usize..5) {
+        let head: &[u8] = if named { b"zone,age,job,pay\n" } else { b"" };
+        let options = PredictOptions { batch_rows: size, ..PredictOptions::default() };
+        let _ = predict_with(&model(), &[head, &bytes].concat(), &options);
+    }
+}
