@@ -25,9 +25,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The whole way on built-in data: make a table, look at it, compute its front
+    /// The whole way on built-in data: a table, its front, a chosen model, its decisions
     Demo {
-        /// Folder of the run; one that an earlier demo wrote is replaced
+        /// Folder of the run, with the model and its decisions beside it; what an earlier demo wrote is
+        /// replaced
         #[arg(long, value_name = "DIR", default_value = "fairfront-demo")]
         out: PathBuf,
     },
