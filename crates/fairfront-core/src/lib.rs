@@ -9,9 +9,11 @@
 //! - [`Problem`]: all a solver sees; [`FairProblem`] makes one of rows, predictor and objectives.
 //! - [`measure`]: what a person reads about models, accuracy and rates by group.
 //! - [`better_thresholds`]: the same models with thresholds that suit the measures better.
+//! - [`calibrated`]: the same models, scaled so that their probabilities fit.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 
+mod calibrate;
 mod cholesky;
 mod dataset;
 mod error;
@@ -26,6 +28,7 @@ mod sample;
 mod text;
 mod threshold;
 
+pub use calibrate::calibrated;
 pub use cholesky::Cholesky;
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,

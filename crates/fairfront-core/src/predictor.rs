@@ -91,14 +91,25 @@ pub fn scores(
     rows: &dyn RowSource,
     params: &[f64],
 ) -> Result<Vec<f64>, Error> {
-    let params = side_by_side(&[params], predictor.n_params(rows.schema()));
-    let mut all = Vec::with_capacity(rows.n_rows());
+    Ok(scores_of_block(predictor, rows, &[params])?.concat())
+}
+
+/// The scores of all rows for up to [`LANES`] parameter vectors, one vector for each.
+pub(crate) fn scores_of_block(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    block: &[&[f64]],
+) -> Result<Vec<Vec<f64>>, Error> {
+    let params = side_by_side(block, predictor.n_params(rows.schema()));
+    let mut all = vec![Vec::with_capacity(rows.n_rows()); block.len()];
     let mut scores = [ZERO; TILE_ROWS];
     for index in 0..rows.n_blocks() {
         let block = rows.block(index)?;
         for tile in Rows::tiles(&block) {
             predictor.scores(&tile, &params, &mut scores);
-            all.extend(scores[..tile.len()].iter().map(|lanes| lanes[0]));
+            for (lane, all) in all.iter_mut().enumerate() {
+                all.extend(scores[..tile.len()].iter().map(|lanes| lanes[lane]));
+            }
         }
     }
     Ok(all)

@@ -1,8 +1,8 @@
 use rayon::prelude::*;
 
-use crate::lanes::{LANES, ZERO};
+use crate::lanes::LANES;
 use crate::measure::{Confusion, Measure, Measures};
-use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource};
 
 /// Rows on either side of the threshold that it may move past.
@@ -34,7 +34,7 @@ pub fn better_thresholds(
     let shifts: Vec<Vec<Vec<f64>>> = all
         .par_chunks(LANES)
         .map(|block| {
-            let scores = table.scores(predictor, rows, block)?;
+            let scores = scores_of_block(predictor, rows, block)?;
             let shifts = scores.par_iter().map(|s| table.shifts(s, measures));
             Ok(shifts.collect())
         })
@@ -133,29 +133,6 @@ impl Table {
                 counts.true_negatives += weight;
             }
         });
-    }
-
-    /// Scores of all rows, one vector a point.
-    fn scores(
-        &self,
-        predictor: &dyn Predictor,
-        rows: &dyn RowSource,
-        block: &[&[f64]],
-    ) -> Result<Vec<Vec<f64>>, Error> {
-        let n_params = predictor.n_params(rows.schema());
-        let params = crate::fair_problem::side_by_side(block, n_params);
-        let mut all = vec![Vec::with_capacity(self.positive.len()); block.len()];
-        let mut scores = [ZERO; TILE_ROWS];
-        for index in 0..rows.n_blocks() {
-            let rows = rows.block(index)?;
-            for tile in Rows::tiles(&rows) {
-                predictor.scores(&tile, &params, &mut scores);
-                for (lane, all) in all.iter_mut().enumerate() {
-                    all.extend(scores[..tile.len()].iter().map(|s| s[lane]));
-                }
-            }
-        }
-        Ok(all)
     }
 
     /// What to add to the intercept of a model with these scores.

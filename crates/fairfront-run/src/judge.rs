@@ -2,7 +2,7 @@
 
 use fairfront_core::{
     FairProblem, Linear, Measure, Measures, Objective, Points, Problem, RowSource,
-    better_thresholds, measure,
+    better_thresholds, calibrated, measure,
 };
 use fairfront_data::{Encoded, Notice, Part};
 use fairfront_pareto::{Values, nondominated, ranges, select_spread};
@@ -172,8 +172,15 @@ pub(crate) fn judge(
         points: all.points.select(&kept),
         values: select(&all.values, &kept, m),
         n_objectives: m,
+    };
+    if front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss) {
+        // Judged by decisions alone, their scale is free: probabilities settle it.
+        for front in [&mut outcome.front, &mut outcome.unmitigated] {
+            front.points = calibrated(&Linear, train, &front.points)?;
+            front.values = problem.values(&front.points)?;
+        }
     }
-    .sorted();
+    outcome.front = outcome.front.sorted();
     outcome.certificates = Vec::new();
     Ok(Judged {
         outcome,

@@ -1,5 +1,6 @@
 //! Objectives and problems against plain, slow, obviously right implementations.
 
+mod calibrate;
 mod group_limit;
 mod group_objective;
 mod group_plain;
