@@ -27,7 +27,7 @@ pub fn calibrated(
     }
     let all: Vec<&[f64]> = points.iter().collect();
     let factors: Vec<Vec<f64>> = all
-        .par_chunks(LANES)
+        .chunks(LANES)
         .map(|block| {
             let scores = scores_of_block(predictor, rows, block)?;
             let margins = |scores: &Vec<f64>| -> Vec<f64> {

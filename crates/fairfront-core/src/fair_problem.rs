@@ -96,27 +96,33 @@ impl FairProblem {
     /// For each objective whether these rows give it a meaning: at least two groups with weight
     /// among the rows that it compares them on.
     pub fn meaningful_on(&self, rows: &dyn RowSource) -> Result<Vec<bool>, Error> {
-        let mut seen: Vec<Vec<u32>> = vec![Vec::new(); self.objectives.len()];
+        // Of each objective, for each of its labels.
+        let labels: Vec<Vec<Option<f64>>> = self.objectives().map(Objective::labels).collect();
+        let mut seen: Vec<Vec<Vec<u32>>> =
+            labels.iter().map(|l| vec![Vec::new(); l.len()]).collect();
         for index in 0..rows.n_blocks() {
             let block = rows.block(index)?;
-            for (seen, objective) in seen.iter_mut().zip(self.objectives()) {
-                let Some((attribute, label)) = objective.compares() else {
+            for ((seen, labels), objective) in seen.iter_mut().zip(&labels).zip(self.objectives()) {
+                let Some((attribute, _)) = objective.compares() else {
                     continue;
                 };
                 for row in 0..block.n_rows() {
                     let group = block.groups(attribute)[row];
-                    let counts = label.is_none_or(|label| block.labels()[row] == label)
-                        && block.weights()[row] > 0.0
-                        && group != UNKNOWN_GROUP;
-                    if counts && !seen.contains(&group) {
-                        seen.push(group);
+                    if block.weights()[row] <= 0.0 || group == UNKNOWN_GROUP {
+                        continue;
+                    }
+                    for (seen, label) in seen.iter_mut().zip(labels) {
+                        let counts = label.is_none_or(|label| block.labels()[row] == label);
+                        if counts && !seen.contains(&group) {
+                            seen.push(group);
+                        }
                     }
                 }
             }
         }
-        let meaningful = self.objectives().zip(seen);
-        Ok(meaningful
-            .map(|(o, seen)| o.compares().is_none() || seen.len() > 1)
+        Ok(seen
+            .iter()
+            .map(|of_labels| of_labels.iter().all(|seen| seen.len() > 1))
             .collect())
     }
 

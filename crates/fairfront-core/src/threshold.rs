@@ -32,7 +32,7 @@ pub fn better_thresholds(
     let table = Table::read(rows)?;
     let all: Vec<&[f64]> = points.iter().collect();
     let shifts: Vec<Vec<Vec<f64>>> = all
-        .par_chunks(LANES)
+        .chunks(LANES)
         .map(|block| {
             let scores = scores_of_block(predictor, rows, block)?;
             let shifts = scores.par_iter().map(|s| table.shifts(s, measures));

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::{Measures, Points, RowSource, Schema, hex};
 use fairfront_data::{Encoded, Ordered, Part, Prepared, ReadFrom, Spec};
-use fairfront_solve::{Certificate, Counters, Method, StopReason};
+use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
-use crate::{Error, FrontTable, JudgedInfo};
+use crate::{Error, FrontIn, FrontTable, JudgedInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -428,7 +428,18 @@ pub(crate) fn read_info(folder: &Path) -> Result<RunInfo, Error> {
         ));
     }
     let n = info.objectives.len();
-    if n == 0 || info.definitions.len() != n || info.at_zero.len() != n {
+    let judged = &info.judged;
+    let measures_match = match judged.front_in {
+        FrontIn::Measures => judged.measures.len() == n,
+        FrontIn::Objectives => [0, n].contains(&judged.measures.len()),
+    };
+    let lists = [
+        info.requested.len(),
+        info.definitions.len(),
+        info.at_zero.len(),
+    ];
+    let sound = (1..=MOST_OBJECTIVES).contains(&n) && lists == [n; 3] && measures_match;
+    if !sound {
         return Err(Error::file(
             &path,
             "the file is damaged (its objectives do not match); fit again",

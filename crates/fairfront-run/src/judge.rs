@@ -220,8 +220,18 @@ pub(crate) fn on_test(
             all.map(|all| all.concat())
         }
     };
-    let count = |values: Vec<f64>| Ok(nondominated(Values::new(&values, m)?).len());
-    values.map(count).transpose()
+    values.map(|values| remaining(&values, m)).transpose()
+}
+
+/// How many points no other dominates; those that are equal to one of these are as good.
+fn remaining(values: &[f64], m: usize) -> Result<usize, Error> {
+    let judged = Values::new(values, m)?;
+    let best: Vec<&[f64]> = nondominated(judged)
+        .into_iter()
+        .map(|i| &values[i * m..(i + 1) * m])
+        .collect();
+    let points = values.chunks_exact(m.max(1));
+    Ok(points.filter(|point| best.contains(point)).count())
 }
 
 fn select(values: &[f64], kept: &[usize], m: usize) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! What to be wary of in a run.
 
-use fairfront_core::{Dataset, FairProblem, Measure, Objective, RowSource, grouped};
+use fairfront_core::{Dataset, FairProblem, Objective, RowSource, grouped};
 use fairfront_data::Notice;
 use fairfront_solve::{Method, Outcome, none_to_speak_of};
 
@@ -37,15 +37,12 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
     const FEW: usize = 385;
     let mut notices = Vec::new();
     for objective in problem.objectives() {
-        let Some((attribute, label)) = objective.compares() else {
+        let Some((attribute, _)) = objective.compares() else {
             continue;
         };
         let names = &train.schema().attributes[attribute].groups;
-        // Of odds, the label with fewer rows counts.
-        let labels = match objective.measure() {
-            Some(Measure::EqualizedOdds { .. }) => vec![Some(1.0), Some(-1.0)],
-            _ => vec![label],
-        };
+        // Where groups are compared under several labels, the one with fewer rows counts.
+        let labels = objective.labels();
         let mut by_label = vec![vec![0; names.len()]; labels.len()];
         for block in train.blocks() {
             for (group, y) in block.groups(attribute).iter().zip(block.labels()) {

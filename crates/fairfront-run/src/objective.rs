@@ -118,7 +118,11 @@ fn compared(
         "true_positive_rate_parity" => rates(Condition::Positive),
         "false_positive_rate_parity" => rates(Condition::Negative),
         "equalized_odds" => RateParity::equalized_odds(index, attribute),
-        _ => rates(Condition::All),
+        "demographic_parity" => rates(Condition::All),
+        other => {
+            let message = format!("the objective {other:?} cannot be made yet; choose another");
+            return Err(settings.wrong(&message));
+        }
     };
     let mut rates = rates.shrunk(shrink);
     settings.number("tau", At::Least(LEAST_TAU), &mut rates.tau)?;

@@ -214,7 +214,8 @@ impl Ground {
     }
 }
 
-fn check(problem: &dyn Problem) -> Result<(), Error> {
+/// Says where there are too many objectives.
+pub(crate) fn check(problem: &dyn Problem) -> Result<(), Error> {
     match problem.n_objectives() {
         1..=MOST_OBJECTIVES => Ok(()),
         m => Err(Error::Problem(format!(

@@ -127,6 +127,14 @@ pub trait Objective: Send + Sync {
     fn compares(&self) -> Option<(usize, Option<f64>)> {
         None
     }
+    /// Under each of these labels groups are compared; `None` stands for all rows. More than one where
+    /// several comparisons make one objective.
+    fn labels(&self) -> Vec<Option<f64>> {
+        self.compares()
+            .map(|(_, label)| label)
+            .into_iter()
+            .collect()
+    }
     /// n where h is a smooth maximum of squares c₁², …, cₙ², as for covariances: its least value
     /// is then 0, reached on a flat set, and values far below that of the unmitigated model count
     /// as 0.

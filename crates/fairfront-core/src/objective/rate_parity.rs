@@ -146,6 +146,10 @@ impl Objective for RateParity {
         Some(self.groups.compares())
     }
 
+    fn labels(&self) -> Vec<Option<f64>> {
+        self.groups.conditions.iter().map(|c| c.label()).collect()
+    }
+
     fn softened(&self, factor: f64) -> Option<Box<dyn Objective>> {
         let tau = self.tau * factor;
         Some(Box::new(Self {

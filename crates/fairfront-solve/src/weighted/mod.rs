@@ -15,7 +15,7 @@ use fairfront_pareto::{ranges, select_spread};
 use self::descent::Descent;
 use self::lattice::lattice;
 use crate::Error;
-use crate::ground::Ground;
+use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
 
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
@@ -44,6 +44,7 @@ impl Weighted {
     ) -> Result<Outcome, Error> {
         let n = problem.n_params();
         self.check(n)?;
+        check(problem)?;
         let starts = match &self.starts {
             Some(starts) => starts.clone(),
             None => Points::from_vec(n, problem.start()?),
@@ -106,7 +107,7 @@ impl Work<'_> {
         self.counters.evaluations += starts.len() as u64;
         if !front.values.iter().all(|v| v.is_finite()) {
             return Err(Error::Problem(
-                "the objectives are not finite at a starting point".into(),
+                "the objectives are not finite at a starting point; scale the features, or start elsewhere".into(),
             ));
         }
         let ranges = ranges(front.judged()?, None);
@@ -125,7 +126,7 @@ impl Work<'_> {
         };
         let units: Vec<f64> = (1..m).map(unit).collect();
         let weights = lattice(self.settings.sums, &units).into_iter();
-        let descents = weights.map(|w| Descent::new(first_point(starts), w));
+        let descents = weights.map(|w| Descent::new(starts.get(0).to_vec(), w));
         Ok((descents.collect(), reference))
     }
 
@@ -235,8 +236,4 @@ impl Work<'_> {
             candidates,
         })
     }
-}
-
-fn first_point(points: &Points) -> Vec<f64> {
-    points.get(0).to_vec()
 }
