@@ -199,6 +199,9 @@ pub(crate) struct PredictArgs {
     /// Where to write: a CSV file, a Parquet file (.parquet), or - for CSV on standard output
     #[arg(short, long, value_name = "FILE", required_unless_present = "audit")]
     pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Columns of the input to copy in front, such as an id
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) keep: Vec<String>,

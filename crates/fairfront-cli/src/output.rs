@@ -51,6 +51,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// Whether a file can go there; no run gets a file that is not its own.
     pub(crate) fn check(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
@@ -69,7 +70,24 @@ impl Target {
                 folder_of(&real).display()
             );
         }
+        if real.with_file_name("run.json").exists() {
+            anyhow::bail!(
+                "{}: this is in a run folder, which holds nothing but its run; name a file elsewhere",
+                path.display()
+            );
+        }
         Ok(Self::File(real))
+    }
+
+    /// Refuses to replace a file that is there, unless that is asked for.
+    pub(crate) fn check_free(&self, force: bool) -> anyhow::Result<()> {
+        match self {
+            Self::File(path) if !force && path.exists() => anyhow::bail!(
+                "{}: there is a file already; name another, or replace it with --force",
+                path.display()
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Writes through a temporary file beside the target, so that it appears whole or not at all.

@@ -131,7 +131,9 @@ pub(crate) fn judge(
         values: problem.values(&candidates)?,
         points: candidates,
         n_objectives: m,
-    };
+    }
+    // Of points with equal measures the one with the better objectives is kept.
+    .sorted();
     let by_objectives = best_in_objectives(problem, &all)?;
     let by_measures = match chosen_by(encoded, &all.points, &measures)? {
         Ok(values) => Ok((nondominated(Values::new(&values, m)?), values)),

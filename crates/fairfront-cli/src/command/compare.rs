@@ -54,14 +54,11 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     output::print(&render::comparison(&found))
 }
 
-/// A picture replaces nothing but a picture, and no run gets a file that is not its own.
+/// A picture replaces nothing but a picture.
 fn check_picture(path: &Path, fronts: &[PathBuf]) -> anyhow::Result<()> {
     let same = |front: &PathBuf| front.canonicalize().is_ok_and(|front| front == path);
-    let folder = path.parent().unwrap_or(Path::new("."));
     let problem = if fronts.iter().any(same) {
         "this is one of the fronts; name another file for the picture"
-    } else if folder.join("run.json").exists() {
-        "this is in a run folder, which holds nothing but its run; name a file elsewhere"
     } else if path.exists() && !is_picture(path) {
         "there is a file that is no SVG picture; name another"
     } else {

@@ -70,7 +70,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<ExitCode> {
     output::print(DECISIONS)?;
     let new_rows = ["data", "export", "demo(rows=1000, seed=1)", "-o"].map(OsStr::new);
     typed(&[&new_rows[..], &[rows.as_os_str()]])?;
-    let decide = ["predict", "--audit", "-o"].map(OsStr::new);
+    let decide = ["predict", "--audit", "--force", "-o"].map(OsStr::new);
     let files = [decisions.as_os_str(), model.as_os_str(), rows.as_os_str()];
     typed(&[&decide[..], &files])?;
     let (folder, model, decisions) = (out.display(), model.display(), decisions.display());

@@ -3,7 +3,7 @@ use std::path::Path;
 use fairfront_run::{Error, ExportFormat, Model, write_file};
 
 use crate::args::{ExportArgs, FormatName};
-use crate::output;
+use crate::output::{self, Target};
 
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let format = match args.format {
@@ -15,6 +15,9 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     if to_stdout && format == ExportFormat::Onnx {
         let message = "an ONNX graph is no text for standard output; name a file with -o";
         return Err(Error::Usage(message.into()).into());
+    }
+    if !to_stdout {
+        Target::check(&args.output)?;
     }
     let written = Model::read(&args.model)?.export(format)?;
     if to_stdout {

@@ -20,6 +20,9 @@ pub(super) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     };
     let target = args.output.as_deref().map(Target::check).transpose()?;
     check_places(args, target.as_ref())?;
+    if let Some(target) = &target {
+        target.check_free(args.force)?;
+    }
     let model = Model::read(&args.model)?;
     let done = match (&target, &args.output) {
         (Some(target), Some(path)) => write(&model, args, &options, target, path)?,

@@ -33,6 +33,19 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         }
         found => found?,
     };
+    for judged in &found.judged.requirements {
+        let name = judged
+            .column
+            .rsplit_once("objective.")
+            .map(|(_, name)| name);
+        let at = name.and_then(|name| run.objectives.iter().position(|o| o == name));
+        if let Some(measure) = at.and_then(|i| run.judged.measures.get(i)) {
+            output::note(&format!(
+                "notice: {} is about the smooth objective; what people read is {measure}\n",
+                judged.requirement
+            ));
+        }
+    }
     if let Some(path) = &args.model {
         Model::of(&args.run, found.id)?.write(path, args.force)?;
     }
@@ -71,16 +84,14 @@ fn rule(args: &SelectArgs) -> Result<Rule, Error> {
     })
 }
 
-/// Whether a model can go there, before any work; a run folder holds nothing but its run.
+/// Whether a model can go there, before any work.
 fn check_model(path: &Path) -> anyhow::Result<()> {
-    let problem = match Target::check(path)? {
-        Target::File(place) if place.with_file_name("run.json").exists() => {
-            "this is in a run folder, which holds nothing but its run; name a file elsewhere"
+    match Target::check(path)? {
+        Target::File(_) => Ok(()),
+        Target::Stdout | Target::Special(_) => {
+            anyhow::bail!("{}: a model goes to a file; name one", path.display())
         }
-        Target::File(_) => return Ok(()),
-        Target::Stdout | Target::Special(_) => "a model goes to a file; name one",
-    };
-    anyhow::bail!("{}: {problem}", path.display());
+    }
 }
 
 /// What `--json` prints.

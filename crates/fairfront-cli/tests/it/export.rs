@@ -20,7 +20,7 @@ fn folder() -> TempDir {
     write("model.json", MODEL);
     write("rows.csv", "a,b\n1,2\n");
     write(
-        "run.json",
+        "info.json",
         "{\"format\": \"fairfront-run\", \"version\": 1}",
     );
     write(
@@ -76,7 +76,7 @@ fn what_is_no_model_is_refused_in_one_line() {
         "absent.json",
         "rows.csv",
         "bytes.json",
-        "run.json",
+        "info.json",
         "newer.json",
         "cut.json",
         "renamed.json",

@@ -196,7 +196,7 @@ fn an_error_leaves_nothing_and_touches_nothing() {
     };
     let before = names();
     for out in ["new.csv", "new.parquet", "there.csv"] {
-        let failed = predict(at, &["broken.csv", "-o", out]);
+        let failed = predict(at, &["broken.csv", "--force", "-o", out]);
         assert_eq!(failed.code, 1);
         assert_eq!(
             failed.err,
@@ -205,6 +205,13 @@ fn an_error_leaves_nothing_and_touches_nothing() {
         );
         assert_eq!(names(), before);
     }
+    assert_eq!(read(at, "there.csv"), "mine");
+    let kept = predict(at, &["loans.csv", "-o", "there.csv"]);
+    assert!(
+        kept.code == 1 && kept.err.contains("replace it with --force"),
+        "{}",
+        kept.err
+    );
     assert_eq!(read(at, "there.csv"), "mine");
     for (args, said) in [
         (&["loans.csv", "-o", "loans.csv"][..], "this is an input"),

@@ -318,8 +318,8 @@ fn no_value(columns: &[&Column]) -> Error {
     let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
     let others: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
     Error::Data(format!(
-        "no point that meets the requirements has a value of {}; choose by something else, or on other \
-         rows ({})",
+        "no point to choose from has a value of {}, which these rows cannot give; choose by something \
+         else, or by a measure on other rows, as in --best train.accuracy ({})",
         names.join(" and "),
         others.join(", ")
     ))
