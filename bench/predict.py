@@ -77,12 +77,8 @@ def prepare(binary):
     run = WORK / "predict-run"
     fit = ["fit", "adult:gender", "--method", "trace", "--points", "5", "--quiet", "--force"]
     subprocess.run([binary, *fit, "--out", run], check=True)
-    code = (
-        f"import sys; sys.path.insert(0, {str(BENCH.parent / 'tests/python')!r}); "
-        "from pathlib import Path; import test_predict; "
-        f"test_predict.write_model(Path({str(run)!r}), 0, Path({str(WORK / 'model.json')!r}))"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    choose = ["select", run, "--id", "0", "--model", WORK / "model.json", "--force", "--json"]
+    subprocess.run([binary, *choose], check=True, stdout=subprocess.DEVNULL)
 
 
 def make_inputs(path):
@@ -113,7 +109,7 @@ def measure(binary, contestant, kind):
     out = WORK / f"scores.{kind}"
     out.unlink(missing_ok=True)
     if contestant == "fairfront":
-        command = [binary, "predict", WORK / "model.json", source, "-o", out]
+        command = [binary, "predict", WORK / "model.json", source, "--force", "-o", out]
     else:
         command = [sys.executable, __file__, "--child", source, out]
     before, start = busy_s(), time.perf_counter()

@@ -60,6 +60,14 @@ class Fairfront:
         assert stderr.startswith("error: ") and stderr.count("\n") == 1, stderr
         return stderr
 
+    def model(self, run, point, path, **changes):
+        """The model of a point of a run, as written to a file and then changed."""
+        self("select", run, "--id", point, "--model", path, "--force")
+        model = json.loads(Path(path).read_text()) | changes
+        if changes:
+            Path(path).write_text(json.dumps(model))
+        return model
+
     def inspect(self, *args, **options):
         return json.loads(self("inspect", "--json", *args, **options))
 

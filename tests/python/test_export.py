@@ -13,7 +13,6 @@ import numpy as np
 import onnx
 import onnxruntime
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from conftest import REPOSITORY
 from scipy.special import expit
@@ -23,35 +22,6 @@ PARTS = ["train", "validation", "test"]
 # promise neither how literals are rounded nor the order of sums.
 EXACT, NEAR = 0.0, 1e-12
 QUICK = ["--method", "trace", "--points", "12", "--quiet"]
-
-
-def write_model(folder, point, path, **changes):
-    """The model file of a point, from the files of its run and the documented format."""
-    run = json.loads((folder / "run.json").read_text())
-    front = pq.read_table(folder / "front.parquet").to_pylist()[point]
-    *coefficients, intercept = front.pop("params")
-    provenance = {key: run[key] for key in ["source", "program", "method", "fingerprint"]}
-    provenance |= {
-        "run": str(folder),
-        "point": front.pop("id"),
-        "points": run["points"],
-        "seed": run["spec"]["seed"],
-        "objectives": run["definitions"],
-        "front_sha256": run["front_sha256"],
-    }
-    model = {
-        "format": "fairfront-model",
-        "version": 1,
-        "threshold": 0.0,
-        "intercept": intercept,
-        "coefficients": dict(zip(run["features"], coefficients, strict=True)),
-        "encoding": json.loads((folder / "encoding.json").read_text()),
-        "reading": run["reading"],
-        "values": front,
-        "provenance": provenance,
-    }
-    path.write_text(json.dumps(model | changes))
-    return model | changes
 
 
 def add_up(model, features):
@@ -120,7 +90,7 @@ def adult_model(fairfront, adult, tmp_path_factory):
     folder = tmp_path_factory.mktemp("adult")
     split = ["adult:gender", "--split", "none"]
     fairfront("fit", *split, *QUICK, "--out", folder / "run")
-    model = write_model(folder / "run", 5, folder / "model.json")
+    model = fairfront.model(folder / "run", 5, folder / "model.json")
     rows = adult.dropna().reset_index(drop=True)
     encoded = fairfront.encoded(*split)
     assert len(rows) == len(encoded) == 45_222
@@ -171,7 +141,7 @@ def nasty(fairfront, tmp_path_factory):
     for text in ["?", "-999", "unknown", "Ä."]:
         args.append(f"--missing-value={text}")
     fairfront("fit", *args, *QUICK, "--out", folder / "run")
-    model = write_model(folder / "run", 3, folder / "model.json")
+    model = fairfront.model(folder / "run", 3, folder / "model.json")
     order = table["part"].map(PARTS.index).sort_values(kind="stable").index
     rows = table.loc[order].reset_index(drop=True)
     rows[NUMBER] = pd.to_numeric(rows[NUMBER], errors="coerce")
@@ -283,7 +253,7 @@ def test_huge_scores_and_moved_thresholds(fairfront, nasty, tmp_path):
     """No program stumbles over exp, and decisions follow the threshold."""
     coefficients = {name: 1e4 * c for name, c in nasty.model["coefficients"].items()}
     changes = {"coefficients": coefficients, "threshold": -321.5}
-    model = write_model(nasty.folder / "run", 3, tmp_path / "model.json", **changes)
+    model = fairfront.model(nasty.folder / "run", 3, tmp_path / "model.json", **changes)
     rows = nasty.rows
     scores = 1e4 * (nasty.scores - model["intercept"]) + model["intercept"]
     huge = Exported(fairfront, tmp_path, model, rows, scores)

@@ -13,45 +13,13 @@ EXACT = 1e-12
 COVARIANCES = ["--objective", "log_loss", "--objective"]
 
 
-def write_model(run, point, path):
-    """The model of a point, put together from the files of its run."""
-    info = json.loads((run / "run.json").read_text())
-    encoding = json.loads((run / "encoding.json").read_text())
-    params = pq.read_table(run / "front.parquet")["params"][point].as_py()
-    provenance = {
-        "run": "run",
-        "point": point,
-        "points": info["points"],
-        "source": info["source"],
-        "program": info["program"],
-        "method": info["method"],
-        "seed": info["spec"]["seed"],
-        "objectives": info["definitions"],
-        "fingerprint": info["fingerprint"],
-        "front_sha256": info["front_sha256"],
-    }
-    model = {
-        "format": "fairfront-model",
-        "version": 1,
-        "threshold": 0.0,
-        "intercept": params[-1],
-        "coefficients": dict(zip(info["features"], params[:-1], strict=True)),
-        "encoding": encoding,
-        "reading": info["reading"],
-        "values": {},
-        "provenance": provenance,
-    }
-    path.write_text(json.dumps(model))
-    return model
-
-
 @pytest.fixture(scope="module")
 def adult_model(fairfront, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("adult")
     fit = ["fit", "adult:gender", *COVARIANCES, "disparate_impact(sex)", "--points", 5, "--quiet"]
     fairfront(*fit, "--out", folder / "run")
     path = folder / "model.json"
-    return path, write_model(folder / "run", 2, path)
+    return path, fairfront.model(folder / "run", 2, path)
 
 
 def merged(rule, values):
