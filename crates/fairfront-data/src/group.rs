@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, near, near_names, quoted_list, shell};
 use crate::grammar::quote;
-use crate::read::parse_number;
+use crate::read::{has_leading_zero, parse_number};
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
 use crate::table::{Column, MISSING, Notice, Table, Values};
 
@@ -280,8 +280,13 @@ impl AttributeRule {
             .names
             .iter()
             .map(|name| {
-                let position = self.attribute.groups.iter().position(|g| g == name);
-                position.map_or(UNKNOWN_GROUP, |p| p as u32)
+                let groups = &self.attribute.groups;
+                let exact = groups.iter().position(|g| g == name);
+                let same = || {
+                    let name = self.plain(name);
+                    groups.iter().position(|g| self.plain(g) == name)
+                };
+                exact.or_else(same).map_or(UNKNOWN_GROUP, |p| p as u32)
             })
             .collect();
         let code = |label: &u32| {
@@ -291,6 +296,18 @@ impl AttributeRule {
                 .unwrap_or(UNKNOWN_GROUP)
         };
         Ok(labels.codes.iter().map(code).collect())
+    }
+
+    /// A group's name with its numbers written in one way: a column of numbers has other texts in
+    /// one file than in another (`1` and `1.0`).
+    fn plain(&self, group: &str) -> String {
+        match self.columns.len() {
+            1 => plain_number(group).into_owned(),
+            _ => {
+                let parts: Vec<Cow<str>> = group.split(':').map(plain_number).collect();
+                parts.join(":")
+            }
+        }
     }
 
     /// The label of every row: of one column, or the combination of several.
@@ -343,7 +360,7 @@ impl<'a> Levels<'a> {
             None => names,
             Some(merge) => names
                 .into_iter()
-                .map(|name| Cow::Owned(merge.apply(&name).to_owned()))
+                .map(|name| Cow::Owned(merged(merge, &name).to_owned()))
                 .collect(),
         };
         Ok(Self {
@@ -492,6 +509,26 @@ impl Labels {
 fn same_value(a: &str, b: &str) -> bool {
     let numbers = || Some(parse_number(a.as_bytes())? == parse_number(b.as_bytes())?);
     a == b || numbers() == Some(true)
+}
+
+/// A number as we write it; what is none, or a code such as `01`, as it stands.
+fn plain_number(text: &str) -> Cow<'_, str> {
+    match parse_number(text.as_bytes()) {
+        // Minus zero is zero.
+        Some(number) if !has_leading_zero(text) => Cow::Owned((number + 0.0).to_string()),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// What a level becomes; where it is not named itself, the same number is.
+fn merged<'a>(merge: &'a Merge, level: &'a str) -> &'a str {
+    if merge.levels.contains_key(level) {
+        return merge.apply(level);
+    }
+    let plain = plain_number(level);
+    let same = |old: &&String| plain_number(old) == plain;
+    let old = merge.levels.keys().find(same);
+    merge.apply(old.map_or(level, String::as_str))
 }
 
 /// Numbers by value, then texts by their bytes.

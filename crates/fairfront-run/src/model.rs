@@ -122,14 +122,6 @@ impl Model {
         Ok(model)
     }
 
-    /// Coefficients and then the intercept, so that decisions are where the score is at least 0.
-    pub fn params(&self) -> Vec<f64> {
-        let coefficients = self.coefficients.0.iter().map(|(_, value)| *value);
-        coefficients
-            .chain([self.intercept - self.threshold])
-            .collect()
-    }
-
     /// The model as readable JSON; every number comes back exactly.
     pub fn to_json(&self) -> String {
         // The types hold nothing that JSON cannot: string keys and finite numbers only.
@@ -155,9 +147,12 @@ impl Model {
             ));
         }
         if header.version != VERSION {
+            let remedy = match header.version > VERSION {
+                true => "use a newer fairfront",
+                false => "select the model again",
+            };
             return Err(format!(
-                "the model is of version {}, this program reads version {VERSION}; use a newer \
-                 fairfront",
+                "the model is of version {}, this program reads version {VERSION}; {remedy}",
                 header.version
             ));
         }

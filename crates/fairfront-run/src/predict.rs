@@ -93,6 +93,8 @@ pub fn predict(
         (true, weight) => Some(Auditor::new(model, weight.clone())?),
     };
     let scorer = Scorer::new(model, auditor);
+    let columns = scorer.wanted();
+    check_weight(options.weight.as_deref(), &columns)?;
     let mut writer = Writer::new(out, &options.keep)?;
     let mut done = Predicted {
         rows: 0,
@@ -108,7 +110,7 @@ pub fn predict(
     let mut audit = scorer.auditor.as_ref().map(Auditor::begin);
     let wanted = Wanted {
         reading: model.reading.clone(),
-        columns: scorer.wanted(),
+        columns,
         kept: options.keep.clone(),
         rows: options.batch_rows.max(1),
     };
@@ -170,6 +172,19 @@ fn check_kept(keep: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// A column is read once, and as the model needs it.
+fn check_weight(weight: Option<&str>, columns: &[WantedColumn]) -> Result<(), Error> {
+    let is_text = |c: &&WantedColumn| c.column_type != ColumnType::Numeric;
+    let mut weights = columns.iter().filter(|c| Some(c.name.as_str()) == weight);
+    match weights.find(is_text) {
+        None => Ok(()),
+        Some(column) => Err(Error::Usage(format!(
+            "--weight {:?}: this column is text in the model; name a numeric column",
+            column.name
+        ))),
+    }
 }
 
 /// Of the columns that were not read, those that are no surprise to the model are no news.
@@ -329,20 +344,26 @@ impl Scorer {
     /// The error for a row whose score is beyond all numbers: the value farthest out is to blame.
     fn too_large(&self, batch: &RowBatch, row: Option<usize>) -> Error {
         let rows = row.map_or(0..batch.table.n_rows(), |row| row..row + 1);
-        let mut worst = (0, String::new(), 0.0);
+        let mut worst = (rows.start, None, 0.0);
         for rule in &self.encoding.numeric {
             let values = batch.table.column(&rule.column).and_then(Column::numeric);
             for (row, value) in values.into_iter().flatten().enumerate() {
                 let far = ((value - rule.shift) / rule.factor).abs();
                 if rows.contains(&row) && far > worst.2 {
-                    worst = (row, rule.column.clone(), far);
+                    worst = (row, Some(&rule.column), far);
                 }
             }
         }
         let (row, column, _) = worst;
+        let Some(column) = column else {
+            return Error::Data(format!(
+                "{}: the coefficients of the model are too large for a score; choose another model",
+                batch.place(row)
+            ));
+        };
         Error::Table(DataError::Cell {
             place: batch.place(row),
-            column,
+            column: column.clone(),
             problem:
                 "the value is too large for a score; mend it, or leave it empty if it is missing"
                     .into(),

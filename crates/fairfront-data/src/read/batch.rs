@@ -428,7 +428,7 @@ fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error
         ColumnType::Numeric => Plan::Numeric,
         ColumnType::Boolean | ColumnType::Categorical => Plan::Levels,
     });
-    let plans = plans.chain(wanted.kept.iter().map(|_| Plan::Levels));
+    let plans = plans.chain(wanted.kept.iter().map(|_| Plan::Copy));
     for (field, plan) in found.fields.iter().zip(plans) {
         batches.want(*field, plan)?;
     }

@@ -32,6 +32,8 @@ pub(crate) enum Plan {
     Numeric,
     /// Levels, however many.
     Levels,
+    /// The same, each text as it stands, be it one for a missing value.
+    Copy,
 }
 
 /// A value that cannot be taken. `row` counts over all files.
@@ -94,7 +96,7 @@ impl ColumnBuilder {
                 values: Vec::new(),
                 because: String::new(),
             },
-            Plan::Levels => levels(usize::MAX),
+            Plan::Levels | Plan::Copy => levels(usize::MAX),
         };
         Self {
             name,
@@ -109,6 +111,11 @@ impl ColumnBuilder {
     /// Whether the reader may pass over this column's fields.
     pub(super) fn is_skipped(&self) -> bool {
         self.plan == Plan::Skip
+    }
+
+    /// Whether texts are taken as they stand.
+    pub(super) fn is_copied(&self) -> bool {
+        self.plan == Plan::Copy
     }
 
     /// The file itself says the type; it holds unless the user has said otherwise.
@@ -461,7 +468,7 @@ pub(crate) fn parse_number(bytes: &[u8]) -> Option<f64> {
 }
 
 /// `00501` is a code, not a number; `0`, `0.5` and `-0.5` are numbers.
-fn has_leading_zero(text: &str) -> bool {
+pub(crate) fn has_leading_zero(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() > 1 && bytes[0] == b'0' && bytes[1].is_ascii_digit()
 }

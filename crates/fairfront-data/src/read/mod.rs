@@ -26,7 +26,7 @@ use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 pub use self::batch::{
     BATCH_ROWS, BatchesRead, RowBatch, Texts, Wanted, WantedColumn, read_batches,
 };
-pub(crate) use self::column::{Plan, parse_number};
+pub(crate) use self::column::{Plan, has_leading_zero, parse_number};
 pub use self::parquet::{guarded, panics_are_caught};
 
 /// The texts that stand for a missing value unless the user names others. Case does not matter,

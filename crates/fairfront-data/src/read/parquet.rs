@@ -13,7 +13,7 @@ use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 use super::column::{BadValue, ColumnBuilder, Plan};
 use super::{MissingValues, TableBuilder};
 use crate::error::{Error, Place};
-use crate::table::{Column, ColumnType, LeftOut};
+use crate::table::{Column, ColumnType, LeftOut, Values};
 
 /// Values asked of a column at a time.
 const BATCH: usize = 8192;
@@ -171,13 +171,7 @@ impl<'a, R: ChunkReader + 'static> Batches<'a, R> {
     pub(super) fn want(&mut self, field: usize, plan: Plan) -> Result<(), Error> {
         let descriptor = &self.descriptors()[field];
         match Kind::of(descriptor) {
-            Kind::LeftOut(reason) => Err(Error::Column {
-                file: self.file.into(),
-                column: descriptor.path().string(),
-                problem: format!(
-                    "this column cannot be used: {reason}; write it as text or numbers"
-                ),
-            }),
+            Kind::LeftOut(reason) => Err(unusable(self.file, descriptor, reason)),
             kind => {
                 self.columns.push((field, kind, plan));
                 Ok(())
@@ -217,7 +211,7 @@ impl<'a, R: ChunkReader + 'static> Batches<'a, R> {
             let mut builder = ColumnBuilder::new(name.clone(), *plan);
             let read = read_chunk(reader, *kind, n, &self.missing, &mut builder);
             let read = read.and_then(|()| Ok(builder.finish(&self.missing.numbers)?.0));
-            columns.push(read.map_err(|failure| match failure {
+            let column = read.map_err(|failure| match failure {
                 Failure::File(error) => failed(error),
                 Failure::Value(bad) => {
                     let (row, problem) = bad.problem();
@@ -232,11 +226,24 @@ impl<'a, R: ChunkReader + 'static> Batches<'a, R> {
                         problem,
                     }
                 }
-            })?);
+            })?;
+            if let Values::LeftOut(reason) = column.values {
+                return Err(unusable(file, &descriptor, reason));
+            }
+            columns.push(column);
         }
         self.n_left -= n;
         self.n_before += n;
         Ok(Some((n, columns)))
+    }
+}
+
+/// The error for a column that is needed and cannot be had.
+fn unusable(file: &str, descriptor: &ColumnDescriptor, reason: LeftOut) -> Error {
+    Error::Column {
+        file: file.into(),
+        column: descriptor.path().string(),
+        problem: format!("this column cannot be used: {reason}; write it as text or numbers"),
     }
 }
 
@@ -407,7 +414,7 @@ fn push_float(
     value: f64,
 ) -> Result<(), BadValue> {
     // Here for infinity, which a numeric column does not take; finite ones are found later too.
-    if missing.numbers.contains(&value) {
+    if !column.is_copied() && missing.numbers.contains(&value) {
         column.push_missing();
         return Ok(());
     }
@@ -436,7 +443,7 @@ fn push_bytes(
     match kind {
         Kind::Decimal { scale } => column.push_number(big_decimal(bytes, scale)),
         Kind::Half => column.push_number(half(bytes)),
-        _ if missing.contains(bytes.trim_ascii()) => {
+        _ if !column.is_copied() && missing.contains(bytes.trim_ascii()) => {
             column.push_missing();
             Ok(())
         }
@@ -444,6 +451,7 @@ fn push_bytes(
             column.leave_out(LeftOut::Binary);
             column.push_text(bytes)
         }
+        _ if column.is_copied() => column.push_text(bytes),
         _ => column.push_text(bytes.trim_ascii()),
     }
 }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use fairfront_data::{ColumnType, LeftOut, ReadOptions, Table, Values};
+use fairfront_data::{
+    ColumnType, Error, LeftOut, ReadOptions, Reading, Table, Values, Wanted, read_batches,
+};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -65,6 +67,54 @@ fn file(compression: Compression) -> Vec<u8> {
 
 fn numbers(table: &Table, name: &str) -> Vec<f64> {
     table.column(name).unwrap().numeric().unwrap().to_vec()
+}
+
+/// The texts of a column without annotation, handed on.
+fn kept(texts: &[&[u8]]) -> Result<Vec<String>, Error> {
+    let schema = "message t { optional byte_array id; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::default()).unwrap();
+    let mut rows = writer.next_row_group().unwrap();
+    let mut column = rows.next_column().unwrap().unwrap();
+    let ColumnWriter::ByteArrayColumnWriter(w) = column.untyped() else {
+        unreachable!("the schema has no other types");
+    };
+    let values: Vec<ByteArray> = texts.iter().map(|t| t.to_vec().into()).collect();
+    let levels: Vec<i16> = texts.iter().map(|_| 1).chain([0]).collect();
+    w.write_batch(&values, Some(&levels), None).unwrap();
+    column.close().unwrap();
+    rows.close().unwrap();
+    writer.close().unwrap();
+    let wanted = Wanted {
+        reading: Reading::default(),
+        columns: Vec::new(),
+        kept: vec!["id".into()],
+        rows: 2,
+    };
+    let mut found = Vec::new();
+    read_batches(
+        &file.path().display().to_string(),
+        &wanted,
+        |batch| Ok::<_, Error>(batch.kept[0].iter().map(Into::into).collect::<Vec<_>>()),
+        |texts: Vec<String>| {
+            found.extend(texts);
+            Ok(())
+        },
+    )?;
+    Ok(found)
+}
+
+#[test]
+fn kept_texts_stand_as_they_are_or_are_no_texts() {
+    let texts = ["NA", "?", " a ", "", "007"];
+    let found = kept(&texts.map(str::as_bytes)).unwrap();
+    assert_eq!(found, ["NA", "?", " a ", "", "007", ""]);
+    let said = message(kept(&[b"a", b"b", b"c", b"\xff\xfe"]));
+    assert!(
+        said.contains("column \"id\"") && said.contains("bytes that are not text"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -20,8 +20,13 @@ const ML: &str = "ai.onnx.ml";
 pub(super) fn write(model: &Model) -> Result<Vec<u8>, Error> {
     let terms = Terms::of(model);
     let columns = terms.columns();
-    if columns.is_empty() || columns.contains("") {
-        let problem = "a graph needs columns, each with a name; this model has none";
+    if columns.is_empty() {
+        let problem = "a graph needs columns and this model reads none; choose another format";
+        return Err(Error::Data(problem.into()));
+    }
+    if columns.contains("") {
+        let problem = "a graph needs a name for each column and a column of this model has none; \
+                       name it and fit again, or choose another format";
         return Err(Error::Data(problem.into()));
     }
     let mut builder = Builder {

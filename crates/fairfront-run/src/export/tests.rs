@@ -53,6 +53,29 @@ fn texts_become_indices_as_the_encoding_says() {
 }
 
 #[test]
+fn only_a_later_version_needs_a_newer_program() {
+    let refused = |version: &str| {
+        let text = MODEL.replacen("\"version\": 1", &format!("\"version\": {version}"), 1);
+        Model::from_json(&text).expect_err("a version")
+    };
+    assert!(refused("2").ends_with("reads version 1; use a newer fairfront"));
+    assert!(refused("0").ends_with("reads version 1; select the model again"));
+}
+
+#[test]
+fn a_graph_needs_named_columns() {
+    let refused = |model: &Model| onnx::write(model).expect_err("no graph").to_string();
+    let mut none = model();
+    none.encoding.numeric.clear();
+    none.encoding.categorical.clear();
+    none.coefficients.0.clear();
+    assert!(refused(&none).contains("this model reads none"));
+    let mut unnamed = model();
+    unnamed.encoding.numeric[0].column.clear();
+    assert!(refused(&unnamed).contains("a column of this model has none"));
+}
+
+#[test]
 fn results_give_way_to_columns() {
     let text = MODEL.replace("\"pay\"", "\"Score\"");
     let model = Model::from_json(&text).expect("a model");

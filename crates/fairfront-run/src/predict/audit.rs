@@ -114,7 +114,8 @@ pub(super) struct Auditor {
 impl Auditor {
     pub(super) fn new(model: &Model, weight: Option<String>) -> Result<Self, Error> {
         let Some(target) = model.encoding.target.clone() else {
-            let message = "the model has no target, so there is nothing to compare decisions with";
+            let message = "the model has no target, so there is nothing to compare decisions with; \
+                           leave out --audit, or fit with --target";
             return Err(Error::Data(message.into()));
         };
         let attributes = model.encoding.attributes.clone();

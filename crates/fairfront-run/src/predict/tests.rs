@@ -199,6 +199,29 @@ fn every_line_is_a_row_or_an_error_with_its_place() {
 }
 
 #[test]
+fn a_model_without_numbers_is_to_blame_itself() {
+    let mut model = model();
+    model.encoding.numeric.clear();
+    model.encoding.target = None;
+    model.coefficients.0.drain(..3);
+    for (_, coefficient) in &mut model.coefficients.0 {
+        *coefficient = 1.7e308;
+    }
+    let rows = b"zone,job\nc,x\na,nurse\n";
+    let said = predict_with(&model, rows, &PredictOptions::default()).expect_err("no score");
+    assert_eq!(
+        said,
+        "f, row 2: the coefficients of the model are too large for a score; choose another model"
+    );
+    let options = PredictOptions {
+        audit: true,
+        ..PredictOptions::default()
+    };
+    let said = predict_with(&model, rows, &options).expect_err("no target");
+    assert!(said.ends_with("leave out --audit, or fit with --target"));
+}
+
+#[test]
 fn missing_columns_are_all_named() {
     let said = refused("Zone,age,pay\na,1,2\n");
     assert_eq!(
@@ -293,6 +316,79 @@ fn an_audit_counts_by_group() {
     assert!(
         said.expect_err("a weight")
             .contains("row 2, column \"w\": the weight")
+    );
+}
+
+#[test]
+fn a_weight_is_no_text_of_the_model() {
+    let rows = b"zone,age,job,pay,y,sex\n1,30,nurse,100,1,1\n";
+    for (weight, fits) in [("zone", false), ("y", false), ("sex", false), ("age", true)] {
+        let options = PredictOptions {
+            audit: true,
+            weight: Some(weight.into()),
+            ..PredictOptions::default()
+        };
+        let found = predict_with(&model(), rows, &options);
+        assert_eq!(found.is_ok(), fits, "{weight}");
+        if let Err(said) = found {
+            assert_eq!(
+                said,
+                format!(
+                    "--weight {weight:?}: this column is text in the model; name a numeric column"
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn numbers_are_the_same_group_however_they_are_written() {
+    let rows = |one: &str, zero: &str| {
+        format!(
+            "zone,age,job,pay,y,sex,race\na,30,nurse,100,{one},{one},01\n\
+             b,30,nurse,100,{zero},{zero},01\na,30,nurse,100,{one},2.0,1\n"
+        )
+    };
+    let audit = |model: &Model, rows: &str| {
+        let options = PredictOptions {
+            audit: true,
+            ..PredictOptions::default()
+        };
+        let (_, done) = predict_with(model, rows.as_bytes(), &options).expect("an audit");
+        done.audit.expect("an audit")
+    };
+    let own = r#""groups": ["F", "M"], "columns": [{"column": "sex"}]"#;
+    let merged = r#""positive": "yes", "merge": {"levels": {"1": "yes"}, "rest": "no"}"#;
+    let of = |groups: &str, columns: &str| {
+        let text = MODEL.replace(own, &format!(r#""groups": {groups}, "columns": {columns}"#));
+        let text = text.replace(r#""positive": "yes""#, merged);
+        Model::from_json(&text).expect("a model")
+    };
+    let single = r#"[{"column": "sex"}]"#;
+    let joint = r#"[{"column": "sex"}, {"column": "race"}]"#;
+    for (groups, columns) in [
+        (r#"["0", "1"]"#, single),
+        (r#"["0.0", "1.0"]"#, single),
+        (r#"["0:01", "1:01"]"#, joint),
+    ] {
+        let model = of(groups, columns);
+        for (one, zero) in [("1", "0"), ("1.0", "0.0"), ("1e0", "-0")] {
+            let found = audit(&model, &rows(one, zero));
+            assert_eq!(found.unknown.group.get("sex"), Some(&1), "{groups} {one}");
+            let shares = found.attributes[0].groups.0.iter();
+            let shares: Vec<_> = shares.map(|(_, g)| (g.count, g.positive_rate)).collect();
+            assert_eq!(
+                shares,
+                [(1.0, Some(0.0)), (1.0, Some(1.0))],
+                "{groups} {one}"
+            );
+        }
+    }
+    // A code is no number.
+    let codes = of(r#"["01", "02"]"#, r#"[{"column": "race"}]"#);
+    assert_eq!(
+        audit(&codes, &rows("1", "0")).unknown.group.get("sex"),
+        Some(&1)
     );
 }
 
