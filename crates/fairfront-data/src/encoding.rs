@@ -218,9 +218,12 @@ impl Encoding {
             )));
         }
         if header.version != VERSION {
+            let advice = match header.version > VERSION {
+                true => "use a newer fairfront",
+                false => "fit again",
+            };
             return Err(Error::BadEncoding(format!(
-                "version {} cannot be read by this program, which reads version {VERSION}; \
-                 use a newer fairfront",
+                "version {} cannot be read by this program, which reads version {VERSION}; {advice}",
                 header.version
             )));
         }

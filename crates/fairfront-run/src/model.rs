@@ -164,11 +164,22 @@ impl Model {
 
     /// Reads a model file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let size = std::fs::metadata(path).map_err(|e| Error::file(path, e.kind()))?;
+        let unreadable = |e: std::io::Error| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::file(path, "there is no such file; check the path")
+            }
+            kind => Error::file(path, format!("{kind}; name a model file")),
+        };
+        let size = std::fs::metadata(path).map_err(unreadable)?;
+        if size.is_dir() {
+            let problem = "this is a folder; write the model of a point of a run with fairfront select \
+                           RUN --model FILE, and name that";
+            return Err(Error::file(path, problem));
+        }
         if size.len() > MOST_BYTES {
             return Err(Error::file(path, "this is no model: the file is too large"));
         }
-        let bytes = std::fs::read(path).map_err(|e| Error::file(path, e.kind()))?;
+        let bytes = std::fs::read(path).map_err(unreadable)?;
         let text = String::from_utf8(bytes)
             .map_err(|_| Error::file(path, "this is no model: it is no text"))?;
         Self::from_json(&text).map_err(|e| Error::file(path, e))

@@ -57,8 +57,41 @@ pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
             names.join(", ")
         )));
     }
+    for lacking in done.lacking.iter().filter(|l| l.unseen == done.rows) {
+        said.push(Notice::warning(format!(
+            "no value of {:?} was seen in training; are they written as in the table that was fitted?",
+            lacking.column
+        )));
+    }
+    said.extend(done.audit.iter().flat_map(in_vain));
     out.push_str(&notices(&said));
     out
+}
+
+/// What an audit cannot mean to say.
+fn in_vain(found: &Audit) -> Vec<Notice> {
+    let mut said = Vec::new();
+    if found.overall.positive_rate == Some(0.0) {
+        let (target, positive) = (&found.target, &found.positive);
+        said.push(Notice::warning(format!(
+            "no row has {target} = {positive}; are labels written as in the table that was fitted?"
+        )));
+    }
+    for attribute in &found.attributes {
+        let known: f64 = attribute
+            .groups
+            .0
+            .iter()
+            .map(|(_, group)| group.count)
+            .sum();
+        if known == 0.0 && found.overall.count > 0.0 {
+            said.push(Notice::warning(format!(
+                "no row is in a known group of {:?}; are groups written as in the table that was fitted?",
+                attribute.name
+            )));
+        }
+    }
+    said
 }
 
 /// The groups of every attribute side by side.

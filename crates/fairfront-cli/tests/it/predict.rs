@@ -237,3 +237,20 @@ fn an_error_leaves_nothing_and_touches_nothing() {
         none.err
     );
 }
+
+/// Labels and groups in another spelling are no labels and groups: a table of zeros would mislead.
+#[test]
+fn an_audit_in_vain_is_a_warning() {
+    let folder = folder();
+    let at = folder.path();
+    let other = loans(50).replace(",yes,", ",YES,").replace(",F,", ",f,");
+    std::fs::write(at.join("other.csv"), other.replace(",M,", ",m,")).expect("a file");
+    let audit = predict(at, &["other.csv", "--audit"]);
+    assert_eq!(audit.code, 0, "{}", audit.err);
+    let said = audit.err.replace("\n  ", " ");
+    assert!(said.contains("warning: no row has "), "{said}");
+    assert!(
+        said.contains("warning: no row is in a known group of "),
+        "{said}"
+    );
+}
