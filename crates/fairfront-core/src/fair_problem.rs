@@ -1,4 +1,5 @@
 mod bound;
+mod pass;
 mod root;
 mod second_order;
 mod weighted;
@@ -6,8 +7,7 @@ mod weighted;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
-
+use self::pass::{Outputs, merged};
 use crate::lanes::{LANES, Lanes, ZERO};
 use crate::objective::{Objective, OfRoots, Output};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
@@ -533,85 +533,6 @@ impl FairProblem {
             *value = sums[0][lane] / divisor + penalty;
         }
         Ok(())
-    }
-}
-
-/// What tasks, on all threads, find about each block of points, added up in order.
-fn merged(
-    rows: &dyn RowSource,
-    n_blocks: usize,
-    work: impl Fn(usize, usize) -> Result<Vec<Lanes>, Error> + Sync,
-) -> Result<Vec<Vec<Lanes>>, Error> {
-    let n_tasks = rows.n_blocks().div_ceil(BLOCKS_PER_TASK);
-    let tasks: Vec<(usize, usize)> = (0..n_blocks)
-        .flat_map(|b| (0..n_tasks).map(move |t| (b, t)))
-        .collect();
-    let parts: Vec<Vec<Lanes>> = tasks
-        .par_iter()
-        .map(|&(block, task)| work(block, task))
-        .collect::<Result<_, _>>()?;
-    let merge = |parts: &[Vec<Lanes>]| {
-        let mut total = vec![ZERO; parts.first().map_or(0, Vec::len)];
-        for part in parts {
-            for (total, part) in total.iter_mut().zip(part) {
-                total.iter_mut().zip(part).for_each(|(t, p)| *t += p);
-            }
-        }
-        total
-    };
-    Ok(parts.chunks(n_tasks.max(1)).map(merge).collect())
-}
-
-/// What objectives are made of, for one tile of rows: found once for all that ask for the same.
-struct Outputs {
-    of: Option<Output>,
-    found: [Lanes; TILE_ROWS],
-    by_output: [Lanes; TILE_ROWS],
-}
-
-impl Outputs {
-    fn new() -> Self {
-        Self {
-            of: None,
-            found: [ZERO; TILE_ROWS],
-            by_output: [ZERO; TILE_ROWS],
-        }
-    }
-
-    /// Another tile comes.
-    fn forget(&mut self) {
-        self.of = None;
-    }
-
-    fn find<'a>(&'a mut self, output: Output, tile: &Rows, scores: &'a [Lanes]) -> &'a [Lanes] {
-        if output == Output::Score {
-            return &scores[..tile.len()];
-        }
-        if self.of != Some(output) {
-            output.find(tile, scores, &mut self.found);
-            self.of = Some(output);
-        }
-        &self.found[..tile.len()]
-    }
-
-    /// Adds the slopes of an objective by the scores.
-    fn pull_back(
-        &mut self,
-        objective: &dyn Objective,
-        tile: &Rows,
-        scores: &[Lanes],
-        slopes: &[Lanes],
-        by_score: &mut [Lanes],
-    ) {
-        let n = tile.len();
-        let output = objective.output();
-        if output == Output::Score {
-            return objective.pull_back(tile, &scores[..n], slopes, by_score);
-        }
-        self.find(output, tile, scores);
-        self.by_output[..n].fill(ZERO);
-        objective.pull_back(tile, &self.found[..n], slopes, &mut self.by_output[..n]);
-        output.pull_back(tile, scores, &self.found, &self.by_output, by_score);
     }
 }
 

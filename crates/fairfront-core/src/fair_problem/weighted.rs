@@ -1,6 +1,7 @@
 //! Weighted sums of objectives: values and one gradient for each point, in two passes over the rows.
 
-use super::{BLOCKS_PER_TASK, FairProblem, Outputs, merged};
+use super::pass::{Outputs, merged};
+use super::{BLOCKS_PER_TASK, FairProblem};
 use crate::Error;
 use crate::lanes::{LANES, Lanes, ZERO};
 use crate::predictor::{Rows, TILE_ROWS};
