@@ -109,10 +109,13 @@ pub enum Measure {
 }
 
 impl Measure {
+    /// The name of the measure that is no column of a run: there it is the accuracy.
+    pub const ERROR_RATE: &'static str = "1 - accuracy";
+
     /// The canonical name: `demographic_parity_difference(sex)`.
     pub fn name(self, schema: &Schema) -> String {
         let (name, attribute) = match self {
-            Self::ErrorRate => return "1 - accuracy".into(),
+            Self::ErrorRate => return Self::ERROR_RATE.into(),
             Self::LogLoss => return "log_loss".into(),
             Self::DemographicParity { attribute } => ("demographic_parity_difference", attribute),
             Self::EqualOpportunity { attribute } => ("equal_opportunity_difference", attribute),

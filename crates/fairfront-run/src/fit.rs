@@ -25,7 +25,7 @@ pub struct FitRequest {
     pub objectives: Vec<String>,
     /// Solvers with their settings: the first that suits the objectives is used, the last whether
     /// it does or not.
-    pub methods: Vec<Candidate>,
+    pub methods: Vec<MethodChoice>,
     /// By what points are judged; where `None`, by measures if all objectives are smooth versions of
     /// some, else by the objectives.
     pub front_in: Option<FrontIn>,
@@ -48,7 +48,7 @@ pub fn default_objectives(prepared: &Prepared, covariances: bool) -> Vec<String>
 
 /// A solver that may be used.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct MethodChoice {
     /// The solver with its settings.
     pub method: Method,
     /// How its front is polished, where it is.
@@ -265,9 +265,9 @@ impl CertificateInfo {
 
 /// The first solver that suits, and why where others were named.
 fn choose<'a>(
-    candidates: &'a [Candidate],
+    candidates: &'a [MethodChoice],
     problem: &FairProblem,
-) -> Result<(&'a Candidate, Option<String>), Error> {
+) -> Result<(&'a MethodChoice, Option<String>), Error> {
     let Some((last, others)) = candidates.split_last() else {
         return Err(Error::Usage("name a solver".into()));
     };

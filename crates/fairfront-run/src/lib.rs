@@ -31,7 +31,7 @@ pub use error::Error;
 pub use export::ExportFormat;
 pub use file::write_file;
 pub use fit::{
-    Candidate, CertificateInfo, FitRequest, Fitted, PolishInfo, SplitValues, default_objectives,
+    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,
     fit,
 };
 pub use folder::{
@@ -47,7 +47,7 @@ pub use predict::{
 pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
-    Term, Unmet, readable, select, weights,
+    Term, Unmet, select, weights,
 };
 pub use table::FrontTable;
 pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use fairfront_data::{Error, Prepared, grammar};
 use fairfront_run::{
-    Candidate, FitRequest, Fitted, FrontIn, check_folder, default_objectives, fit, front_table,
+    FitRequest, Fitted, FrontIn, MethodChoice, check_folder, default_objectives, fit, front_table,
     paper_eps_fair, paper_pf_smg, run_info, write_run,
 };
 use fairfront_solve::{EpsFair, Method, PfSmg, Polish, StopReason, Trace, Weighted};
@@ -42,7 +42,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode>
     };
     let methods = methods(args, &prepared, paper, n_objectives)?;
     let needs_covariances =
-        |c: &Candidate| matches!(c.method, Method::Trace(_) | Method::EpsFair(_));
+        |c: &MethodChoice| matches!(c.method, Method::Trace(_) | Method::EpsFair(_));
     let objectives = match args.objective.is_empty() {
         true => default_objectives(&prepared, paper || methods.iter().all(needs_covariances)),
         false => args.objective.clone(),
@@ -104,20 +104,20 @@ fn methods(
     prepared: &Prepared,
     paper: bool,
     n_objectives: usize,
-) -> anyhow::Result<Vec<Candidate>> {
+) -> anyhow::Result<Vec<MethodChoice>> {
     let source = &prepared.table.name;
     let pf_smg = || match paper {
         true => Method::PfSmg(paper_pf_smg(source, n_objectives)),
         false => Method::PfSmg(PfSmg::default()),
     };
     let asked = args.polish.then(Polish::default);
-    let candidate = |method| Candidate {
+    let candidate = |method| MethodChoice {
         method,
         polish: asked.clone(),
     };
     let mut candidates = match args.method.unwrap_or_default() {
         MethodName::Auto if !paper => {
-            let polished = Candidate {
+            let polished = MethodChoice {
                 method: pf_smg(),
                 polish: Some(Polish::default()),
             };
@@ -146,7 +146,7 @@ fn methods(
     let settings = settings(&args.set)?;
     // Settings that only some of several know choose among these.
     if candidates.len() > 1 && !settings.is_empty() {
-        let knows_all = |c: &Candidate| {
+        let knows_all = |c: &MethodChoice| {
             let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
             settings.iter().all(|(name, _)| knows(name))
         };

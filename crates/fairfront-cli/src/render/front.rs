@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::{counted, grouped};
+use fairfront_core::{Measure, counted, grouped};
 use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{FrontIn, FrontTable, PolishInfo, RunInfo};
 use fairfront_solve::{Method, StopReason};
@@ -209,7 +209,12 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable) -> String {
         ));
         shown.push(format!("{split}.equal_opportunity_difference({attribute})"));
     }
-    for measure in run.judged.measures.iter().filter(|m| *m != ERROR_RATE) {
+    for measure in run
+        .judged
+        .measures
+        .iter()
+        .filter(|m| *m != Measure::ERROR_RATE)
+    {
         let name = format!("{split}.{measure}");
         if !shown.contains(&name) {
             shown.push(name);
@@ -290,12 +295,9 @@ fn short(name: &str) -> String {
         .replace("disparate_impact", "impact")
 }
 
-/// The name of the measure that is no column of its own.
-const ERROR_RATE: &str = "1 - accuracy";
-
 /// Columns of all points, point by point; ∞ where there is no value.
 fn values_of(front: &FrontTable, names: &[String]) -> Vec<f64> {
-    let column = |name: &String| match name.strip_suffix(ERROR_RATE) {
+    let column = |name: &String| match name.strip_suffix(Measure::ERROR_RATE) {
         Some(split) => {
             let accuracy = front.column(&format!("{split}accuracy"));
             accuracy.map(|c| c.iter().map(|v| v.map(|v| 1.0 - v)).collect())

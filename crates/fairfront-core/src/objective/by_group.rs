@@ -26,6 +26,32 @@ impl Condition {
     }
 }
 
+/// What an objective made of [`ByGroup`] alone, its field `groups`, leaves to it.
+macro_rules! left_to_groups {
+    () => {
+        fn n_means(&self) -> usize {
+            self.groups.n_means()
+        }
+
+        fn weight(&self, rows: &Rows) -> f64 {
+            self.groups.weight(rows)
+        }
+
+        fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
+            self.groups.add_sums(rows, outputs, sums);
+        }
+
+        fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+            self.groups.pull_back(rows, slopes, out);
+        }
+
+        fn compares(&self) -> Option<(usize, Option<f64>)> {
+            Some(self.groups.compares())
+        }
+    };
+}
+pub(super) use left_to_groups;
+
 /// Where a row does not count.
 const NOWHERE: usize = usize::MAX;
 

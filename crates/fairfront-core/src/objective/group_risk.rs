@@ -1,4 +1,4 @@
-use super::by_group::{ByGroup, Condition};
+use super::by_group::{ByGroup, Condition, left_to_groups};
 use super::smooth::log_mean_exp;
 use super::{Objective, Output};
 use crate::Attribute;
@@ -114,17 +114,7 @@ impl Objective for GroupRisk {
         Output::Loss
     }
 
-    fn n_means(&self) -> usize {
-        self.groups.n_means()
-    }
-
-    fn weight(&self, rows: &Rows) -> f64 {
-        self.groups.weight(rows)
-    }
-
-    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
-        self.groups.add_sums(rows, outputs, sums);
-    }
+    left_to_groups!();
 
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
         slope.fill(0.0);
@@ -151,14 +141,6 @@ impl Objective for GroupRisk {
         };
         self.groups.add_slopes(&of, &by_mean, by_overall, slope);
         value
-    }
-
-    fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
-        self.groups.pull_back(rows, slopes, out);
-    }
-
-    fn compares(&self) -> Option<(usize, Option<f64>)> {
-        Some(self.groups.compares())
     }
 
     /// A smooth maximum of convex losses that rises with each is convex; differences of losses are

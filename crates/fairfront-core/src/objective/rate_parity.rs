@@ -1,4 +1,4 @@
-use super::by_group::{ByGroup, Condition};
+use super::by_group::{ByGroup, Condition, left_to_groups};
 use super::smooth::{log_mean_exp, smooth_range};
 use super::{ErrorRate, Objective, Output};
 use crate::Attribute;
@@ -106,17 +106,7 @@ impl Objective for RateParity {
         Output::Decision { tau: self.tau }
     }
 
-    fn n_means(&self) -> usize {
-        self.groups.n_means()
-    }
-
-    fn weight(&self, rows: &Rows) -> f64 {
-        self.groups.weight(rows)
-    }
-
-    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
-        self.groups.add_sums(rows, outputs, sums);
-    }
+    left_to_groups!();
 
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
         slope.fill(0.0);
@@ -136,14 +126,6 @@ impl Objective for RateParity {
             self.of_condition(c, means, factor, slope);
         }
         value
-    }
-
-    fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
-        self.groups.pull_back(rows, slopes, out);
-    }
-
-    fn compares(&self) -> Option<(usize, Option<f64>)> {
-        Some(self.groups.compares())
     }
 
     fn labels(&self) -> Vec<Option<f64>> {

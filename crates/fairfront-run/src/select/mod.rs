@@ -7,6 +7,7 @@ mod expression;
 mod price;
 mod rule;
 
+use fairfront_core::Measure;
 use fairfront_data::{Ordered, Part, near_names};
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +16,6 @@ pub use price::{Change, Next, Price};
 pub use rule::{Judged, Miss, Rule, Selection, Unmet, select};
 
 use crate::{Error, FrontIn, FrontTable, RunInfo};
-
-/// The measure that is no column of its own.
-const ERROR_RATE: &str = "1 - accuracy";
 
 /// What a selection sees of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -205,11 +203,11 @@ impl FrontColumns {
         let split = self.split();
         let column = |name: &String| match (self.front_in, name.as_str()) {
             (FrontIn::Objectives, _) => self.objective(name, split),
-            (FrontIn::Measures, ERROR_RATE) => {
+            (FrontIn::Measures, Measure::ERROR_RATE) => {
                 let accuracy = self.column(format!("{}.accuracy", split.name()))?;
                 let error = |v: &Option<f64>| v.map(|v| 1.0 - v);
                 Some(Column {
-                    name: format!("{}.{ERROR_RATE}", split.name()),
+                    name: format!("{}.{}", split.name(), Measure::ERROR_RATE),
                     values: accuracy.values.iter().map(error).collect(),
                     large_is_better: false,
                 })
@@ -244,12 +242,7 @@ impl FrontColumns {
 
 /// A number as a person reads it: four digits, no trailing zeros, no powers of ten where they can be
 /// helped.
-///
-/// ```
-/// let read = [0.8, 0.847_31, 1e-17, 0.000_012_5, 12_345.6].map(fairfront_run::readable);
-/// assert_eq!(read, ["0.8", "0.8473", "0", "0.0000125", "12346"]);
-/// ```
-pub fn readable(value: f64) -> String {
+pub(crate) fn readable(value: f64) -> String {
     let text = match value.abs() {
         // What rounding leaves of nothing.
         v if v < 1e-12 => return "0".into(),

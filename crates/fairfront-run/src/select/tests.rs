@@ -157,7 +157,7 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
             front_in,
             measures: vec![
-                ERROR_RATE.into(),
+                Measure::ERROR_RATE.into(),
                 "demographic_parity_difference(sex)".into(),
             ],
             columns: Ordered(columns),
@@ -265,4 +265,10 @@ proptest! {
             Err(other) => prop_assert!(false, "{other}"),
         }
     }
+}
+
+#[test]
+fn numbers_are_written_for_people() {
+    let read = [0.8, 0.847_31, 1e-17, 0.000_012_5, 12_345.6].map(readable);
+    assert_eq!(read, ["0.8", "0.8473", "0", "0.0000125", "12346"]);
 }
