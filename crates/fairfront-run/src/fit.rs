@@ -7,7 +7,7 @@ use fairfront_core::{
     Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowBlock, RowSource,
     Schema, hex, measure,
 };
-use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
+use fairfront_data::{Encoded, Notice, Part, Prepared, Spec, grammar};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
     Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, polish,
@@ -19,7 +19,7 @@ use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::{Error, notice, parse_objective, warm};
 
 /// What is to be fitted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitRequest {
     /// Objectives as written; where there are none, [`default_objectives`].
     pub objectives: Vec<String>,
@@ -33,7 +33,7 @@ pub struct FitRequest {
 
 /// `error_rate` with `demographic_parity` of each attribute; the paper's objectives instead, `log_loss`
 /// with `disparate_impact`, for solvers that need covariances.
-pub fn default_objectives(prepared: &Prepared, covariances: bool) -> Vec<String> {
+pub fn default_objectives(spec: &Spec, covariances: bool) -> Vec<String> {
     let (loss, fair) = match covariances {
         true => ("log_loss", "disparate_impact"),
         false => ("error_rate", "demographic_parity"),
@@ -42,16 +42,18 @@ pub fn default_objectives(prepared: &Prepared, covariances: bool) -> Vec<String>
         let columns: Vec<String> = columns.iter().map(|c| grammar::quote(c)).collect();
         format!("{fair}({})", columns.join(":"))
     };
-    let fair = prepared.spec.sensitive.iter().map(of_attribute);
+    let fair = spec.sensitive.iter().map(of_attribute);
     std::iter::once(loss.to_owned()).chain(fair).collect()
 }
 
 /// A solver that may be used.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodChoice {
     /// The solver with its settings.
+    #[serde(flatten)]
     pub method: Method,
     /// How its front is polished, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polish: Option<Polish>,
 }
 
@@ -146,7 +148,7 @@ pub fn fit(
     let request = match request.objectives.is_empty() {
         false => request.clone(),
         true => FitRequest {
-            objectives: default_objectives(prepared, false),
+            objectives: default_objectives(&prepared.spec, false),
             ..request.clone()
         },
     };
