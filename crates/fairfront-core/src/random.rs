@@ -20,6 +20,8 @@ pub enum Purpose {
     Batch = 5,
     /// Starting points, perturbations and choices of a solver.
     Solver = 6,
+    /// Which part a row of a stream goes to.
+    Arrival = 7,
 }
 
 /// A random stream keyed by (seed, purpose, two further keys).

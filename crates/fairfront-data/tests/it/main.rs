@@ -6,6 +6,7 @@ mod known;
 mod parquet;
 mod prepare;
 mod read;
+mod record;
 
 use std::io::Write as _;
 use std::path::PathBuf;
