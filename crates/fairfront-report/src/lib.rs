@@ -22,8 +22,10 @@
 //! ```
 
 mod figure;
+mod legend;
 mod marker;
 mod overlay;
+mod page;
 mod panel;
 mod scale;
 mod spread;

@@ -3,6 +3,14 @@
 /// Values beyond this count as infinite, so that no range overflows.
 pub(crate) const LARGEST: f64 = 1e300;
 
+/// Smallest and largest of some values, where there are any.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |range, v| {
+        let (low, high) = range.unwrap_or((v, v));
+        Some((low.min(v), high.max(v)))
+    })
+}
+
 /// A linear scale over an interval that is never empty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
