@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::marker::{Marker, Position, Shape};
+use crate::marker::{Marker, Position, Shape, line_path};
 use crate::scale::{Scale, Tick};
 use crate::svg::Svg;
 use crate::text::{shorten, width};
@@ -209,6 +209,10 @@ pub(crate) enum Ink {
     Outlines,
     /// Outlines on white, which stand out from what lies below.
     Signs,
+    /// White without an outline: it hides the line below a marker.
+    Ground,
+    /// Outlines with nothing inside, so that markers at the same place are all seen.
+    Rings,
 }
 
 /// Draws a series' markers; to be called inside a group of [`tenths`].
@@ -232,10 +236,12 @@ pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, a
             .set("stroke-linecap", "round")
             .end();
     }
-    let tag = svg
-        .tag("path")
-        .set("d", &path[..])
-        .set("stroke", marker.colour);
+    let tag = svg.tag("path").set("d", &path[..]);
+    if ink == Ink::Ground {
+        tag.set("fill", "#ffffff").end();
+        return;
+    }
+    let tag = tag.set("stroke", marker.colour);
     match ink {
         Ink::Dots(diameter) => tag
             .set("stroke-width", diameter as f64)
@@ -249,6 +255,46 @@ pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, a
             .set("fill-opacity", 0.2)
             .end(),
         Ink::Signs => tag.set("stroke-width", 15.0).set("fill", "#ffffff").end(),
+        Ink::Ground | Ink::Rings => tag.set("stroke-width", 15.0).end(),
+    }
+}
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LineStyle {
+    pub(crate) marker: Marker,
+    /// In tenths of a pixel.
+    pub(crate) width: f64,
+    /// Lengths of dashes and gaps in tenths of a pixel; none where it is solid.
+    dashes: Option<&'static str>,
+}
+
+impl LineStyle {
+    /// The style of line number `index`: colours repeat after eight, and the next eight lines have
+    /// other dashes.
+    pub(crate) fn of(index: usize) -> Self {
+        const DASHES: [Option<&str>; 4] =
+            [None, Some("70 40"), Some("15 35"), Some("120 35 15 35")];
+        Self {
+            marker: Marker::of(index),
+            width: 16.0,
+            dashes: DASHES[index / 8 % DASHES.len()],
+        }
+    }
+}
+
+/// Draws a line of several runs; to be called inside a group of [`tenths`].
+pub(crate) fn draw_line(svg: &mut Svg, style: LineStyle, runs: &[Vec<Position>]) {
+    let tag = svg
+        .tag("path")
+        .set("d", &line_path(runs)[..])
+        .set("stroke", style.marker.colour)
+        .set("stroke-width", style.width)
+        .set("stroke-linejoin", "round");
+    match style.dashes {
+        // Round ends would fill the gaps.
+        Some(dashes) => tag.set("stroke-dasharray", dashes).end(),
+        None => tag.set("stroke-linecap", "round").end(),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::figure::{GREY, INK, Ink, TEXT_SIZE, draw_markers, named_group, tenths};
+use crate::figure::{
+    GREY, INK, Ink, LineStyle, TEXT_SIZE, draw_line, draw_markers, named_group, tenths,
+};
 use crate::marker::{Marker, Position};
 use crate::scale::grouped;
 use crate::svg::Svg;
@@ -39,6 +41,8 @@ pub(crate) enum Key {
     Dots(Marker),
     /// A marker among dots.
     Dense(Marker),
+    /// A piece of a line, with a marker on it or without.
+    Line(LineStyle, bool),
     /// Nothing.
     None,
 }
@@ -66,10 +70,10 @@ impl Legend {
 
     /// As many columns as there is room for.
     pub(crate) fn new(entries: Vec<Entry>, room: f64) -> Self {
-        let dense = entries
+        let long = entries
             .iter()
-            .any(|e| matches!(e.key, Key::Dense(_) | Key::Dots(_)));
-        let key = if dense { 40.0 } else { 16.0 };
+            .any(|e| matches!(e.key, Key::Dense(_) | Key::Dots(_) | Key::Line(..)));
+        let key = if long { 40.0 } else { 16.0 };
         let wide = |entry: &Entry| {
             let name = width(&entry.name, TEXT_SIZE).min(Self::LONGEST_NAME);
             key + name + 7.0 + width(&entry.note, TEXT_SIZE) + Self::GAP
@@ -117,6 +121,14 @@ impl Legend {
                     draw_markers(svg, marker, Ink::Dots(30), 0, &dots);
                     if let Key::Dense(_) = entry.key {
                         draw_markers(svg, marker, Ink::Signs, 40, &[at(self.key / 2.0 - 4.0)]);
+                    }
+                }
+                Key::Line(style, marked) => {
+                    draw_line(svg, style, &[vec![at(0.0), at(32.0)]]);
+                    if marked {
+                        let middle = at(self.key / 2.0 - 4.0);
+                        draw_markers(svg, style.marker, Ink::Ground, 34, &[middle]);
+                        draw_markers(svg, style.marker, Ink::Rings, 34, &[middle]);
                     }
                 }
                 Key::None => {}
