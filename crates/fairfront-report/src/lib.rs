@@ -2,6 +2,7 @@
 //!
 //! Most users want [`Overlay`]: several fronts over the same objectives in one picture. Points lie one
 //! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
+//! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round.
 //! Nothing here knows where the points come from, reads or writes a file, or depends on another crate;
 //! the same figure is the same bytes on every machine.
 //!
@@ -21,13 +22,18 @@
 //! assert!(svg.contains("3 points"));
 //! ```
 
+mod curve;
 mod figure;
+mod legend;
 mod marker;
 mod overlay;
+mod page;
 mod panel;
 mod scale;
 mod spread;
 mod svg;
 mod text;
+mod trace;
 
+pub use curve::{Curve, Line};
 pub use overlay::{Overlay, Series};
