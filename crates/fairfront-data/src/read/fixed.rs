@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::column::{BadValue, ColumnBuilder};
 use super::lane::not_numeric;
-use super::record::RawRecord;
+use super::raw::RawRecord;
 use super::{MissingValues, Plan, ReadOptions, match_columns, parse_number};
 use crate::error::{Error, Place};
 use crate::table::{Column, ColumnType, LeftOut, Notice, SourceFile, Table, Values};

@@ -7,6 +7,7 @@ mod csv;
 mod fixed;
 mod lane;
 mod parquet;
+mod raw;
 mod record;
 mod sniff;
 mod text;
@@ -34,7 +35,8 @@ pub use self::fixed::{
     Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, first_table, next_table,
 };
 pub use self::parquet::{guarded, panics_are_caught};
-pub use self::record::{BadRecord, MOST_RECORD_BYTES, Position, RawRecord, Records};
+pub use self::raw::{BadRecord, Position, RawRecord};
+pub use self::record::{MOST_RECORD_BYTES, Records};
 pub(crate) use self::text::table_text;
 pub use self::text::{TextInput, open_text};
 

@@ -5,71 +5,20 @@ use std::io::Read;
 
 use fairfront_core::{grouped, hex};
 use memchr::{memchr, memchr_iter};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::chunk::{Record, Scan, Span, TakeRecord};
-use super::csv::{column_names, first_of, number_unnamed, ragged};
+use super::chunk::{Scan, Span};
+use super::csv::{column_names, first_of, number_unnamed};
+use super::raw::{BadRecord, Cut, Fields, Position, RawRecord};
 use super::sniff::{self, Layout};
 use super::{ReadOptions, unique_names};
-use crate::error::{Error, Place};
+use crate::error::Error;
 use crate::table::Notice;
 
 /// A record with more bytes than this is a bad one.
 pub const MOST_RECORD_BYTES: usize = 1 << 20;
-/// Characters of a bad record that are kept.
-const MOST_SHOWN: usize = 10_000;
 /// Bytes asked of the input at a time.
 const READ: usize = 1 << 16;
-
-/// How far a text was read: what it takes to go on from there later.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
-    /// Records handed out, bad ones included.
-    pub rows: u64,
-    /// Bytes of the text up to the end of the last of them; 0 before the first.
-    pub bytes: u64,
-    /// SHA-256 of these bytes, in hexadecimal.
-    pub sha256: String,
-    /// Whether the last of them is not the end of a line.
-    pub ends_open: bool,
-    /// The field separator.
-    pub separator: u8,
-    /// Bytes before the table: a byte order mark and comment lines.
-    pub head: u64,
-}
-
-/// A row of CSV text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RawRecord {
-    /// Row within its text, from 1; bad ones count.
-    pub row: u64,
-    /// The line on which it starts, from 1.
-    pub line: u64,
-    /// One text a column, without white space around it; or why they cannot be had.
-    pub fields: Result<Vec<String>, BadRecord>,
-}
-
-/// A record that cannot be cut into the fields of its table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadRecord {
-    /// The record as it stands, bad bytes replaced, at most 10,000 characters of it.
-    pub text: String,
-    /// What is wrong and what to do.
-    pub reason: String,
-}
-
-impl BadRecord {
-    fn new(bytes: &[u8], reason: String) -> Self {
-        // Enough for the longest that is kept, whatever its characters.
-        let start = &bytes[..bytes.len().min(4 * MOST_SHOWN)];
-        let text = String::from_utf8_lossy(start);
-        Self {
-            text: text.trim().chars().take(MOST_SHOWN).collect(),
-            reason,
-        }
-    }
-}
 
 /// Cuts CSV text into records while it arrives.
 ///
@@ -121,14 +70,6 @@ pub struct Records<R> {
     ready: VecDeque<Cut>,
     /// A record without a line end whose bytes are let go while they arrive.
     overlong: Option<Overlong>,
-}
-
-/// A record on its way out.
-struct Cut {
-    line: u64,
-    fields: Result<Vec<String>, BadRecord>,
-    /// Its end in the buffer.
-    end: usize,
 }
 
 struct Overlong {
@@ -568,74 +509,5 @@ impl<R: Read> Records<R> {
         };
         self.advance(to);
         Ok(true)
-    }
-}
-
-/// Takes the fields of records.
-struct Fields<'a> {
-    name: &'a str,
-    columns: &'a [String],
-    separator: u8,
-    /// Rows before the records that are ready.
-    rows: u64,
-    bytes: &'a [u8],
-    /// Where in the bytes the records start, and the one at hand starts and ends.
-    first: usize,
-    start: usize,
-    end: usize,
-    cuts: &'a mut VecDeque<Cut>,
-}
-
-impl Fields<'_> {
-    fn fields(&self, record: &impl Record, line: u64) -> Result<Vec<String>, BadRecord> {
-        let place = || Place {
-            file: self.name.into(),
-            row: self.rows as usize + self.cuts.len() + 1,
-            line: Some(line),
-        };
-        let bad = |error: &Error| {
-            BadRecord::new(&self.bytes[self.start..self.end], error.without_place())
-        };
-        let (expected, found) = (self.columns.len(), record.n_fields());
-        if found != expected {
-            let last_is_empty = record.field(found - 1).trim_ascii().is_empty();
-            let error = ragged(place(), expected, found, last_is_empty, self.separator);
-            return Err(bad(&error));
-        }
-        let mut fields = Vec::with_capacity(found);
-        for (i, column) in self.columns.iter().enumerate() {
-            let bytes = record.field(i).trim_ascii();
-            match std::str::from_utf8(bytes) {
-                Ok(text) => fields.push(text.to_owned()),
-                Err(_) => {
-                    return Err(bad(&Error::NotUtf8 {
-                        place: place(),
-                        column: column.clone(),
-                        value: super::column::shown(bytes),
-                    }));
-                }
-            }
-        }
-        Ok(fields)
-    }
-}
-
-impl TakeRecord for Fields<'_> {
-    type Error = std::convert::Infallible;
-    const ENDS: bool = true;
-
-    fn end(&mut self, end: usize) {
-        self.start = self.end;
-        self.end = self.first + end;
-    }
-
-    fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error> {
-        let fields = self.fields(record, line);
-        self.cuts.push_back(Cut {
-            line,
-            fields,
-            end: self.end,
-        });
-        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! From files to data sets, as a user of the library sees it.
 
+mod arrival;
 mod bad_input;
 mod encoding;
 mod known;
@@ -7,6 +8,7 @@ mod parquet;
 mod prepare;
 mod read;
 mod record;
+mod text;
 
 use std::io::Write as _;
 use std::path::PathBuf;
