@@ -157,7 +157,10 @@ impl Generations {
     /// Moves damaged generations to names that do not count (`generation-000012.damaged`) and returns
     /// these.
     pub(crate) fn set_aside(&self, damaged: &[Damaged]) -> Result<Vec<PathBuf>, Error> {
-        let aside = |d: &Damaged| move_aside(&d.path).map_err(|e| unwritten(&d.path, &e));
+        let aside = |d: &Damaged| {
+            let path = self.folder.join(d.path.file_name().unwrap_or_default());
+            move_aside(&path).map_err(|e| unwritten(&path, &e))
+        };
         damaged.iter().map(aside).collect()
     }
 
@@ -418,10 +421,9 @@ pub(crate) fn resolve(folder: &Path) -> Result<Resolved, Error> {
                                state to its first commit";
                 return Err(Error::file(folder, problem));
             }
-            // While these were looked at, a writer went on.
-            Ok(_) => {}
             Err(error) if listed(folder)? == before => return Err(error),
-            Err(_) => {}
+            // While these were looked at, a writer went on.
+            Ok(_) | Err(_) => {}
         }
         patience.wait(folder)?;
     }

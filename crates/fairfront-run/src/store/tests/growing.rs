@@ -140,6 +140,11 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
+/// How many lines end in there.
+fn lines(bytes: &[u8]) -> usize {
+    bytes.split(|byte| *byte == b'\n').count() - 1
+}
+
 /// A state with a log of these entries, and the log.
 fn logged(entries: &[Entry]) -> (tempfile::TempDir, std::path::PathBuf) {
     let at = folder();
@@ -165,7 +170,7 @@ proptest! {
         let bytes = std::fs::read(&path).expect("a log");
         let cut = cut.index(bytes.len() + 1);
         std::fs::write(&path, &bytes[..cut]).expect("cut");
-        let whole = bytes[..cut].iter().filter(|b| **b == b'\n').count();
+        let whole = lines(&bytes[..cut]);
         let (mut spool, found, said) = Spool::open(at.path(), 13).expect("readable");
         prop_assert_eq!(&found[..], &entries[..whole]);
         prop_assert_eq!(said, None);
@@ -187,7 +192,7 @@ proptest! {
         let (at, path) = logged(&entries);
         let mut bytes = std::fs::read(&path).expect("a log");
         let place = at_byte.index(bytes.len());
-        let whole = bytes[..place].iter().filter(|b| **b == b'\n').count();
+        let whole = lines(&bytes[..place]);
         let begin = bytes[..place].iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
         bytes[place] ^= flip;
         std::fs::write(&path, &bytes).expect("damaged");

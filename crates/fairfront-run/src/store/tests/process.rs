@@ -182,4 +182,15 @@ fn fail_to_write() {
 
     commit(&of, 3);
     assert_eq!(of.newest().expect("sound").expect("one").number, 3);
+    if std::env::var_os("FAIRFRONT_TEST_READ_ONLY").is_some() {
+        let mut mount = Command::new("mount");
+        mount.args(["-o", "remount,ro"]).arg(state);
+        assert!(mount.status().expect("mount").success());
+        let wanted = "the file system is read-only";
+        let error = of.commit(4, &[("a", b"1")]).expect_err("read-only");
+        assert!(error.to_string().contains(wanted), "{error}");
+        let error = Lock::take(state).expect_err("read-only").to_string();
+        assert!(error.contains(wanted) && error.contains("lock"), "{error}");
+        assert_eq!(resolve(state).expect("readable").path, of.place(3));
+    }
 }
