@@ -53,6 +53,16 @@ pub(crate) enum Command {
         #[command(flatten)]
         fit: Box<FitArgs>,
     },
+    /// Update a front batch by batch while rows arrive
+    #[command(long_about = STREAM, after_help = STREAM_EXAMPLES)]
+    Stream {
+        /// Folder of the stream's state; it is a run folder too
+        state: PathBuf,
+        #[command(flatten)]
+        table: Box<TableArgs>,
+        #[command(flatten)]
+        stream: Box<StreamArgs>,
+    },
     /// Show a run: its front as a table and a small plot
     Show {
         /// Run folder
@@ -255,7 +265,7 @@ impl FitArgs {
     pub(crate) fn over(&self, config: FitConfig) -> Self {
         Self {
             max_seconds: self.max_seconds.or(config.max_seconds),
-            solver: self.solver.over(config),
+            solver: self.solver.over(config.into()),
             ..self.clone()
         }
     }
@@ -309,6 +319,75 @@ Examples:
     --objective error_rate --objective 'true_positive_rate_parity(race)'
   fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds
   fairfront fit adult:gender --method pf-smg --polish --out runs/polished";
+
+/// Flags of `stream` beyond those of the table.
+#[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is given or not"
+)]
+pub(crate) struct StreamArgs {
+    /// Rows of a batch [default: 2000]
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) batch: Option<usize>,
+    /// Keep the last ROWS rows in use instead of all
+    #[arg(
+        long,
+        value_name = "ROWS",
+        conflicts_with = "reservoir",
+        help_heading = "Stream"
+    )]
+    pub(crate) window: Option<usize>,
+    /// Keep a uniform sample of ROWS rows instead of all
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) reservoir: Option<usize>,
+    /// Wait for more rows at the end of the last file, until Ctrl-C
+    #[arg(long, help_heading = "Stream")]
+    pub(crate) follow: bool,
+    /// Use a last batch that is not full
+    #[arg(long, help_heading = "Stream")]
+    pub(crate) flush: bool,
+    /// End when more rows than this were rejected in all
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) max_rejected: Option<u64>,
+    /// Standard input starts at its beginning again: pass over its first ROWS rows, which were taken
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) skip: Option<u64>,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+    /// Threads [default: one a core]; the result does not depend on it
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub(crate) threads: Option<usize>,
+    /// No progress and no lines about batches
+    #[arg(long, help_heading = "Run")]
+    pub(crate) quiet: bool,
+    /// Print a line of JSON for every batch
+    #[arg(long, help_heading = "Run")]
+    pub(crate) json: bool,
+}
+
+const STREAM: &str = "\
+Update a front batch by batch while rows arrive
+
+Rows come from files (CSV, CSV.gz or Parquet), from standard input (-), or from a known data set, and
+are cut into batches by their number alone. The first batch makes the front and settles columns, types
+and encoding; each later one updates the front from a selection of its own points, on all rows so far,
+on the last ones (--window) or on a uniform sample (--reservoir). A last batch that is not full waits
+for more rows unless --flush is given.
+
+The first call says what `fit` would be told; later calls need no such flags, and none that contradict.
+Every batch is on the disk before the next begins: after a kill at any moment the same command ends in
+the same front. Inputs are remembered: the same file again goes on where it was left. A row that cannot
+be used goes to rejected.csv. `show`, `select`, `compare`, `export` and `predict` work on the state at any
+moment. Unlike a run of `fit`, the state holds rows of the data.";
+
+const STREAM_EXAMPLES: &str = "\
+Examples:
+  fairfront stream state monday.csv --target approved --positive yes --sensitive sex
+  fairfront stream state tuesday.csv wednesday.csv
+  fairfront stream state log.csv --follow
+  fairfront stream recent loans.csv --target approved --sensitive sex --window 20000
+  producer | fairfront stream state - --json";
 
 const SELECT: &str = "\
 Choose one point of a front: by requirements, knee, weights, regret or id

@@ -8,12 +8,13 @@ use fairfront_run::{
     FitRequest, FrontIn, MethodChoice, default_objectives, paper_eps_fair, paper_pf_smg,
 };
 use fairfront_solve::{EpsFair, Method, PfSmg, Polish, Trace, Weighted};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::table_args::FitConfig;
 
 /// As typed.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
 pub(crate) struct SolverArgs {
     /// What is minimised; repeat for each, the loss first
     #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
@@ -48,20 +49,20 @@ pub(crate) struct SolverArgs {
 }
 
 impl SolverArgs {
-    /// These flags where given, those of the TOML file where not.
-    pub(crate) fn over(&self, config: FitConfig) -> Self {
+    /// These flags where given, the others where not.
+    pub(crate) fn over(&self, other: Self) -> Self {
         let list = |own: &Vec<String>, other: Vec<String>| match own.is_empty() {
             true => other,
             false => own.clone(),
         };
         Self {
-            objective: list(&self.objective, config.objective),
-            method: self.method.or(config.method),
-            preset: self.preset.or(config.preset),
-            points: self.points.or(config.points),
-            set: list(&self.set, config.set),
-            polish: self.polish || config.polish,
-            front_in: self.front_in.or(config.front_in),
+            objective: list(&self.objective, other.objective),
+            method: self.method.or(other.method),
+            preset: self.preset.or(other.preset),
+            points: self.points.or(other.points),
+            set: list(&self.set, other.set),
+            polish: self.polish || other.polish,
+            front_in: self.front_in.or(other.front_in),
         }
     }
 
@@ -95,7 +96,7 @@ impl SolverArgs {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MethodName {
     #[default]
@@ -106,7 +107,7 @@ pub(crate) enum MethodName {
     Weighted,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FrontInName {
     /// The smooth functions that are minimised
@@ -115,10 +116,24 @@ pub(crate) enum FrontInName {
     Measures,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Preset {
     Paper,
+}
+
+impl From<FitConfig> for SolverArgs {
+    fn from(config: FitConfig) -> Self {
+        Self {
+            objective: config.objective,
+            method: config.method,
+            preset: config.preset,
+            points: config.points,
+            set: config.set,
+            polish: config.polish,
+            front_in: config.front_in,
+        }
+    }
 }
 
 /// The solvers that may be used: the one that was named, or those that are tried in turn.

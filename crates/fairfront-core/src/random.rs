@@ -22,6 +22,8 @@ pub enum Purpose {
     Solver = 6,
     /// Which part a row of a stream goes to.
     Arrival = 7,
+    /// Which rows of a stream a sample keeps.
+    Reservoir = 8,
 }
 
 /// A random stream keyed by (seed, purpose, two further keys).

@@ -266,7 +266,8 @@ impl Error {
         rest.trim_start_matches([',', ':', ' ']).to_owned()
     }
 
-    pub(crate) fn io(path: impl Into<String>, source: std::io::Error) -> Self {
+    /// A file that cannot be opened or read.
+    pub fn io(path: impl Into<String>, source: std::io::Error) -> Self {
         Self::Io {
             path: path.into(),
             source,

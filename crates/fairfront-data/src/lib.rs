@@ -61,8 +61,8 @@ pub use proxy::Proxy;
 pub use read::{
     Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, FirstTable, FixedType,
     MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions, Reading,
-    Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn, first_table,
-    guarded, next_table, open_text, panics_are_caught, read_batches, read_table,
+    Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn, column_order,
+    first_table, guarded, next_table, open_text, panics_are_caught, read_batches, read_table,
 };
 pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 pub use spec::{

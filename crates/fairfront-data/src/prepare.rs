@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use fairfront_core::{Attribute, grouped};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
@@ -22,7 +22,7 @@ pub struct Exclusion {
 }
 
 /// Why rows were dropped, and how many. A row may count under several reasons.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// Why, as a person reads it.
     pub reason: String,

@@ -110,6 +110,8 @@ pub struct Fitted {
     pub polish: Option<PolishInfo>,
     /// How its points were judged.
     pub judged: JudgedInfo,
+    /// Values that it is judged by.
+    pub(crate) standing: Standing,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
     /// Identifies the encoded data.
@@ -153,16 +155,39 @@ pub fn fit(
         },
     };
     let encoding = start.elapsed().as_secs_f64();
-    let mut fitted = fit_encoded(encoded, &request, observer)?;
+    let mut fitted = fit_encoded(encoded, &request, None, observer)?;
     fitted.seconds[0] += encoding;
     fitted.notices = [prepared.notices.clone(), fitted.notices].concat();
     Ok(fitted)
 }
 
-/// Fits a front on encoded rows.
+/// A front that was found on other rows, to go on from.
+#[derive(Debug, Clone)]
+pub(crate) struct Earlier {
+    /// Its points.
+    pub(crate) front: Points,
+    /// The model that minimised the loss alone.
+    pub(crate) unmitigated: Vec<f64>,
+    /// How many updates there were before, so that each draws its own random numbers.
+    pub(crate) updates: u64,
+}
+
+/// What fronts are judged by, on the rows at hand.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    /// Names of the objectives or measures.
+    pub(crate) names: Vec<String>,
+    /// Values of the front, one of each name to a point.
+    pub(crate) front: Vec<f64>,
+    /// The same of the earlier front; empty where there is none.
+    pub(crate) earlier: Vec<f64>,
+}
+
+/// Fits a front on encoded rows, from nothing or from an earlier front.
 pub(crate) fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,
+    earlier: Option<&Earlier>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
@@ -174,7 +199,7 @@ pub(crate) fn fit_encoded(
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
-    let (mut outcome, mut method_notices) = task.solve(&encoded, observer)?;
+    let (mut outcome, mut method_notices) = task.solve(&encoded, earlier, observer)?;
     let mut polished = None;
     if let Some(settings) = &candidate.polish {
         let (better, info) = polish_front(problem, outcome, settings, &task.at_zero, observer)?;
@@ -199,6 +224,17 @@ pub(crate) fn fit_encoded(
         ..
     } = judged;
     method_notices.extend(judged_notices);
+    let standing = Standing {
+        names: match judged.front_in {
+            FrontIn::Objectives => task.names.clone(),
+            FrontIn::Measures => judged.measures.clone(),
+        },
+        front: judge::values(problem, &encoded, judged.front_in, &outcome.front.points)?,
+        earlier: match earlier {
+            Some(e) => judge::values(problem, &encoded, judged.front_in, &e.front)?,
+            None => Vec::new(),
+        },
+    };
     let notices = [
         encoded.notices.clone(),
         method_notices,
@@ -214,6 +250,7 @@ pub(crate) fn fit_encoded(
         outcome,
         polish: polished,
         judged,
+        standing,
         splits,
         seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
@@ -268,10 +305,18 @@ impl Task {
     fn solve(
         &self,
         encoded: &Encoded,
+        earlier: Option<&Earlier>,
         observer: &mut dyn Observer,
     ) -> Result<(Outcome, Vec<Notice>), Error> {
         let mut method = self.candidate.method.clone();
         let mut notices = notice::check_method(&method, &self.problem)?;
+        if let Some(earlier) = earlier {
+            let mut points = Points::new(self.problem.n_params());
+            points.push(&earlier.unmitigated);
+            earlier.front.iter().for_each(|point| points.push(point));
+            let outcome = method.update(&self.problem, &points, earlier.updates, observer)?;
+            return Ok((outcome, notices));
+        }
         let train = encoded.part(Part::Train);
         let (starts, no_starts) = warm::starts(&self.problem, train, &method, observer)?;
         notices.extend(no_starts);

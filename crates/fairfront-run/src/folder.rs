@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
 use crate::store::{is_state, read_stable};
-use crate::{Error, FrontIn, FrontTable, JudgedInfo};
+use crate::{Error, FrontIn, FrontTable, JudgedInfo, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -70,6 +70,9 @@ pub struct RunInfo {
     pub seconds: Ordered<f64>,
     /// The model that minimises the loss alone.
     pub unmitigated: Unmitigated,
+    /// The stream whose state this is; absent for a run of `fit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamInfo>,
     /// What to be wary of.
     pub notices: Vec<fairfront_data::Notice>,
 }
@@ -199,6 +202,17 @@ pub fn front_table(fitted: &Fitted) -> FrontTable {
 
 /// What `run.json` will say.
 pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
+    let read = prepared.read.clone();
+    run_info_of(&prepared.table.name, read, &prepared.spec, fitted)
+}
+
+/// The same for rows of a source that is no prepared table.
+pub(crate) fn run_info_of(
+    source: &str,
+    read: Option<ReadFrom>,
+    spec: &Spec,
+    fitted: &Fitted,
+) -> RunInfo {
     let named = |pairs: Vec<(&str, f64)>| {
         Ordered(
             pairs
@@ -212,9 +226,10 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
         format: FORMAT.into(),
         version: VERSION,
         program: env!("CARGO_PKG_VERSION").into(),
-        source: prepared.table.name.clone(),
-        read: prepared.read.clone(),
-        spec: prepared.spec.clone(),
+        source: source.into(),
+        read,
+        spec: spec.clone(),
+        stream: None,
         method: fitted.method.clone(),
         reason: fitted.reason.clone(),
         certificate: fitted.certificate.clone(),
@@ -339,6 +354,26 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
     Ok(place)
 }
 
+/// The files of a run, by name: the folder only says where they are going.
+pub(crate) fn run_files(
+    folder: &Path,
+    info: &mut RunInfo,
+    table: &FrontTable,
+    encoding: &str,
+) -> Result<[(&'static str, Vec<u8>); 3], Error> {
+    let mut parquet = Vec::new();
+    table
+        .write(&mut parquet)
+        .map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
+    info.front_sha256 = hex(&Sha256::digest(&parquet));
+    let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
+    Ok([
+        ("front.parquet", parquet),
+        ("encoding.json", encoding.as_bytes().to_vec()),
+        ("run.json", format!("{json}\n").into_bytes()),
+    ])
+}
+
 /// Writes a run folder: beside its place first, then into place, so that it is there whole or not
 /// at all. If the place was taken meanwhile, the run goes beside it. Returns where it is.
 pub fn write_run(
@@ -365,15 +400,10 @@ pub fn write_run(
         };
         write().map_err(|e| Error::file(&folder.join(name), e))
     };
-    let mut parquet = Vec::new();
-    table
-        .write(&mut parquet)
-        .map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
-    info.front_sha256 = hex(&Sha256::digest(&parquet));
-    let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
-    file("front.parquet", &parquet)?;
-    file("encoding.json", encoding.as_bytes())?;
-    file("run.json", format!("{json}\n").as_bytes())?;
+    let files = run_files(folder, info, table, encoding)?;
+    files
+        .iter()
+        .try_for_each(|(name, bytes)| file(name, bytes))?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

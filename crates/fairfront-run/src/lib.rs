@@ -26,6 +26,7 @@ mod select;
     reason = "streams and checkpoints stand on all of it"
 )]
 mod store;
+mod stream;
 mod table;
 mod verify;
 mod warm;
@@ -54,6 +55,10 @@ pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
     Term, Unmet, select, weights,
+};
+pub use stream::{
+    CommittedBatch, Drift, Fed, Feed, FrontShift, GroupShift, Keep, Shift, Stream, StreamInfo,
+    StreamOptions, Watcher,
 };
 pub use table::FrontTable;
 pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};

@@ -9,6 +9,7 @@ mod inspect;
 mod predict;
 mod select;
 mod show;
+mod stream;
 mod verify;
 
 use std::process::ExitCode;
@@ -22,6 +23,11 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo { out } => return demo::run(&out),
         Command::Fit { table, fit } => return fit::run(&table, &fit),
         Command::Inspect { table, json } => inspect::run(&table, json)?,
+        Command::Stream {
+            state,
+            table,
+            stream,
+        } => return stream::run(&state, &table, &stream),
         Command::Show { run, csv, json } => show::run(&run, csv, json)?,
         Command::Select(args) => select::run(&args)?,
         Command::Compare(args) => compare::run(&args)?,

@@ -270,20 +270,32 @@ pub fn next_table(
     })
 }
 
+/// The field of each of a stream's columns in a text whose columns may come in another order. `first` is
+/// what messages call the text that the columns are from.
+pub fn column_order(
+    file: &str,
+    first: &str,
+    columns: &[String],
+    names: &[String],
+) -> Result<Vec<usize>, Error> {
+    let known: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let places = match_columns(&known, names).map_err(|difference| Error::ColumnsDiffer {
+        file: file.into(),
+        first: first.into(),
+        difference,
+    })?;
+    let mut fields = vec![0; known.len()];
+    for (field, place) in places.into_iter().enumerate() {
+        fields[place] = field;
+    }
+    Ok(fields)
+}
+
 impl ColumnTypes {
     /// The field of each column in a text with these columns.
     fn fields(&self, file: &str, names: &[String]) -> Result<Vec<usize>, Error> {
-        let known: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
-        let places = match_columns(&known, names).map_err(|difference| Error::ColumnsDiffer {
-            file: file.into(),
-            first: self.source.clone(),
-            difference,
-        })?;
-        let mut fields = vec![0; known.len()];
-        for (field, place) in places.into_iter().enumerate() {
-            fields[place] = field;
-        }
-        Ok(fields)
+        let known: Vec<String> = self.columns.iter().map(|c| c.name.clone()).collect();
+        column_order(file, &self.source, &known, names)
     }
 }
 

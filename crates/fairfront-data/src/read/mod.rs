@@ -32,7 +32,8 @@ pub use self::batch::{
 };
 pub(crate) use self::column::{Plan, has_leading_zero, parse_number};
 pub use self::fixed::{
-    Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, first_table, next_table,
+    Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, column_order, first_table,
+    next_table,
 };
 pub use self::parquet::{guarded, panics_are_caught};
 pub use self::raw::{BadRecord, Position, RawRecord};

@@ -11,7 +11,8 @@ const SUFFIX: &str = ".rows";
 /// What is not written to its end yet.
 const NEW: &str = ".new-";
 
-fn place(folder: &Path, number: u64) -> PathBuf {
+/// Where a segment of a state is.
+pub(crate) fn place(folder: &Path, number: u64) -> PathBuf {
     folder.join(FOLDER).join(format!("{number:06}{SUFFIX}"))
 }
 

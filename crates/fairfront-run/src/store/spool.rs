@@ -23,6 +23,15 @@ const SUFFIX: &str = ".log";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Entry {
+    /// An input that no generation knows yet.
+    Input {
+        /// Its number from here on.
+        input: usize,
+        /// As it was named.
+        name: String,
+        /// What tells it from others.
+        identity: String,
+    },
     /// A row that was read.
     Row {
         /// Of which input.
@@ -52,10 +61,21 @@ pub(crate) enum Entry {
     },
 }
 
+impl Entry {
+    /// The input of a row; `None` for what is no row.
+    pub(crate) fn input_of_row(&self) -> Option<usize> {
+        match self {
+            Self::Row { input, .. } | Self::Bad { input, .. } => Some(*input),
+            Self::Input { .. } | Self::Position { .. } => None,
+        }
+    }
+}
+
 /// The log of one batch.
 #[derive(Debug)]
 pub(crate) struct Spool {
     folder: PathBuf,
+    path: PathBuf,
     end: Appender,
 }
 
@@ -104,22 +124,41 @@ impl Spool {
         let spool = Self {
             folder: folder.to_path_buf(),
             end: Appender::open(&path, good as u64)?,
+            path,
         };
         Ok((spool, entries, cut))
     }
 
     /// Appends all entries or, where that fails, none. They are safe after [`Spool::sync`].
     pub(crate) fn append(&mut self, entries: &[Entry]) -> Result<(), Error> {
+        let lines = self.lines(entries)?;
+        self.end.append(&lines)
+    }
+
+    /// Puts these entries in the place of all that the log holds, at once.
+    pub(crate) fn replace(&mut self, entries: &[Entry]) -> Result<(), Error> {
+        let lines = self.lines(entries)?;
+        let new = self.path.with_extension("new");
+        let written = write_through(&new, &lines)
+            .and_then(|()| std::fs::rename(&new, &self.path))
+            .and_then(|()| sync_folder(parent_of(&self.path)));
+        written
+            .inspect_err(|_| drop(remove(&new)))
+            .map_err(|e| unwritten(&self.path, &e))?;
+        self.end = Appender::open(&self.path, lines.len() as u64)?;
+        Ok(())
+    }
+
+    fn lines(&self, entries: &[Entry]) -> Result<Vec<u8>, Error> {
         let mut lines = Vec::new();
         for entry in entries {
-            let json =
-                serde_json::to_vec(entry).map_err(|e| Error::file(&self.folder.join(FOLDER), e))?;
+            let json = serde_json::to_vec(entry).map_err(|e| Error::file(&self.path, e))?;
             lines.extend_from_slice(sum(&json).as_bytes());
             lines.push(b' ');
             lines.extend_from_slice(&json);
             lines.push(b'\n');
         }
-        self.end.append(&lines)
+        Ok(lines)
     }
 
     /// Sees all that was appended through to the disk.

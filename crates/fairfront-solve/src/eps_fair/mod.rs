@@ -17,6 +17,7 @@ use self::subproblem::{Setup, Solution};
 use crate::Error;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Observer, Outcome, Progress, StopReason, Subproblems};
+use crate::update::Known;
 
 /// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
 /// bounds. Their number is fixed so that the result does not depend on threads.
@@ -36,6 +37,25 @@ impl EpsFair {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
+        self.run(problem, None, observer)
+    }
+
+    /// Updates a front: every bound starts from the point that is nearest to it.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.run(problem, Some(known), observer)
+    }
+
+    fn run(
+        &self,
+        problem: &dyn Problem,
+        known: Option<&Known>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
         self.check()?;
         check_problem(problem)?;
         let (m, n) = (problem.n_objectives(), problem.n_params());
@@ -49,7 +69,9 @@ impl EpsFair {
             true => problem.metric(at),
             false => Ok(Metric::Identity),
         };
-        let ground = Ground::find(problem, &metric(&vec![0.0; n])?, &mut counters, &stop)?;
+        let near = known.map(Known::least);
+        let at_zero = metric(&vec![0.0; n])?;
+        let ground = Ground::find(problem, near, &at_zero, &mut counters, &stop)?;
         let largest = largest(problem, &ground)?;
         let unmitigated = ground.unmitigated.points.get(0);
         let setup = Setup {
@@ -67,6 +89,7 @@ impl EpsFair {
             1 => Vec::new(),
             _ => Grid::new(&setup.largest, self.points)?.bounds.split_off(1),
         };
+        let sizes = known.map(|k| sizes(problem, k)).transpose()?;
         let chains = chains(bounds.len());
         let mut starts = vec![unmitigated.to_vec(); chains.len()];
         let mut list = ground.unmitigated.clone();
@@ -86,9 +109,13 @@ impl EpsFair {
             let solutions: Vec<Solution> = next
                 .par_iter()
                 .map(|&(chain, number)| {
-                    let start = match self.cold {
-                        true => self.draw_start(number, n),
-                        false => starts[chain].clone(),
+                    let start = match (known.zip(sizes.as_ref()), self.cold) {
+                        (Some((known, sizes)), _) => {
+                            let nearest = nearest(sizes, &bounds[number], &setup.largest);
+                            known.front.points.get(nearest).to_vec()
+                        }
+                        (None, true) => self.draw_start(number, n),
+                        (None, false) => starts[chain].clone(),
                     };
                     setup.solve(&bounds[number], &start)
                 })
@@ -177,6 +204,35 @@ fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
         Ok(roots.iter().fold(0.0, |most, c| c.abs().max(most)))
     };
     (1..problem.n_objectives()).map(of).collect()
+}
+
+/// For each known point the largest covariance of each fairness objective.
+fn sizes(problem: &dyn Problem, known: &Known) -> Result<Vec<Vec<f64>>, Error> {
+    let mut sizes = vec![Vec::new(); known.front.len()];
+    for objective in 1..problem.n_objectives() {
+        let roots = problem.root_values(objective, &known.front.points)?;
+        for (size, roots) in sizes
+            .iter_mut()
+            .zip(roots.chunks_exact(problem.n_roots(objective)))
+        {
+            size.push(roots.iter().fold(0.0, |most, c| c.abs().max(most)));
+        }
+    }
+    Ok(sizes)
+}
+
+/// The point whose covariances are nearest to these bounds, as shares of the unmitigated model's.
+fn nearest(sizes: &[Vec<f64>], bounds: &[f64], largest: &[f64]) -> usize {
+    let distance = |i: &usize| -> f64 {
+        let each = sizes[*i].iter().zip(bounds).zip(largest);
+        let bounded = each.filter(|(_, largest)| **largest > 0.0);
+        bounded
+            .map(|((size, bound), largest)| ((size - bound) / largest).powi(2))
+            .sum()
+    };
+    let all = 0..sizes.len();
+    all.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        .unwrap_or(0)
 }
 
 /// What tells a point from every other.

@@ -19,6 +19,7 @@ use crate::Error;
 use crate::certificate::{Certificate, Evaluated, certify};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
+use crate::update::Known;
 
 /// Points of a curve are mended where their gap is above this share of the loss at 0, a few times at
 /// most.
@@ -48,6 +49,25 @@ impl Trace {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
+        self.run(problem, None, observer)
+    }
+
+    /// Updates a front: it is followed anew, from the unmitigated model of before.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.run(problem, Some(known), observer)
+    }
+
+    fn run(
+        &self,
+        problem: &dyn Problem,
+        known: Option<&Known>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
         self.check()?;
         let m = problem.n_objectives();
         let mut counters = Counters {
@@ -57,7 +77,13 @@ impl Trace {
         let stop = observer.stop_signal();
         let model = Model::new(problem, &stop)?;
         let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
-        let ground = Ground::find(problem, metric, &mut counters, &stop)?;
+        let ground = Ground::find(
+            problem,
+            known.map(Known::least),
+            metric,
+            &mut counters,
+            &stop,
+        )?;
         let (front, certificates, complete) = match m {
             1 => {
                 let front = ground.unmitigated.clone();
