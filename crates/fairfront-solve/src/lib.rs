@@ -6,7 +6,8 @@
 //! - [`Trace`]: the exact front, followed with second derivatives.
 //! - [`Weighted`]: weighted sums of objectives that need not be convex, while their temperature falls.
 //! - [`polish`]: a front of any of them, brought to the nearest stationary points that dominate it.
-//! - [`Method`]: any of them, chosen at run time.
+//! - [`Method`]: any of them, chosen at run time; [`Method::update`] brings a front to rows that have
+//!   changed.
 //! - [`certify`]: what can be proven about the points of a front.
 //!
 //! A solver sees nothing but the `Problem` trait, so that analytic problems and users' own are
@@ -24,6 +25,7 @@ mod pf_smg;
 mod polish;
 mod setting;
 mod trace;
+mod update;
 mod weighted;
 
 pub use certificate::{Certificate, certify};

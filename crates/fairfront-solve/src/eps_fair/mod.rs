@@ -17,6 +17,7 @@ use self::subproblem::{Setup, Solution};
 use crate::Error;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Observer, Outcome, Progress, StopReason, Subproblems};
+use crate::update::Known;
 
 /// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
 /// bounds. Their number is fixed so that the result does not depend on threads.
@@ -36,6 +37,25 @@ impl EpsFair {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
+        self.run(problem, None, observer)
+    }
+
+    /// Updates a front: every bound starts from the point that is nearest to it.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.run(problem, Some(known), observer)
+    }
+
+    fn run(
+        &self,
+        problem: &dyn Problem,
+        known: Option<&Known>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
         self.check()?;
         check_problem(problem)?;
         let (m, n) = (problem.n_objectives(), problem.n_params());
@@ -49,7 +69,8 @@ impl EpsFair {
             true => problem.metric(at),
             false => Ok(Metric::Identity),
         };
-        let ground = Ground::find(problem, &metric(&vec![0.0; n])?, &mut counters, &stop)?;
+        let (least, at_zero) = (known.map(Known::least), metric(&vec![0.0; n])?);
+        let ground = Ground::find(problem, least, &at_zero, &mut counters, &stop)?;
         let largest = largest(problem, &ground)?;
         let unmitigated = ground.unmitigated.points.get(0);
         let setup = Setup {
@@ -67,6 +88,7 @@ impl EpsFair {
             1 => Vec::new(),
             _ => Grid::new(&setup.largest, self.points)?.bounds.split_off(1),
         };
+        let near = nearest(problem, known, &bounds, &setup.largest)?;
         let chains = chains(bounds.len());
         let mut starts = vec![unmitigated.to_vec(); chains.len()];
         let mut list = ground.unmitigated.clone();
@@ -79,16 +101,14 @@ impl EpsFair {
                 reason = StopReason::Stopped;
                 break;
             }
-            // The next subproblem of every chain that has one.
-            let next: Vec<(usize, usize)> = (0..chains.len())
-                .filter_map(|chain| Some((chain, chains[chain].clone().nth(round)?)))
-                .collect();
+            let next = next(&chains, round);
             let solutions: Vec<Solution> = next
                 .par_iter()
                 .map(|&(chain, number)| {
-                    let start = match self.cold {
-                        true => self.draw_start(number, n),
-                        false => starts[chain].clone(),
+                    let start = match (&near, self.cold) {
+                        (Some(near), _) => near.get(number).to_vec(),
+                        (None, true) => self.draw_start(number, n),
+                        (None, false) => starts[chain].clone(),
                     };
                     setup.solve(&bounds[number], &start)
                 })
@@ -179,6 +199,41 @@ fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
     (1..problem.n_objectives()).map(of).collect()
 }
 
+/// For each of the bounds the known point whose covariances are nearest to them, as shares of the
+/// unmitigated model's; `None` where none are known.
+fn nearest(
+    problem: &dyn Problem,
+    known: Option<&Known>,
+    bounds: &[Vec<f64>],
+    largest: &[f64],
+) -> Result<Option<Points>, Error> {
+    let Some(points) = known.map(|known| &known.front.points) else {
+        return Ok(None);
+    };
+    // Of each point the largest covariance of each fairness objective.
+    let mut sizes = vec![Vec::new(); points.len()];
+    for objective in 1..problem.n_objectives() {
+        let roots = problem.root_values(objective, points)?;
+        let roots = roots.chunks_exact(problem.n_roots(objective));
+        for (size, roots) in sizes.iter_mut().zip(roots) {
+            size.push(roots.iter().fold(0.0, |most: f64, c| most.max(c.abs())));
+        }
+    }
+    let of = |bounds: &Vec<f64>| {
+        let distance = |i: &usize| -> f64 {
+            let each = sizes[*i].iter().zip(bounds).zip(largest);
+            let varied = each.filter(|(_, largest)| **largest > 0.0);
+            let shares = varied.map(|((size, bound), largest)| (size - bound) / largest);
+            shares.map(|share| share * share).sum()
+        };
+        let all = 0..points.len();
+        let nearest = all.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.unwrap_or(0)
+    };
+    let numbers: Vec<usize> = bounds.iter().map(of).collect();
+    Ok(Some(points.select(&numbers)))
+}
+
 /// What tells a point from every other.
 fn bits(point: &[f64]) -> Vec<u64> {
     point.iter().map(|x| x.to_bits()).collect()
@@ -188,6 +243,12 @@ fn bits(point: &[f64]) -> Vec<u64> {
 fn chains(n: usize) -> Vec<Range<usize>> {
     let k = CHAINS.min(n);
     (0..k).map(|i| i * n / k..(i + 1) * n / k).collect()
+}
+
+/// The next subproblem of every chain that has one.
+fn next(chains: &[Range<usize>], round: usize) -> Vec<(usize, usize)> {
+    let of = |chain: usize| Some((chain, chains[chain].clone().nth(round)?));
+    (0..chains.len()).filter_map(of).collect()
 }
 
 fn count(counters: &mut Counters, problem: &dyn Problem, solution: &Solution) {

@@ -15,6 +15,7 @@ use self::smg::{Frame, Pace, Run, Way};
 use crate::Error;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
+use crate::update::Known;
 
 /// An improvement of the hypervolume below this share of it is none.
 const IMPROVEMENT: f64 = 5e-5;
@@ -22,6 +23,12 @@ const IMPROVEMENT: f64 = 5e-5;
 /// Up to so many objectives the hypervolume is found after every round; beyond, it would take
 /// longer than the round.
 const MOST_JUDGED: usize = 4;
+
+/// Points that an update starts from, at most.
+const MOST_STARTS: usize = 96;
+
+/// An update spends the last share of the budget.
+const UPDATE_SHARE: f64 = 0.1;
 
 /// For this share of the budget steps go by softened objectives.
 const SOFT_SHARE: f64 = 0.4;
@@ -36,18 +43,54 @@ impl PfSmg {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
+        self.run(problem, None, observer)
+    }
+
+    /// Updates a front: a selection of it is the starting list, from which a run goes on as one that
+    /// has spent most of its budget.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        round: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let starts = known.spread(MOST_STARTS)?;
+        let settings = Self {
+            // So many of its own.
+            most_points: self.most_points.saturating_add(starts.len()),
+            starts: Some(starts),
+            seed: Stream::new(self.seed, Purpose::Solver, [4, round]).bits(),
+            ..self.clone()
+        };
+        let budget = (UPDATE_SHARE * self.most_steps as f64).ceil() as usize;
+        let warm = Warm {
+            near: known.least(),
+            k: self.most_steps.saturating_sub(budget),
+        };
+        settings.run(problem, Some(warm), observer)
+    }
+
+    fn run(
+        &self,
+        problem: &dyn Problem,
+        warm: Option<Warm>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
         let settings = self;
         settings.check(problem.n_params())?;
         let m = problem.n_objectives();
-        let mut solver = Solver::new(problem, settings, observer.stop_signal())?;
+        let near = warm.as_ref().map(|warm| warm.near);
+        let mut solver = Solver::new(problem, settings, near, observer.stop_signal())?;
         if solver.ground.is_all() {
             let front = solver.ground.unmitigated.clone();
             return solver.outcome(front, StopReason::Converged);
         }
-        let mut list = solver.start()?;
+        let mut list = solver.start(warm.is_some())?;
         let mut best = 0.0;
         let mut idle = 0;
-        let mut k = 0;
+        let first = warm.map_or(0, |warm| warm.k);
+        let mut k = first;
         let mut round = 0;
         let stop = loop {
             if list.len() >= settings.most_points {
@@ -63,7 +106,7 @@ impl PfSmg {
 
             let progress = Progress {
                 round,
-                share: (k as f64 / settings.most_steps as f64)
+                share: ((k - first) as f64 / (settings.most_steps - first) as f64)
                     .max(list.len() as f64 / settings.most_points as f64)
                     .min(1.0),
                 values: &list.values,
@@ -90,6 +133,14 @@ impl PfSmg {
     }
 }
 
+/// Where a run that updates a front begins.
+struct Warm<'a> {
+    /// A point near the unmitigated model.
+    near: &'a [f64],
+    /// Steps that count as spent.
+    k: usize,
+}
+
 pub(crate) struct Solver<'a> {
     problem: &'a dyn Problem,
     settings: &'a PfSmg,
@@ -105,7 +156,12 @@ pub(crate) struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    fn new(problem: &'a dyn Problem, settings: &'a PfSmg, stop: StopSignal) -> Result<Self, Error> {
+    fn new(
+        problem: &'a dyn Problem,
+        settings: &'a PfSmg,
+        near: Option<&[f64]>,
+        stop: StopSignal,
+    ) -> Result<Self, Error> {
         let m = problem.n_objectives();
         let mut counters = Counters {
             gradient_evaluations: vec![0; m],
@@ -115,7 +171,7 @@ impl<'a> Solver<'a> {
             true => problem.metric(&vec![0.0; problem.n_params()])?,
             false => Metric::Identity,
         };
-        let ground = Ground::find(problem, &metric, &mut counters, &stop)?;
+        let ground = Ground::find(problem, near, &metric, &mut counters, &stop)?;
         let frame = Frame::new(problem, settings, metric, &ground, &mut counters)?;
         Ok(Self {
             problem,
@@ -145,9 +201,10 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The starting list, evaluated and filtered.
-    fn start(&mut self) -> Result<Front, Error> {
+    /// The starting list, evaluated and filtered; with its ends of now where it is that of an update.
+    fn start(&mut self, update: bool) -> Result<Front, Error> {
         let points = match &self.settings.starts {
+            Some(points) if update => self.with_ends(points)?,
             Some(points) => points.clone(),
             None => self.draw_starts()?,
         };

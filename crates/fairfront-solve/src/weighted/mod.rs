@@ -17,6 +17,10 @@ use self::lattice::lattice;
 use crate::Error;
 use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
+use crate::update::Known;
+
+/// An update has one stage, and this part of the steps: a higher temperature would undo what is known.
+const UPDATE: usize = 2;
 
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
@@ -83,6 +87,31 @@ impl Weighted {
             }
         }
         work.end(candidates, complete)
+    }
+
+    /// Updates a front: every sum starts from the best for it of a selection, at the objectives' own
+    /// temperature.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let mut starts = known.spread(self.sums)?;
+        if let Some(minimiser) = problem.minimiser_from(known.least())? {
+            // Beside a single point, which may be anywhere, it would say wrongly what objectives cost.
+            if starts.len() == 1 {
+                starts = Points::new(problem.n_params());
+            }
+            starts.push(&minimiser);
+        }
+        let settings = Self {
+            starts: Some(starts),
+            stages: 1,
+            most_steps: self.most_steps.div_ceil(UPDATE),
+            ..self.clone()
+        };
+        settings.solve(problem, observer)
     }
 }
 

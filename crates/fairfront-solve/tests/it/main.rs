@@ -9,4 +9,5 @@ mod polish;
 mod table;
 mod trace;
 mod trace_tolerance;
+mod update;
 mod weighted;
