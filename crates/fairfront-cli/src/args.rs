@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairfront_solve::{EpsFair, Method, PfSmg, Trace, Weighted};
-use serde::Deserialize;
 
+use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
 
 /// All worthwhile compromises between accuracy and fairness, from a table to a chosen model.
@@ -227,10 +227,6 @@ pub(crate) enum Extremes {
 
 /// Flags of `fit` beyond those of the table.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag that is given or not"
-)]
 pub(crate) struct FitArgs {
     /// Folder to write the run to
     #[arg(long, value_name = "DIR", help_heading = "Run")]
@@ -238,36 +234,8 @@ pub(crate) struct FitArgs {
     /// Replace a run that is there already
     #[arg(long, help_heading = "Run")]
     pub(crate) force: bool,
-    /// What is minimised; repeat for each, the loss first
-    #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
-    pub(crate) objective: Vec<String>,
-    /// Solver: trace, weighted, pf-smg, eps-fair or auto [default: auto: trace where all objectives
-    /// are convex covariances, weighted where there are rates or groups' losses, otherwise pf-smg
-    /// with --polish]
-    #[arg(
-        long,
-        value_name = "METHOD",
-        hide_possible_values = true,
-        help_heading = "Solver"
-    )]
-    pub(crate) method: Option<MethodName>,
-    /// The settings of the paper's experiments instead of ours
-    #[arg(long, value_name = "NAME", help_heading = "Solver")]
-    pub(crate) preset: Option<Preset>,
-    /// Points of the front [default: trace 1000, weighted at most 200, pf-smg at most 1500, eps-fair
-    /// 100 bounds]
-    #[arg(long, value_name = "N", help_heading = "Solver")]
-    pub(crate) points: Option<usize>,
-    /// A setting of the solver; repeat for several (listed below)
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "Solver")]
-    pub(crate) set: Vec<String>,
-    /// Refine the front by exact steps: no point gets worse in any objective
-    #[arg(long, help_heading = "Solver")]
-    pub(crate) polish: bool,
-    /// Keep what is nondominated in the objectives on training rows, or in the matching measures on
-    /// training and validation rows [default: measures where objectives are rates]
-    #[arg(long, value_name = "WHAT", help_heading = "Solver")]
-    pub(crate) front_in: Option<FrontInName>,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
     /// End after this many seconds and keep what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
@@ -285,48 +253,12 @@ pub(crate) struct FitArgs {
 impl FitArgs {
     /// These flags where given, those of the TOML file where not.
     pub(crate) fn over(&self, config: FitConfig) -> Self {
-        let list = |own: &Vec<String>, other: Vec<String>| match own.is_empty() {
-            true => other,
-            false => own.clone(),
-        };
         Self {
-            objective: list(&self.objective, config.objective),
-            method: self.method.or(config.method),
-            preset: self.preset.or(config.preset),
-            points: self.points.or(config.points),
-            set: list(&self.set, config.set),
-            polish: self.polish || config.polish,
-            front_in: self.front_in.or(config.front_in),
             max_seconds: self.max_seconds.or(config.max_seconds),
+            solver: self.solver.over(config),
             ..self.clone()
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum MethodName {
-    #[default]
-    Auto,
-    PfSmg,
-    EpsFair,
-    Trace,
-    Weighted,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FrontInName {
-    /// The smooth functions that are minimised
-    Objectives,
-    /// What people read: accuracy, differences of rates
-    Measures,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Preset {
-    Paper,
 }
 
 const FIT: &str = "\

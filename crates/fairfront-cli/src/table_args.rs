@@ -6,7 +6,7 @@ use clap::Args;
 use fairfront_data::{Error, Known, Merge, Prepared, ReadOptions, Spec, data_folder, grammar};
 use serde::{Deserialize, Deserializer};
 
-use crate::args::{FrontInName, MethodName, Preset};
+use crate::solver_args::{FrontInName, MethodName, Preset};
 
 /// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
 /// lists there. Flags win over the file, the file over what a known data set brings along.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
-    measure,
+    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowBlock, RowSource,
+    Schema, hex, measure,
 };
-use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
+use fairfront_data::{Encoded, Notice, Part, Prepared, Spec, grammar};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
     Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, polish,
@@ -19,7 +19,7 @@ use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::{Error, notice, parse_objective, warm};
 
 /// What is to be fitted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitRequest {
     /// Objectives as written; where there are none, [`default_objectives`].
     pub objectives: Vec<String>,
@@ -33,7 +33,7 @@ pub struct FitRequest {
 
 /// `error_rate` with `demographic_parity` of each attribute; the paper's objectives instead, `log_loss`
 /// with `disparate_impact`, for solvers that need covariances.
-pub fn default_objectives(prepared: &Prepared, covariances: bool) -> Vec<String> {
+pub fn default_objectives(spec: &Spec, covariances: bool) -> Vec<String> {
     let (loss, fair) = match covariances {
         true => ("log_loss", "disparate_impact"),
         false => ("error_rate", "demographic_parity"),
@@ -42,16 +42,18 @@ pub fn default_objectives(prepared: &Prepared, covariances: bool) -> Vec<String>
         let columns: Vec<String> = columns.iter().map(|c| grammar::quote(c)).collect();
         format!("{fair}({})", columns.join(":"))
     };
-    let fair = prepared.spec.sensitive.iter().map(of_attribute);
+    let fair = spec.sensitive.iter().map(of_attribute);
     std::iter::once(loss.to_owned()).chain(fair).collect()
 }
 
 /// A solver that may be used.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodChoice {
     /// The solver with its settings.
+    #[serde(flatten)]
     pub method: Method,
     /// How its front is polished, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polish: Option<Polish>,
 }
 
@@ -143,65 +145,52 @@ pub fn fit(
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
     let encoded = Encoded::new(prepared)?;
-    let train = encoded.part(Part::Train);
-    let schema = train.schema();
-    let requested = match request.objectives.is_empty() {
-        false => request.objectives.clone(),
-        true => default_objectives(prepared, false),
+    let request = match request.objectives.is_empty() {
+        false => request.clone(),
+        true => FitRequest {
+            objectives: default_objectives(&prepared.spec, false),
+            ..request.clone()
+        },
     };
-    let objectives = parse_objectives(&requested, schema)?;
-    check(&objectives, prepared)?;
-    let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
-    let definitions = objectives.iter().map(|o| o.definition()).collect();
-    let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
-    for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
-        if !meaningful {
-            return Err(Error::Data(format!(
-                "{name} compares groups, but the training rows it is about have fewer than two of \
-                 them; choose another --split, or leave the objective out"
-            )));
-        }
-    }
-    judge::check(&problem, &encoded, request.front_in)?;
-    let (candidate, reason) = choose(&request.methods, &problem)?;
-    let mut method_notices = notice::check_method(&candidate.method, &problem)?;
-    let at_zero = values_at_zero(&problem)?;
+    let encoding = start.elapsed().as_secs_f64();
+    let mut fitted = fit_encoded(encoded, &request, observer)?;
+    fitted.seconds[0] += encoding;
+    fitted.notices = [prepared.notices.clone(), fitted.notices].concat();
+    Ok(fitted)
+}
+
+/// Fits a front on encoded rows.
+pub(crate) fn fit_encoded(
+    encoded: Encoded,
+    request: &FitRequest,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    let start = Instant::now();
+    let requested = request.objectives.clone();
+    let task = Task::new(&encoded, request)?;
+    let Task {
+        problem, candidate, ..
+    } = &task;
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
-    let mut method = candidate.method.clone();
-    let (starts, no_starts) = warm::starts(&problem, train, &method, observer)?;
-    method_notices.extend(no_starts);
-    if let Some(starts) = starts {
-        method.set_starts(starts);
-    }
-    let mut outcome = method.solve(&problem, observer)?;
+    let (mut outcome, mut method_notices) = task.solve(&encoded, observer)?;
     let mut polished = None;
     if let Some(settings) = &candidate.polish {
-        let (better, info) = polish_front(&problem, outcome, settings, &at_zero, observer)?;
+        let (better, info) = polish_front(problem, outcome, settings, &task.at_zero, observer)?;
         outcome = better;
         polished = Some(info);
     }
-    let mut judged = judge::judge(
-        &problem,
-        &encoded,
-        outcome,
-        request.front_in,
-        method.points(),
-    )?;
+    let most_points = candidate.method.points();
+    let mut judged = judge::judge(problem, &encoded, outcome, request.front_in, most_points)?;
     if judged.outcome.certificates.is_empty() {
-        judged.outcome.certificates = certify(&problem, &judged.outcome.front)?;
+        judged.outcome.certificates = certify(problem, &judged.outcome.front)?;
     }
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
     let unmitigated = judged.outcome.unmitigated.points.get(0);
-    let splits = split_values(
-        &problem,
-        &encoded,
-        &judged.outcome.front.points,
-        unmitigated,
-    )?;
+    let splits = split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
     judged.count_on_test(&splits)?;
     let Judged {
         outcome,
@@ -209,23 +198,18 @@ pub fn fit(
         notices: judged_notices,
         ..
     } = judged;
+    method_notices.extend(judged_notices);
     let notices = [
-        prepared.notices.clone(),
         encoded.notices.clone(),
         method_notices,
-        judged_notices,
-        notice::few_rows(&problem, train),
-        notice::without_meaning(&names, &splits),
-        notice::about_outcome(&candidate.method, &problem, &outcome)?,
+        notice::few_rows(problem, encoded.part(Part::Train)),
+        notice::without_meaning(&task.names, &splits),
+        notice::about_outcome(&candidate.method, problem, &outcome)?,
     ];
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
-        objectives: names,
         requested,
-        definitions,
-        at_zero,
         method: candidate.method.clone(),
-        reason,
         certificate: CertificateInfo::of(&outcome.certificates),
         outcome,
         polish: polished,
@@ -233,8 +217,70 @@ pub fn fit(
         splits,
         seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
+        objectives: task.names,
+        definitions: task.definitions,
+        at_zero: task.at_zero,
+        reason: task.reason,
         encoded,
     })
+}
+
+/// A problem with the solver that is to work on it.
+struct Task {
+    problem: FairProblem,
+    names: Vec<String>,
+    definitions: Vec<String>,
+    at_zero: Vec<f64>,
+    candidate: MethodChoice,
+    reason: Option<String>,
+}
+
+impl Task {
+    /// Says before any work what would be in vain.
+    fn new(encoded: &Encoded, request: &FitRequest) -> Result<Self, Error> {
+        let train = encoded.part(Part::Train);
+        let objectives = parse_objectives(&request.objectives, train.schema())?;
+        check(&objectives, train)?;
+        let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
+        let definitions = objectives.iter().map(|o| o.definition()).collect();
+        let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+        for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
+            if !meaningful {
+                return Err(Error::Data(format!(
+                    "{name} compares groups, but the training rows it is about have fewer than two of \
+                     them; choose another --split, or leave the objective out"
+                )));
+            }
+        }
+        judge::check(&problem, encoded, request.front_in)?;
+        let (candidate, reason) = choose(&request.methods, &problem)?;
+        Ok(Self {
+            names,
+            definitions,
+            at_zero: values_at_zero(&problem)?,
+            candidate: candidate.clone(),
+            reason,
+            problem,
+        })
+    }
+
+    /// What the solver finds, and what is to be said about how it was asked.
+    fn solve(
+        &self,
+        encoded: &Encoded,
+        observer: &mut dyn Observer,
+    ) -> Result<(Outcome, Vec<Notice>), Error> {
+        let mut method = self.candidate.method.clone();
+        let mut notices = notice::check_method(&method, &self.problem)?;
+        let train = encoded.part(Part::Train);
+        let (starts, no_starts) = warm::starts(&self.problem, train, &method, observer)?;
+        notices.extend(no_starts);
+        if let Some(starts) = starts {
+            method.set_starts(starts);
+        }
+        let outcome = method.solve(&self.problem, observer)?;
+        Ok((outcome, notices))
+    }
 }
 
 /// The objectives that these texts say.
@@ -316,7 +362,7 @@ fn polish_front(
     Ok((outcome, info))
 }
 
-fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), Error> {
+fn check(objectives: &[Box<dyn Objective>], train: &Dataset) -> Result<(), Error> {
     if let Some(first) = objectives.first()
         && !first.is_mean()
     {
@@ -326,11 +372,8 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
         )));
     }
     if objectives.len() < 2 {
-        let advice = match prepared.attributes.first() {
-            Some(rule) => format!(
-                "add --objective 'demographic_parity({})'",
-                rule.attribute.name
-            ),
+        let advice = match train.schema().attributes.first() {
+            Some(attribute) => format!("add --objective 'demographic_parity({})'", attribute.name),
             None => "name a sensitive column with --sensitive".into(),
         };
         return Err(Error::Usage(format!(
@@ -346,16 +389,13 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
             return Err(Error::Usage(format!("the objective {name} is named twice")));
         }
     }
-    let train = prepared.split.part(Part::Train);
-    let positives = train
-        .iter()
-        .filter(|p| prepared.labels[**p as usize])
-        .count();
-    if positives == 0 || positives == train.len() {
+    let labels = || train.blocks().flat_map(RowBlock::labels);
+    let positives = labels().filter(|label| **label > 0.0).count();
+    let n = train.n_rows();
+    if positives == 0 || positives == n {
         return Err(Error::Data(format!(
-            "all {} training rows are {}; nothing can be learned from them: choose another \
+            "all {n} training rows are {}; nothing can be learned from them: choose another \
              --split or --target",
-            train.len(),
             if positives == 0 {
                 "negative"
             } else {

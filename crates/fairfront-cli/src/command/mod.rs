@@ -13,6 +13,8 @@ mod verify;
 
 use std::process::ExitCode;
 
+use fairfront_data::Error;
+
 use crate::args::Command;
 
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
@@ -29,4 +31,20 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sets how many threads work, where that is said.
+fn set_threads(threads: Option<usize>) -> Result<(), Error> {
+    let Some(threads) = threads else {
+        return Ok(());
+    };
+    if !(1..=1_024).contains(&threads) {
+        let message = format!("--threads {threads}: give a number from 1 to 1,024");
+        return Err(Error::Usage(message));
+    }
+    // Only the first call of a process can set them; a second front end keeps its own.
+    let _ = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global();
+    Ok(())
 }
