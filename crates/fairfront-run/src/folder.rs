@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
+use crate::store::{is_state, read_stable};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo};
 
 const FORMAT: &str = "fairfront-run";
@@ -276,20 +277,28 @@ fn look(folder: &Path) -> Place {
     if names.is_empty() {
         return Place::Free;
     }
+    if is_state(folder) {
+        return Place::Taken(
+            "this folder is the state of work that goes on (a stream, or checkpoints) and is never \
+             replaced; name another folder"
+                .into(),
+        );
+    }
     if let Some(other) = names.iter().find(|name| !FILES.contains(&name.as_str())) {
         return Place::Taken(format!(
             "this folder holds {other:?}, which no run writes; name another folder"
         ));
     }
-    match read_info(folder) {
+    match info_in(folder) {
         Ok(_) => Place::Run,
         Err(_) => Place::Taken("this is there and is no run folder; name another one".into()),
     }
 }
 
-/// The source of the run in a folder, where there is one.
+/// The source of the run in a folder or of the newest one in a state, where there is one.
 pub fn source_of_run(folder: &Path) -> Option<String> {
-    read_info(folder).ok().map(|info| info.source)
+    let (info, _) = read_stable(folder, info_in).ok()?;
+    Some(info.source)
 }
 
 fn parent_of(folder: &Path) -> &Path {
@@ -406,7 +415,8 @@ pub fn write_run(
     ))
 }
 
-pub(crate) fn read_info(folder: &Path) -> Result<RunInfo, Error> {
+/// What the run in this very folder says of itself.
+pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
         false => Error::file(
@@ -448,9 +458,17 @@ pub(crate) fn read_info(folder: &Path) -> Result<RunInfo, Error> {
     Ok(info)
 }
 
-/// Reads a run: what it says of itself, and its front.
+/// Reads a run: what it says of itself, and its front. Of a state it is the newest one that is sound,
+/// also while a process writes there; that newer ones are damaged is added to its notices.
 pub fn read_run(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
-    let info = read_info(folder)?;
+    let ((mut info, front), notices) = read_stable(folder, run_in)?;
+    info.notices.extend(notices);
+    Ok((info, front))
+}
+
+/// Reads the run in this very folder.
+pub(crate) fn run_in(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
+    let info = info_in(folder)?;
     let path = folder.join("front.parquet");
     let bytes = std::fs::read(&path).map_err(|e| {
         let problem = format!("{}; the run folder is not complete, fit again", e.kind());

@@ -20,6 +20,12 @@ mod objective;
 mod predict;
 mod preset;
 mod select;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "streams and checkpoints stand on all of it"
+)]
+mod store;
 mod table;
 mod verify;
 mod warm;

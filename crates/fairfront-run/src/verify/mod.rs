@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fairfront_core::{FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex};
-use fairfront_data::{Encoded, Known, Ordered, Part, Prepared, ReadOptions};
+use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, certify};
 use serde::Serialize;
@@ -18,8 +18,9 @@ pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 use crate::fit::{
     CertificateInfo, SplitValues, fingerprint, parse_objectives, split_values, values_at_zero,
 };
-use crate::folder::{Described, read_info, rows_by_split};
+use crate::folder::{Described, info_in, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, matching, on_test};
+use crate::store::read_stable;
 use crate::{Error, FrontTable, RunInfo};
 
 /// What recomputing a run found.
@@ -47,7 +48,12 @@ pub fn verify(
     files: &[String],
     published: Option<&Path>,
 ) -> Result<Verification, Error> {
-    let info = read_info(folder)?;
+    // All at once: a state may go on while its run is recomputed.
+    let ((info, encoding, (front, of_file)), damaged) = read_stable(folder, |folder| {
+        let info = info_in(folder)?;
+        let front = read_front(folder, &info);
+        Ok((info, read_encoding(folder), front))
+    })?;
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
         e => Error::file(&folder.join("run.json"), e),
@@ -60,9 +66,9 @@ pub fn verify(
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
     let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
 
-    let mut checks = vec![data(&info, &encoded)];
-    checks.push(encoding(folder, &encoded));
-    let (front, of_file) = read_front(folder, &info);
+    let mut checks: Vec<Check> = damaged.into_iter().map(of_state).collect();
+    checks.push(data(&info, &encoded));
+    checks.push(check_encoding(encoding, &encoded));
     checks.push(of_file);
 
     let mut facts = Facts {
@@ -234,15 +240,25 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
     check
 }
 
+/// A generation that should have been verified in place of this one.
+fn of_state(damaged: Notice) -> Check {
+    Check {
+        problem: Some(damaged.message),
+        ..Check::new("state")
+    }
+}
+
+/// The stored encoding, or why there is none.
+fn read_encoding(folder: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(folder.join("encoding.json"));
+    let text = text.map_err(|e| format!("it cannot be read ({})", e.kind()))?;
+    serde_json::from_str(&text).map_err(|e| format!("the file is damaged ({e})"))
+}
+
 /// The stored encoding beside the one that these rows give.
-fn encoding(folder: &Path, encoded: &Encoded) -> Check {
+fn check_encoding(stored: Result<Value, String>, encoded: &Encoded) -> Check {
     let mut check = Check::new("encoding.json");
-    let read = || -> Result<Value, String> {
-        let text = std::fs::read_to_string(folder.join("encoding.json"));
-        let text = text.map_err(|e| format!("it cannot be read ({})", e.kind()))?;
-        serde_json::from_str(&text).map_err(|e| format!("the file is damaged ({e})"))
-    };
-    match read() {
+    match stored {
         Ok(stored) => {
             let found = serde_json::to_value(&encoded.encoding).unwrap_or_default();
             check.json("encoding.json", "", &stored, &found, 0.0);
