@@ -1,8 +1,8 @@
 //! Solving on from any checkpoint ends where solving without a break ends, bit by bit.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use fairfront_core::{Condition, ErrorRate, Kind, Problem, RateParity};
 use fairfront_solve::{
@@ -67,11 +67,7 @@ fn bits(problem: &dyn Problem, outcome: &Outcome) -> Vec<u8> {
     let read = Checkpoint::from_bytes(&bytes).unwrap();
     assert_eq!(read, checkpoint);
     let again = read.outcome(problem).unwrap();
-    assert_eq!(
-        format!("{again:?}"),
-        format!("{outcome:?}"),
-        "all of it is there"
-    );
+    assert!(format!("{again:?}") == format!("{outcome:?}"));
     bytes
 }
 
@@ -96,17 +92,20 @@ fn check(problem: &dyn Problem, method: &Method, least: usize) {
     for round in 1..=n {
         let mut keeper = Keeper::new(round, usize::MAX);
         method.solve(problem, &mut keeper).unwrap();
-        let last = keeper.kept.last().unwrap();
+        // Before the first checkpoint there is nothing to go on from.
+        let Some(last) = keeper.kept.last() else {
+            continue;
+        };
         let outcome = with_threads(1 + round % 3, || resumed(last));
-        assert_eq!(bits(problem, &outcome), expected, "round {round}");
+        assert!(bits(problem, &outcome) == expected, "round {round}");
     }
     let asked = keeper.asked.load(Ordering::Relaxed);
-    for asks in (0..12).map(|i| i * asked / 12) {
+    for asks in (0..6).map(|i| i * asked / 6) {
         let mut stopped = Keeper::new(usize::MAX, asks);
         method.solve(problem, &mut stopped).unwrap();
         if let Some(last) = stopped.kept.last() {
             assert!(keeper.kept.contains(last), "cut work is no checkpoint");
-            assert_eq!(bits(problem, &resumed(last)), expected, "asked {asks}");
+            assert!(bits(problem, &resumed(last)) == expected, "asked {asks}");
         }
     }
     // From a checkpoint on there are the same checkpoints.
@@ -114,15 +113,19 @@ fn check(problem: &dyn Problem, method: &Method, least: usize) {
     let mut rest = Keeper::patient();
     let checkpoint = Checkpoint::from_bytes(&keeper.kept[middle]).unwrap();
     method.resume(problem, &checkpoint, &mut rest).unwrap();
-    assert_eq!(rest.kept, keeper.kept[middle..]);
+    assert!(rest.kept == keeper.kept[middle..]);
 }
 
+/// Some rounds, each of them quick.
 fn pf_smg() -> PfSmg {
+    let usual = PfSmg::default();
     PfSmg {
-        most_points: 150,
-        most_steps: 60,
+        most_points: 100_000,
+        most_steps: 7 * usual.steps,
+        most_active: 8,
+        thinning: Some(0.05),
         seed: 5,
-        ..PfSmg::default()
+        ..usual
     }
 }
 
@@ -150,8 +153,9 @@ fn pf_smg_goes_on() {
         growth: 1.01,
     };
     let paper = PfSmg {
-        most_steps: 20,
-        most_points: 100,
+        most_steps: 12,
+        most_points: 100_000,
+        most_active: 8,
         ..PfSmg::paper(2, 2, 0.3, 100, vec![schedule])
     };
     check(&fair_problem(), &Method::PfSmg(paper), 3);
@@ -235,10 +239,10 @@ fn polishing_goes_on() {
             let checkpoint = Checkpoint::from_bytes(bytes).unwrap();
             let resumed =
                 || resume_polish(problem, found.clone(), &settings, &checkpoint, &mut ()).unwrap();
-            assert_eq!(bits(problem, &with_threads(2, resumed)), expected);
+            assert!(bits(problem, &with_threads(2, resumed)) == expected);
         }
         let asked = keeper.asked.load(Ordering::Relaxed);
-        for asks in (0..12).map(|i| i * asked / 12) {
+        for asks in (0..6).map(|i| i * asked / 6) {
             let mut stopped = Keeper::new(usize::MAX, asks);
             polish(problem, found.clone(), &settings, &mut stopped).unwrap();
             assert!(stopped.kept.iter().all(|kept| keeper.kept.contains(kept)));
@@ -249,6 +253,8 @@ fn polishing_goes_on() {
 }
 
 /// A checkpoint of each kind, with what goes on from it.
+static SAMPLES: LazyLock<Vec<(Method, Vec<u8>)>> = LazyLock::new(samples);
+
 fn samples() -> Vec<(Method, Vec<u8>)> {
     let problem = fair_problem();
     let methods = [
@@ -273,16 +279,17 @@ fn samples() -> Vec<(Method, Vec<u8>)> {
 #[test]
 fn what_does_not_belong_is_refused() {
     let problem = fair_problem();
-    let samples = samples();
-    for (method, bytes) in &samples {
+    let samples = SAMPLES.as_slice();
+    for (method, bytes) in samples {
         let checkpoint = Checkpoint::from_bytes(bytes).unwrap();
         for (other, _) in samples.iter().filter(|(m, _)| m.name() != method.name()) {
-            let error = other.resume(&problem, &checkpoint, &mut ()).unwrap_err();
+            let error = other.resume(&problem, &checkpoint, &mut ()).err().unwrap();
             assert!(matches!(error, Error::Checkpoint(_)), "{error}");
         }
-        let three = fair_problem_of(&[Kind::DisparateImpact, Kind::EqualOpportunity]);
-        let error = method.resume(&three, &checkpoint, &mut ()).unwrap_err();
-        assert!(error.to_string().contains("3 objectives") || error.to_string().contains("and 3"));
+        let other = fair_problem_of(&[Kind::DisparateImpact]);
+        let error = method.resume(&other, &checkpoint, &mut ()).err();
+        let error = error.unwrap().to_string();
+        assert!(error.ends_with("this one has 6 and 2"), "{error}");
         assert!(checkpoint.outcome(&problem).is_err());
         for end in [0, 10, 20, 50, bytes.len() - 1] {
             assert!(Checkpoint::from_bytes(&bytes[..end]).is_err());
@@ -300,7 +307,7 @@ proptest! {
 
     #[test]
     fn damaged_bytes_are_refused(place in any::<prop::sample::Index>(), bit in 0..8_u8) {
-        for (_, mut bytes) in samples() {
+        for (_, mut bytes) in SAMPLES.clone() {
             let place = place.index(bytes.len());
             bytes[place] ^= 1 << bit;
             prop_assert!(Checkpoint::from_bytes(&bytes).is_err());
@@ -314,7 +321,7 @@ proptest! {
         forged in prop::collection::vec(any::<u8>(), 1..12),
     ) {
         let problem = fair_problem();
-        for (method, mut bytes) in samples() {
+        for (method, mut bytes) in SAMPLES.clone() {
             let content = bytes.len() - 32;
             let place = place.index(content);
             let end = content.min(place + forged.len());
