@@ -33,7 +33,9 @@ pub(crate) fn is_own(folder: &Path) -> bool {
 /// Whether there is a fit in this folder that has not come to its end.
 pub fn is_unfinished(run: &Path) -> bool {
     let folder = run.join(FOLDER);
-    let finished = folder.join(FINISHED).is_dir() && run.join("run.json").is_file();
+    let last = |at: &Path| at.join("run.json").is_file();
+    let finished = folder.join(FINISHED);
+    let finished = finished.is_dir() && !last(&finished) && last(run);
     is_own(&folder) && !finished && !is_left_over(run)
 }
 

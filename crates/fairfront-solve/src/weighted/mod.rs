@@ -116,12 +116,13 @@ impl<'a> Work<'a> {
             let factor = factors[state.stage];
             let softened = (factor > 1.0).then(|| whole.softened(factor)).flatten();
             let problem = softened.as_deref().unwrap_or(whole);
-            // A checkpoint is of a stage that has begun.
-            match (state.stage, state.step) {
-                (0, 0) => self.choose_starts(problem, &state.candidates, &mut state.descents)?,
-                (_, 0) => state.descents.iter_mut().for_each(Descent::restart),
-                _ => {}
+            match state.stage {
+                // A checkpoint is of a stage that has begun.
+                _ if state.begun => {}
+                0 => self.choose_starts(problem, &state.candidates, &mut state.descents)?,
+                _ => state.descents.iter_mut().for_each(Descent::restart),
             }
+            state.begun = true;
             complete = self.stage(problem, &mut state, factors.len(), observer)?;
             let State {
                 descents,
@@ -131,6 +132,7 @@ impl<'a> Work<'a> {
             descents.iter().for_each(|d| candidates.push(&d.x));
             state.stage += 1;
             state.step = 0;
+            state.begun = false;
         }
         self.end(state.candidates, complete)
     }
@@ -173,6 +175,7 @@ impl<'a> Work<'a> {
             candidates: front.points,
             reference,
             stage: 0,
+            begun: false,
             step: 0,
             round: 0,
         })
@@ -212,7 +215,7 @@ impl<'a> Work<'a> {
             if open.is_empty() {
                 return Ok(true);
             }
-            if state.step > 0 && !self.stop.is_set() {
+            if !self.stop.is_set() {
                 observer.checkpoint(&|| self.checkpoint(state));
             }
             self.step(problem, state, &open)?;

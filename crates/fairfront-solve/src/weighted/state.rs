@@ -19,6 +19,8 @@ pub(super) struct State {
     /// The last values seen of each descent, for whoever watches.
     pub(super) values: Vec<f64>,
     pub(super) stage: usize,
+    /// Whether its descents know where they start from.
+    pub(super) begun: bool,
     /// Steps done in this stage.
     pub(super) step: usize,
     /// Steps done in all of them.
@@ -33,6 +35,7 @@ impl<'a> Work<'a> {
             reference,
             values,
             stage,
+            begun: _,
             step,
             round,
         } = state;
@@ -71,13 +74,13 @@ impl<'a> Work<'a> {
             reference: reader.exactly(m)?,
             values: reader.exactly(n_sums * m)?,
             stage: reader.count()?,
+            begun: true,
             step: reader.count()?,
             round: reader.count()?,
         };
         reader.end()?;
         let mut work = Self::new(settings, problem, state.candidates.get(0), stop)?;
-        // Only a step within a stage is gone on from.
-        ensure(state.step > 0 && state.stage < work.factors().len())?;
+        ensure(state.stage < work.factors().len())?;
         work.counters = counters;
         Ok((work, state))
     }
