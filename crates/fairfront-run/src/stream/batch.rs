@@ -16,7 +16,7 @@ use super::source::Row;
 use super::state::{Settled, StreamInfo, StreamOptions};
 use super::{Stream, Watcher};
 use crate::fit::{Earlier, Fitted, fit_encoded};
-use crate::folder::{run_files, run_in, run_info_of};
+use crate::folder::{files_of_run, run_in, run_info_of};
 use crate::store::segment;
 use crate::{Error, front_table};
 
@@ -219,7 +219,7 @@ impl Stream {
         let earlier = self.current.as_ref();
         let earlier = earlier.map(|c| c.earlier(&encoded.encoding, self.state.batches));
         let request = &self.state.options.request;
-        fit_encoded(encoded, request, earlier.as_ref(), observer)
+        fit_encoded(encoded, request, earlier.as_ref(), None, observer)
     }
 
     /// Rows of a batch on their way to those that are kept.
@@ -456,7 +456,7 @@ impl Stream {
             kept,
         });
         let encoding = fitted.encoded.encoding.to_json();
-        let files = run_files(&self.folder, &mut info, &front_table(fitted), &encoding)?;
+        let files = files_of_run(&self.folder, &mut info, &front_table(fitted), &encoding)?;
         Ok(files.into())
     }
 
