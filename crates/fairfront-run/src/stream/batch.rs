@@ -122,7 +122,7 @@ pub(super) struct Done {
 }
 
 impl Stream {
-    /// Takes the rows that wait as the next batch and commits what comes of it; `None` where it was
+    /// Takes the first rows that wait as the next batch and commits what comes of it; `None` where it was
     /// stopped meanwhile, and nothing has changed.
     pub(super) fn update(
         &mut self,
@@ -130,13 +130,18 @@ impl Stream {
         position: Option<(usize, Position)>,
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Done>, Error> {
+        let size = self.pending.len().min(self.state.options.batch);
+        self.later = self.pending.split_off(size);
         let records = records(&self.pending);
         let batches = self.state.batches;
         let done = self.take(&records, max_rejected, position, watcher);
         match &done {
             Ok(Some(_)) => {}
             // Rows that were taken in are those of no batch.
-            _ if self.state.batches == batches => self.restore_rows()?,
+            _ if self.state.batches == batches => {
+                self.pending.append(&mut self.later);
+                self.restore_rows()?;
+            }
             _ => self.broken = true,
         }
         done
@@ -415,9 +420,11 @@ impl Stream {
             Some(fitted) => self.run_of(fitted, drift.kept, inputs)?,
             None => self.run_of_before()?,
         };
+        self.spool_later()?;
         self.commit(Some(&run))?;
         self.last_rejected.clear();
         self.pending.clear();
+        self.later.clear();
         self.spooled = 0;
         self.stdin_waiting = 0;
         self.open_spool()
