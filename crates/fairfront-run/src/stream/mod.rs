@@ -301,7 +301,7 @@ impl Stream {
         {
             return Ok(true);
         }
-        self.state.declared.extend(source.types.clone());
+        self.declare(&source)?;
         let mut stopped = false;
         loop {
             if watcher.is_stopped() {
@@ -324,6 +324,21 @@ impl Stream {
         }
         self.put_aside(&mut source)?;
         Ok(stopped)
+    }
+
+    /// Remembers what the format of an input says of its columns. Until the first batch has settled the
+    /// types, rows of several calls may wait for it: what they were said to be must not be forgotten.
+    fn declare(&mut self, source: &Source) -> Result<(), Error> {
+        let mut declared = self.state.declared.clone();
+        declared.extend(source.types.clone());
+        if self.state.settled.is_some() || declared == self.state.declared {
+            return Ok(());
+        }
+        self.state.declared = declared;
+        match self.generations {
+            Some(_) => self.commit(None),
+            None => Ok(()),
+        }
     }
 
     /// Passes over the rows of standard input that were taken already; whether it was stopped.
