@@ -418,7 +418,7 @@ impl Stream {
         }
         let run = match fitted {
             Some(fitted) => self.run_of(fitted, drift.kept, inputs)?,
-            None => self.run_of_before()?,
+            None => self.run_of_before(drift.kept)?,
         };
         self.spool_later()?;
         self.commit(Some(&run))?;
@@ -455,7 +455,14 @@ impl Stream {
             }
         };
         let mut info = run_info_of(&source, read, spec, fitted);
-        info.stream = Some(StreamInfo {
+        info.stream = Some(self.info(kept));
+        let encoding = fitted.encoded.encoding.to_json();
+        let files = run_files(&self.folder, &mut info, &front_table(fitted), &encoding)?;
+        Ok(files.into())
+    }
+
+    fn info(&self, kept: usize) -> StreamInfo {
+        StreamInfo {
             batches: self.state.batches,
             rows: self.state.rows,
             used: self.state.kept.seen,
@@ -463,14 +470,11 @@ impl Stream {
             dropped: self.state.dropped.clone(),
             keep: self.state.options.keep,
             kept,
-        });
-        let encoding = fitted.encoded.encoding.to_json();
-        let files = run_files(&self.folder, &mut info, &front_table(fitted), &encoding)?;
-        Ok(files.into())
+        }
     }
 
-    /// The files of the run in the newest generation, as they are.
-    fn run_of_before(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+    /// The files of the run in the newest generation; only how far the stream has come is new.
+    fn run_of_before(&self, kept: usize) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
         let Some((_, generations)) = &self.generations else {
             return Ok(Vec::new());
         };
@@ -480,8 +484,13 @@ impl Stream {
             let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
             Ok((name, bytes))
         };
-        let names = ["front.parquet", "encoding.json", "run.json"];
-        names.into_iter().map(read).collect()
+        let names = ["front.parquet", "encoding.json"];
+        let mut files: Vec<_> = names.into_iter().map(read).collect::<Result<_, Error>>()?;
+        let (mut info, _) = run_in(&folder)?;
+        info.stream = Some(self.info(kept));
+        let json = serde_json::to_string_pretty(&info).map_err(|e| Error::file(&folder, e))?;
+        files.push(("run.json", format!("{json}\n").into_bytes()));
+        Ok(files)
     }
 
     fn of_batch(&self, number: u64, error: Error) -> Error {

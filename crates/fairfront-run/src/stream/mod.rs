@@ -22,11 +22,9 @@ use fairfront_solve::Observer;
 use self::batch::Current;
 use self::keep::Kept;
 use self::source::{Next, Row, STDIN, Source};
-use self::state::{Input, State};
+use self::state::State;
 use crate::Error;
-use crate::store::{
-    Damaged, Entry, Generations, Ledger, Lock, Spool, is_state, segment, unwritten,
-};
+use crate::store::{Damaged, Generations, Ledger, Lock, Spool, is_state, segment, unwritten};
 
 pub use self::drift::{Drift, FrontShift, GroupShift, Shift};
 pub use self::keep::Keep;
