@@ -377,17 +377,19 @@ pub(crate) struct StreamArgs {
 const STREAM: &str = "\
 Update a front batch by batch while rows arrive
 
-Rows come from files (CSV, CSV.gz or Parquet), from standard input (-), or from a known data set, and
-are cut into batches by their number alone. The first batch makes the front and settles columns, types
-and encoding; each later one updates the front from a selection of its own points, on all rows so far,
-on the last ones (--window) or on a uniform sample (--reservoir). A last batch that is not full waits
-for more rows unless --flush is given.
+Rows come from files (CSV, CSV.gz or Parquet), from standard input (-) or from a known data set,
+and are cut into batches by their number alone. The first batch makes the front and settles
+columns, types and encoding; each later one updates the front from a selection of its own points:
+on all rows so far, on the last ones (--window) or on a uniform sample (--reservoir). A last batch
+that is not full waits for more rows unless --flush is given.
 
-The first call says what `fit` would be told; later calls need no such flags, and none that contradict.
-Every batch is on the disk before the next begins: after a kill at any moment the same command ends in
-the same front. Inputs are remembered: the same file again goes on where it was left. A row that cannot
-be used goes to rejected.csv. `show`, `select`, `compare`, `export` and `predict` work on the state at any
-moment. Unlike a run of `fit`, the state holds rows of the data.";
+The first call says what `fit` would be told; later calls need no such flags, and none that
+contradict. Every batch is on the disk before the next begins: after a kill at any moment the same
+command ends in the same front. Inputs are remembered: the same file again goes on where it was
+left. A row that cannot be used goes to rejected.csv with the reason.
+
+`show`, `select`, `compare` and `verify` work on the state at any moment. Unlike a run of `fit`, the
+state holds rows of the data.";
 
 const STREAM_EXAMPLES: &str = "\
 Examples:

@@ -211,6 +211,61 @@ pub(crate) struct Standing {
     pub(crate) front: Vec<f64>,
     /// The same of the earlier front; empty where there is none.
     pub(crate) earlier: Vec<f64>,
+    /// A box to measure fronts in that does not depend on how good this one is: up to the loss of no
+    /// model at all, and to twice what the unmitigated model has of the others.
+    pub(crate) reference: Vec<f64>,
+}
+
+impl Standing {
+    fn new(
+        task: &Task,
+        encoded: &Encoded,
+        judged: &JudgedInfo,
+        outcome: &Outcome,
+        earlier: Option<&Earlier>,
+    ) -> Result<Self, Error> {
+        let values =
+            |points: &Points| judge::values(&task.problem, encoded, judged.front_in, points);
+        let (names, no_model) = match judged.front_in {
+            FrontIn::Objectives => (task.names.clone(), task.at_zero[0]),
+            FrontIn::Measures => {
+                // Everybody is decided for, or nobody.
+                let mut constants = Points::new(task.problem.n_params());
+                for sign in [1.0, -1.0] {
+                    let mut constant = vec![0.0; task.problem.n_params()];
+                    constant.last_mut().into_iter().for_each(|x| *x = sign);
+                    constants.push(&constant);
+                }
+                let m = judged.measures.len();
+                let losses = values(&constants)?;
+                let least = losses.iter().step_by(m.max(1)).copied();
+                (judged.measures.clone(), least.fold(f64::INFINITY, f64::min))
+            }
+        };
+        let (m, front) = (names.len(), values(&outcome.front.points)?);
+        let unmitigated = values(&outcome.unmitigated.points)?;
+        let of_front = |i: usize| front.iter().skip(i).step_by(m).copied();
+        let bound = |i: usize| match i {
+            0 => no_model.max(1.1 * of_front(0).fold(f64::INFINITY, f64::min)),
+            _ => (2.0 * unmitigated[i]).max(1.1 * of_front(i).fold(0.0, f64::max)),
+        };
+        let sound = |bound: f64| {
+            if bound > 0.0 && bound.is_finite() {
+                bound
+            } else {
+                1.0
+            }
+        };
+        Ok(Self {
+            reference: (0..m).map(|i| sound(bound(i))).collect(),
+            names,
+            front,
+            earlier: match earlier {
+                Some(earlier) => values(&earlier.front)?,
+                None => Vec::new(),
+            },
+        })
+    }
 }
 
 /// Fits a front on encoded rows, from nothing or from an earlier front.
@@ -262,17 +317,7 @@ pub(crate) fn fit_encoded(
         ..
     } = judged;
     method_notices.extend(judged_notices);
-    let standing = Standing {
-        names: match judged.front_in {
-            FrontIn::Objectives => task.names.clone(),
-            FrontIn::Measures => judged.measures.clone(),
-        },
-        front: judge::values(problem, &encoded, judged.front_in, &outcome.front.points)?,
-        earlier: match earlier {
-            Some(e) => judge::values(problem, &encoded, judged.front_in, &e.front)?,
-            None => Vec::new(),
-        },
-    };
+    let standing = Standing::new(&task, &encoded, &judged, &outcome, earlier)?;
     let notices = [
         encoded.notices.clone(),
         method_notices,

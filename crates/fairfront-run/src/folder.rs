@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Measures, Points, RowSource, Schema, hex};
-use fairfront_data::{Encoded, Ordered, Part, Prepared, ReadFrom, Spec};
+use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec};
 use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
-use crate::store::{Lock, is_state, read_stable};
+use crate::store::{Lock, is_state, read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
@@ -75,7 +75,7 @@ pub struct RunInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamInfo>,
     /// What to be wary of.
-    pub notices: Vec<fairfront_data::Notice>,
+    pub notices: Vec<Notice>,
 }
 
 /// The unmitigated model.
@@ -506,6 +506,13 @@ pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
         ));
     }
     Ok(info)
+}
+
+/// What to know about a state before its run is read: newer generations that are damaged. Nothing for a
+/// run of its own.
+pub fn state_notices(folder: &Path) -> Vec<Notice> {
+    // What is wrong otherwise, reading says.
+    resolve(folder).map_or_else(|_| Vec::new(), |found| found.notices)
 }
 
 /// Reads a run: what it says of itself, and its front. Of a state it is the newest one that is sound,

@@ -45,7 +45,8 @@ pub use fit::{
     fit, fit_with_checkpoints,
 };
 pub use folder::{
-    RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run, write_run,
+    RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run,
+    state_notices, write_run,
 };
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};

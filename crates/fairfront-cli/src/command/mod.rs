@@ -12,6 +12,7 @@ mod show;
 mod stream;
 mod verify;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use fairfront_data::Error;
@@ -37,6 +38,12 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says where something older is read because what is newer is damaged.
+fn say_damage(folder: &Path) {
+    let notices = fairfront_run::state_notices(folder);
+    crate::output::note(&crate::render::notices(&notices));
 }
 
 /// Sets how many threads work, where that is said.

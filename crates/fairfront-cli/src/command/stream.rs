@@ -23,7 +23,7 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
     super::set_threads(args.threads)?;
     let given = table.with_config()?;
     let inputs = given.files().to_vec();
-    if inputs.is_empty() {
+    if inputs.is_empty() && !args.flush {
         let message = "name a file, - for standard input, or a known data set";
         return Err(Error::Usage(message.into()).into());
     }
@@ -202,7 +202,26 @@ fn first_difference(key: &str, a: &Value, b: &Value) -> Option<(String, String, 
                 .filter_map(|(a, b)| first_difference(key, a, b))
                 .next()
         }
-        _ => Some((key.replace('_', "-"), a.to_string(), b.to_string())),
+        _ => Some((key.replace('_', "-"), said(a), said(b))),
+    }
+}
+
+/// A setting as people say it.
+fn said(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.iter().all(|item| item.get("method").is_some()) => {
+            let names = items.iter().filter_map(|item| item["method"].as_str());
+            names.collect::<Vec<_>>().join(" or ")
+        }
+        Value::Array(items) if items.is_empty() => "nothing".into(),
+        Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let pair = |(name, value): (&String, &Value)| format!("{name} {}", said(value));
+            fields.iter().map(pair).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
     }
 }
 

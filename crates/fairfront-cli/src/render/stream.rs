@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::{counted, grouped};
+use fairfront_data::Dropped;
 use fairfront_run::{CommittedBatch, Drift, Fed, GroupShift, Shift, Stream};
 
 use super::front::significant;
@@ -51,6 +52,9 @@ fn counted_rows(rows: u64) -> String {
 
 /// What changed, the population first.
 fn changes(drift: &Drift) -> Vec<String> {
+    if drift.used == 0 {
+        return vec!["no row of the batch is in use".into()];
+    }
     let mut said = vec![format!("base rate {}", shift(&drift.base_rate))];
     let mut named = |what: &str, of: &dyn Fn(&GroupShift) -> (Shift, usize)| {
         let all = drift.groups.iter().map(|g| (g, of(g)));
@@ -150,6 +154,11 @@ pub(crate) fn fed(folder: &Path, stream: &Stream, fed: &Fed, stdin_rows: Option<
             "{} of standard input are safe: send those behind them, or all of them again with --skip {rows}",
             counted_rows(rows)
         );
+    }
+    if !stream.dropped().is_empty() {
+        let of = |d: &Dropped| format!("{} ({})", d.reason, grouped(d.rows));
+        let reasons: Vec<String> = stream.dropped().iter().map(of).collect();
+        let _ = writeln!(out, "dropped in all, by reason: {}", reasons.join(", "));
     }
     if stream.rejected() > 0 {
         let _ = writeln!(

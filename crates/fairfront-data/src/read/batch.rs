@@ -351,7 +351,7 @@ impl CsvRows<'_> {
                     place,
                     column: name.cloned().unwrap_or_default(),
                     problem: match misfit {
-                        Misfit::NotNumeric => not_numeric(&shown(&value)),
+                        Misfit::NotNumeric => not_numeric(&shown(&value), "in the model"),
                         Misfit::NotUtf8 => not_utf8(&shown(&value)),
                     },
                 }

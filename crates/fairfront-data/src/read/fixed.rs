@@ -245,7 +245,11 @@ pub fn next_table(
                     missing.contains(text.as_bytes()) || parse_number(text.as_bytes()).is_some();
                 let shown = || super::column::shown(text.as_bytes());
                 (!fits).then(|| {
-                    let reason = format!("column {:?}: {}", column.name, not_numeric(&shown()));
+                    let reason = format!(
+                        "column {:?}: {}",
+                        column.name,
+                        not_numeric(&shown(), "since the first batch")
+                    );
                     (position, reason)
                 })
             };

@@ -179,7 +179,10 @@ impl Stream {
             Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
             Ok(fitted) => Ok(fitted),
             // Rows without a class or a group say nothing; the front of before still stands.
-            Err(Error::Data(why)) if self.current.is_some() => Err(why),
+            Err(Error::Data(why)) if self.current.is_some() => {
+                // What follows is advice for a whole table.
+                Err(why.split(';').next().unwrap_or_default().to_owned())
+            }
             Err(error) => return Err(self.of_batch(number, error)),
         };
 
@@ -250,7 +253,9 @@ impl Stream {
             prepared.split = Split::from_parts(&parts);
         }
         let (encoding, mut notices) = Encoding::fit(&prepared)?;
-        notices.splice(0..0, prepared.notices.iter().cloned());
+        // Levels that are merged may still arrive.
+        let idle = |n: &&Notice| !n.message.starts_with("--merge: ");
+        notices.splice(0..0, prepared.notices.iter().filter(idle).cloned());
         let facts = prepared.facts();
         let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
         let parts = prepared.split.parts_by_row();
@@ -326,7 +331,7 @@ impl Stream {
         let standing = &fitted.standing;
         let reference = match settled {
             Some(settled) if settled.judged_by == standing.names => settled.reference.clone(),
-            _ => drift::reference(&standing.front, standing.names.len()),
+            _ => standing.reference.clone(),
         };
         // Values of other measures cannot be compared.
         let earlier = settled.filter(|s| s.judged_by == standing.names);
@@ -360,7 +365,7 @@ impl Stream {
                 types: first.types,
                 targets: first.targets,
                 encoding: ready.encoding.clone(),
-                reference: drift::reference(&standing.front, standing.names.len()),
+                reference: standing.reference.clone(),
                 judged_by: standing.names.clone(),
                 values: standing.front.clone(),
                 composition: composition.clone(),
@@ -371,7 +376,7 @@ impl Stream {
             settled.composition = composition;
             if let Some(standing) = standing {
                 if settled.judged_by != standing.names {
-                    settled.reference = drift::reference(&standing.front, standing.names.len());
+                    settled.reference.clone_from(&standing.reference);
                 }
                 settled.judged_by.clone_from(&standing.names);
                 settled.values.clone_from(&standing.front);
@@ -493,10 +498,12 @@ impl Stream {
 
     fn of_batch(&self, number: u64, error: Error) -> Error {
         match error {
-            Error::Data(why) if number == 1 => Error::Data(format!(
-                "the first {} make no front: {why}, or a larger --batch",
-                counted(self.pending.len(), "row")
-            )),
+            e @ (Error::Data(_) | Error::Table(_)) if number == 1 && !e.is_usage() => {
+                Error::Data(format!(
+                    "the first {} make no front: {e}; or take more of them with --batch",
+                    counted(self.pending.len(), "row")
+                ))
+            }
             other => other,
         }
     }

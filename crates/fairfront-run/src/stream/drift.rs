@@ -8,8 +8,6 @@ use crate::Error;
 
 /// Beyond four objectives volumes may take longer than all else.
 const MOST_JUDGED: usize = 4;
-/// The reference lies this much beyond the largest value of the first front.
-const BEYOND: f64 = 1.1;
 
 /// What a batch changed: a line of `drift.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -216,17 +214,6 @@ impl Composition {
     }
 }
 
-/// The point that volumes and distances of a stream are measured with: a tenth beyond the largest
-/// value of the first front.
-pub(crate) fn reference(values: &[f64], n_objectives: usize) -> Vec<f64> {
-    let largest = |i: usize| {
-        let of_objective = values.iter().skip(i).step_by(n_objectives.max(1));
-        let largest = of_objective.copied().fold(0.0, f64::max);
-        if largest > 0.0 { BEYOND * largest } else { 1.0 }
-    };
-    (0..n_objectives).map(largest).collect()
-}
-
 /// The share of the box up to the reference that a front dominates; `None` where that would take too
 /// long to find.
 pub(crate) fn volume(values: &[f64], reference: &[f64]) -> Result<Option<f64>, Error> {
@@ -317,12 +304,5 @@ mod tests {
         };
         assert!(!new.may_be_chance(2_000));
         assert!(Shift::default().may_be_chance(2_000));
-    }
-
-    #[test]
-    fn the_reference_lies_beyond_the_front() {
-        let found = reference(&[0.1, 0.4, 0.2, 0.3], 2);
-        assert!((found[0] - 0.22).abs() < 1e-12 && (found[1] - 0.44).abs() < 1e-12);
-        assert_eq!(reference(&[0.1, 0.0], 2)[1], 1.0);
     }
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fairfront_core::{counted, grouped};
-use fairfront_data::{Encoded, Encoding, Notice, Position, Rejected};
+use fairfront_data::{Dropped, Encoded, Encoding, Notice, Position, Rejected};
 use fairfront_solve::Observer;
 
 use self::batch::Current;
@@ -284,7 +284,7 @@ impl Stream {
         fed: &mut Fed,
     ) -> Result<bool, Error> {
         let identity = source::identity(name)?;
-        let input = self.state.input(name, &identity);
+        let input = self.find_input(name, &identity, watcher)?;
         let position: Option<Position> = self.state.inputs[input].position.clone();
         let mut source = Source::open(
             name,
@@ -337,6 +337,29 @@ impl Stream {
             Some(_) => self.commit(None),
             None => Ok(()),
         }
+    }
+
+    /// The input of this name; one that begins with all that was read of another is that other one.
+    fn find_input(
+        &mut self,
+        name: &str,
+        identity: &str,
+        watcher: &mut dyn Watcher,
+    ) -> Result<usize, Error> {
+        let is_known = self.state.inputs.iter().any(|i| i.identity == identity);
+        let is_file = Path::new(name).is_file();
+        if !is_known
+            && is_file
+            && let Some(same) = source::same_text(name, &self.state.options, &self.state.inputs)?
+        {
+            let known = &self.state.inputs[same].name;
+            watcher.notice(&Notice::info(format!(
+                "{name} begins with all that was read of {known} and is taken for the same input: it goes \
+                 on where that was left"
+            )));
+            return Ok(same);
+        }
+        Ok(self.state.input(name, identity))
     }
 
     /// Passes over the rows of standard input that were taken already; whether it was stopped.
@@ -506,6 +529,11 @@ impl Stream {
         Ok(())
     }
 
+    /// Why rows were dropped so far, and how many.
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.state.dropped
+    }
+
     /// Rows rejected so far.
     pub fn rejected(&self) -> u64 {
         self.state.rejected
@@ -580,7 +608,8 @@ fn set_aside(
 ) -> Result<(), Error> {
     for (damaged, aside) in damaged.iter().zip(generations.set_aside(damaged)?) {
         notices.push(Notice::warning(format!(
-            "{} is damaged ({}); it was moved to {}, and the stream goes on from the generation before",
+            "{} is damaged ({}); it was moved to {}, and the stream goes on from the generation before: give \
+             the same inputs again",
             damaged.path.display(),
             damaged.reason,
             aside.display()

@@ -16,7 +16,7 @@ use fairfront_data::{
 };
 use sha2::{Digest, Sha256};
 
-use super::state::StreamOptions;
+use super::state::{Input, StreamOptions};
 use crate::Error;
 use crate::store::Entry;
 
@@ -133,6 +133,46 @@ pub(crate) fn identity(name: &str) -> Result<String, Error> {
     let full = Path::new(name).canonicalize();
     let full = full.map_err(|e| Error::Table(fairfront_data::Error::io(name, e)))?;
     Ok(full.display().to_string())
+}
+
+/// The known input that a file begins with, bytes and all, the longest where there are several: the same
+/// file under another name.
+pub(crate) fn same_text(
+    name: &str,
+    options: &StreamOptions,
+    inputs: &[Input],
+) -> Result<Option<usize>, Error> {
+    let read = inputs.iter().enumerate();
+    let mut known: Vec<(usize, &Position)> = read
+        .filter_map(|(at, input)| Some((at, input.position.as_ref()?)))
+        .filter(|(_, position)| position.bytes > 0)
+        .collect();
+    known.sort_by_key(|(_, position)| position.bytes);
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let mut text = open_text(name, &options.read)?.text;
+    let (mut hash, mut bytes, mut found) = (Sha256::new(), 0, None);
+    for (at, position) in known {
+        let mut chunk = vec![0; PIPE_BYTES];
+        while bytes < position.bytes {
+            let most = (position.bytes - bytes).min(PIPE_BYTES as u64) as usize;
+            let read = text.read(&mut chunk[..most]);
+            let n = read.map_err(|e| Error::Table(fairfront_data::Error::io(name, e)))?;
+            if n == 0 {
+                break;
+            }
+            hash.update(&chunk[..n]);
+            bytes += n as u64;
+        }
+        if bytes < position.bytes {
+            break;
+        }
+        if hex(&hash.clone().finalize()) == position.sha256 {
+            found = Some(at);
+        }
+    }
+    Ok(found)
 }
 
 impl Source {

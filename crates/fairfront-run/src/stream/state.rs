@@ -51,6 +51,11 @@ impl StreamOptions {
                 "--balance is for tables that are whole; rows of a stream are taken as they come",
             );
         }
+        if self.request.objectives.len() < 2 {
+            return usage(
+                "a front needs at least two objectives; name a sensitive column with --sensitive",
+            );
+        }
         if self.batch == 0 {
             return usage("--batch 0: a batch needs at least one row");
         }
