@@ -45,7 +45,7 @@ def whole(fairfront, tmp_path_factory):
 
 def test_checkpoints_change_nothing(fairfront, whole, tmp_path):
     run = tmp_path / "run"
-    done = start(fairfront, run, "--checkpoint-every", 0.001)
+    done = start(fairfront, run, "--checkpoint-every", 0.05)
     assert done.wait(60) == 0, done.stderr.read()
     assert content(run) == whole[0]
 

@@ -237,6 +237,10 @@ pub(crate) enum Extremes {
 
 /// Flags of `fit` beyond those of the table.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is given or not"
+)]
 pub(crate) struct FitArgs {
     /// Folder to write the run to
     #[arg(long, value_name = "DIR", help_heading = "Run")]

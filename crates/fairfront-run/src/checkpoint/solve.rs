@@ -52,7 +52,7 @@ pub(crate) fn solve(
             work.phase = Phase::Solve;
             choice.method.resume(problem, checkpoint, &mut work)?
         }
-        _ => work.from_the_beginning(problem, train, choice)?,
+        _ => work.start_afresh(problem, train, choice)?,
     };
     let mut solved = Solved {
         outcome,
@@ -97,7 +97,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// From the beginning.
-    fn from_the_beginning(
+    fn start_afresh(
         &mut self,
         problem: &FairProblem,
         train: &Dataset,

@@ -189,7 +189,7 @@ fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
                 drop(checkpoints);
                 assert_eq!(names_in(&run).expect("names"), [FOLDER]);
                 assert!(is_unfinished(&run));
-                let error = crate::read_run(&run).err().expect("no run").to_string();
+                let error = crate::read_run(&run).expect_err("no run").to_string();
                 assert!(error.contains("--resume"), "{error}");
             };
             // Some have fewer rounds than five.
@@ -264,7 +264,7 @@ fn another_request_is_refused_by_name() {
     let refused = |rows: &Prepared, request: &FitRequest| {
         let mut checkpoints = open(&run, true, false).expect("checkpoints");
         let fitted = fit_with_checkpoints(rows, request, &mut checkpoints, &mut ());
-        fitted.err().expect("another request").to_string()
+        fitted.expect_err("another request").to_string()
     };
     let mut other = request(pf_smg(), false, &[]);
     other.methods[0].method.set_points(7);
