@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
-use crate::store::{is_state, read_stable};
+use crate::store::{is_state, read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
@@ -494,6 +494,12 @@ pub fn read_run(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
     let ((mut info, front), notices) = read_stable(folder, run_in)?;
     info.notices.extend(notices);
     Ok((info, front))
+}
+
+/// What to know of a state before it is read: which generations are damaged and what is shown instead.
+/// Nothing of a run folder.
+pub fn damage(folder: &Path) -> Result<Vec<fairfront_data::Notice>, Error> {
+    Ok(resolve(folder)?.notices)
 }
 
 /// Reads the run in this very folder.

@@ -42,7 +42,8 @@ pub use fit::{
     fit,
 };
 pub use folder::{
-    RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run, write_run,
+    RunInfo, Unmitigated, check_folder, damage, front_table, read_run, run_info, source_of_run,
+    write_run,
 };
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};

@@ -25,6 +25,9 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         let message = "--tolerance is a share of a range, from 0 to below 1";
         return Err(Error::Usage(message.into()).into());
     }
+    for path in args.fronts.iter().filter(|path| path.is_dir()) {
+        super::note_damage(path)?;
+    }
     let fronts = args.fronts.iter().map(|path| NamedFront::read(path));
     let fronts: Vec<NamedFront> = fronts.collect::<Result<_, _>>()?;
     let options = CompareOptions {

@@ -12,11 +12,13 @@ mod show;
 mod stream;
 mod verify;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use fairfront_data::Error;
 
 use crate::args::Command;
+use crate::{output, render};
 
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
@@ -37,6 +39,12 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Data { command } => data::run(command)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says what of a state is damaged, where it is one.
+fn note_damage(folder: &Path) -> Result<(), fairfront_run::Error> {
+    output::note(&render::notices(&fairfront_run::damage(folder)?));
+    Ok(())
 }
 
 /// Sets how many threads work, where that is said.

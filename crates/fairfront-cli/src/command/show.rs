@@ -5,6 +5,7 @@ use fairfront_run::{FrontTable, RunInfo, read_run};
 use crate::{output, render};
 
 pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
+    super::note_damage(folder)?;
     let (run, front) = read_run(folder)?;
     if csv {
         return output::print(&as_csv(&run, &front)?);
