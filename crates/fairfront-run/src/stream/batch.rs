@@ -494,11 +494,16 @@ impl Stream {
     }
 
     fn of_batch(&self, number: u64, error: Error) -> Error {
+        use fairfront_data::Error::{Column, NoRowsLeft};
         match error {
-            Error::Data(why) if number == 1 => Error::Data(format!(
-                "the first {} make no front: {why}, or a larger --batch",
-                counted(self.pending.len(), "row")
-            )),
+            error @ (Error::Data(_) | Error::Table(Column { .. } | NoRowsLeft(_)))
+                if number == 1 =>
+            {
+                Error::Data(format!(
+                    "the first {} make no front: {error}, or a larger --batch",
+                    counted(self.pending.len(), "row")
+                ))
+            }
             other => other,
         }
     }
