@@ -54,6 +54,11 @@ pub fn verify(
         let front = read_front(folder, &info);
         Ok((info, read_encoding(folder), front))
     })?;
+    if info.stream.is_some() {
+        let problem = "this is the state of a stream, whose rows and encoding are those of its batches; a \
+                       run of `fit` can be verified";
+        return Err(Error::file(folder, problem));
+    }
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
         e => Error::file(&folder.join("run.json"), e),
