@@ -1,4 +1,5 @@
 # make test      everything that has to pass; installs what the tests need
+# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test)
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn
@@ -21,7 +22,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences python-test bench bench-neighbours bench-measures reproduce clean
+.PHONY: test lint rust-test docs licences python-test soak bench bench-neighbours bench-measures reproduce clean
 
 test: lint rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -46,6 +47,12 @@ licences:
 python-test: $(VENV)/.tests-installed
 	cargo build --locked -p fairfront-cli -p fairfront-bench
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
+
+# What is killed ends in the same bytes as what is not.
+soak: $(VENV)/.tests-installed
+	cargo build --release --locked -p fairfront-cli
+	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q \
+	  tests/python/test_stream_kill.py $(wildcard tests/python/test_checkpoint.py)
 
 $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)

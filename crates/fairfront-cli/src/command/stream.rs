@@ -18,6 +18,13 @@ use crate::{output, render};
 
 /// Rows of a batch where nothing else is said, as in the paper.
 const BATCH: usize = 2_000;
+/// Settings that are one for each column, and the flag that says them.
+const BY_COLUMN: [(&str, &str); 4] = [
+    ("bins", "bins"),
+    ("types", "type"),
+    ("merges", "merge"),
+    ("missing_by_column", "missing"),
+];
 
 pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow::Result<ExitCode> {
     super::set_threads(args.threads)?;
@@ -88,7 +95,15 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
         return Ok(Stream::begin(folder, options)?);
     };
     let stored = stream.options().clone();
-    let now = options(given, args, Some(&stored))?;
+    let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
+        0 => error,
+        _ => Error::Usage(format!(
+            "{}: beside what this stream was begun with, these flags make no sense ({error}); leave them \
+             out, or name another folder for another stream",
+            folder.display()
+        ))
+        .into(),
+    })?;
     if let Some((key, before, after)) = difference(&stored, &now)? {
         if stream.batches() > 0 {
             let message = format!(
@@ -114,12 +129,16 @@ fn options(
         Some(options) => serde_json::from_value(options.asked.clone())?,
         None => Asked::default(),
     };
+    // A setting alone leaves the others as they are.
+    let mut solver = args.solver.over(given.fit.clone().into());
+    let name_of = |set: &str| set.split('=').next().unwrap_or_default().trim().to_owned();
+    let named: Vec<String> = solver.set.iter().map(|set| name_of(set)).collect();
+    let others = before.solver.set.iter();
+    let others = others.filter(|set| !named.contains(&name_of(set)));
+    solver.set.extend(others.cloned());
     let names_rows = args.window.is_some() || args.reservoir.is_some();
     let asked = Asked {
-        solver: args
-            .solver
-            .over(given.fit.clone().into())
-            .over(before.solver),
+        solver: solver.over(before.solver),
         table: given.clone().over(before.table).without_files(),
         batch: args.batch.or(before.batch),
         window: if names_rows {
@@ -189,7 +208,11 @@ fn first_difference(key: &str, a: &Value, b: &Value) -> Option<(String, String, 
             let of = |map: &Map<String, Value>, name: &str| map.get(name).cloned();
             keys.find_map(|name| {
                 let (a, b) = (of(a, name), of(b, name));
-                first_difference(name, &a.unwrap_or_default(), &b.unwrap_or_default())
+                let name = match BY_COLUMN.iter().find(|(map, _)| *map == key) {
+                    Some((_, flag)) => format!("{flag} of {name}"),
+                    None => name.clone(),
+                };
+                first_difference(&name, &a.unwrap_or_default(), &b.unwrap_or_default())
             })
         }
         // Solvers that are tried in turn; lists of names are said whole.

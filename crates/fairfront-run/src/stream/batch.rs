@@ -497,10 +497,13 @@ impl Stream {
     }
 
     fn of_batch(&self, number: u64, error: Error) -> Error {
+        use fairfront_data::Error::{Column, NoRowsLeft};
         match error {
-            e @ (Error::Data(_) | Error::Table(_)) if number == 1 && !e.is_usage() => {
+            error @ (Error::Data(_) | Error::Table(Column { .. } | NoRowsLeft(_)))
+                if number == 1 =>
+            {
                 Error::Data(format!(
-                    "the first {} make no front: {e}; or take more of them with --batch",
+                    "the first {} make no front: {error}; or take more of them with --batch",
                     counted(self.pending.len(), "row")
                 ))
             }

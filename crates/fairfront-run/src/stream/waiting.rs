@@ -40,6 +40,8 @@ impl Stream {
         let input = source.input();
         if let Some(position) = source.position()
             && self.generations.is_some()
+            // Of an input without a row there is nothing to remember.
+            && position.bytes > 0
             && self.state.inputs[input].position.as_ref() != Some(&position)
         {
             let rows = self.pending[self.spooled..].iter();
