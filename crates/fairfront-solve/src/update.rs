@@ -9,7 +9,7 @@ use crate::certificate::certify;
 use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 use crate::setting::wrong;
-use crate::{Error, Method};
+use crate::{Error, Method, Trace};
 
 impl Method {
     /// Updates a front after the rows have changed, as in a stream: the points of `current`, the
@@ -17,7 +17,8 @@ impl Method {
     /// well-spread selection of them instead of from scratch. Whoever has a problem with more
     /// parameters than before gives the points 0 for these.
     ///
-    /// [`Outcome::candidates`] are all of `current` that have finite values, then what was found;
+    /// [`Outcome::candidates`] are all of `current` that have finite values (where a curve is followed
+    /// exactly: finite parameters), then what was found;
     /// [`Outcome::front`] is what no other of these dominates, at most [`Method::points`] of them,
     /// well spread. The exact front of [`Method::Trace`] has exact points alone: old ones are on it
     /// only where the observer stopped it. `round` is the number of the batch: everything random
@@ -36,18 +37,63 @@ impl Method {
             let rule = "points with the problem's parameters, one at least";
             wrong("the current front", found, rule)?;
         }
+        if let Self::Trace(settings) = self
+            && Trace::is_curve(problem)?
+        {
+            return settings.update_curve(problem, current, observer);
+        }
         let Some(known) = Known::new(problem, current)? else {
             // There is nothing to start from.
-            return self.solve(problem, observer);
+            let mut outcome = self.solve(problem, observer)?;
+            outcome.counters.non_finite += current.len() as u64;
+            let found = [
+                &outcome.unmitigated.points,
+                &outcome.candidates,
+                &outcome.front.points,
+            ];
+            outcome.candidates = joined(Points::new(n), &found);
+            return Ok(outcome);
         };
         let outcome = match self {
             Self::PfSmg(settings) => settings.update(problem, &known, round, observer),
             Self::EpsFair(settings) => settings.update(problem, &known, observer),
-            Self::Trace(settings) => settings.update(problem, &known, observer),
+            Self::Trace(settings) => {
+                settings.follow(problem, Some(known.least()), Some(&known), observer)
+            }
             Self::Weighted(settings) => settings.update(problem, &known, observer),
         }?;
         let exact = matches!(self, Self::Trace(_)) && outcome.stop != StopReason::Stopped;
         known.join(problem, outcome, exact, self.points())
+    }
+}
+
+impl Trace {
+    /// A curve is followed anew from the unmitigated model of before. That takes some twenty Newton
+    /// steps, far less than the values of its points; those of the old ones are not even asked for,
+    /// unless it is stopped.
+    fn update_curve(
+        &self,
+        problem: &dyn Problem,
+        current: &Points,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+        let sound = (0..current.len()).filter(|i| finite(current.get(*i)));
+        let sound = current.select(&sound.collect::<Vec<_>>());
+        let near = match sound.is_empty() {
+            true => vec![0.0; problem.n_params()],
+            false => sound.get(0).to_vec(),
+        };
+        let mut outcome = self.follow(problem, Some(&near), None, observer)?;
+        if outcome.stop == StopReason::Stopped
+            && let Some(known) = Known::new(problem, current)?
+        {
+            return known.join(problem, outcome, false, self.points);
+        }
+        outcome.counters.non_finite += (current.len() - sound.len()) as u64;
+        let found = [&outcome.unmitigated.points, &outcome.front.points];
+        outcome.candidates = joined(sound, &found);
+        Ok(outcome)
     }
 }
 
@@ -113,10 +159,8 @@ impl Known {
         outcome.counters.non_finite += self.non_finite as u64;
         outcome.counters.evaluations += (self.front.len() + self.non_finite) as u64;
         let found = std::mem::take(&mut outcome.candidates);
-        outcome.candidates = joined(
-            &self.front.points,
-            [&outcome.unmitigated.points, &found, &outcome.front.points],
-        );
+        let found = [&outcome.unmitigated.points, &found, &outcome.front.points];
+        outcome.candidates = joined(self.front.points.clone(), &found);
         if exact {
             return Ok(outcome);
         }
@@ -152,11 +196,10 @@ impl Known {
 }
 
 /// Points, and those of others that are not among them.
-fn joined(first: &Points, others: [&Points; 3]) -> Points {
+fn joined(mut all: Points, others: &[&Points]) -> Points {
     let bits = |x: &[f64]| -> Vec<u64> { x.iter().map(|v| v.to_bits()).collect() };
-    let mut seen: HashSet<Vec<u64>> = first.iter().map(bits).collect();
-    let mut all = first.clone();
-    for x in others.into_iter().flat_map(Points::iter) {
+    let mut seen: HashSet<Vec<u64>> = all.iter().map(bits).collect();
+    for x in others.iter().flat_map(|points| points.iter()) {
         if seen.insert(bits(x)) {
             all.push(x);
         }

@@ -69,9 +69,8 @@ impl EpsFair {
             true => problem.metric(at),
             false => Ok(Metric::Identity),
         };
-        let near = known.map(Known::least);
-        let at_zero = metric(&vec![0.0; n])?;
-        let ground = Ground::find(problem, near, &at_zero, &mut counters, &stop)?;
+        let (least, at_zero) = (known.map(Known::least), metric(&vec![0.0; n])?);
+        let ground = Ground::find(problem, least, &at_zero, &mut counters, &stop)?;
         let largest = largest(problem, &ground)?;
         let unmitigated = ground.unmitigated.points.get(0);
         let setup = Setup {
@@ -89,7 +88,7 @@ impl EpsFair {
             1 => Vec::new(),
             _ => Grid::new(&setup.largest, self.points)?.bounds.split_off(1),
         };
-        let sizes = known.map(|k| sizes(problem, k)).transpose()?;
+        let near = nearest(problem, known, &bounds, &setup.largest)?;
         let chains = chains(bounds.len());
         let mut starts = vec![unmitigated.to_vec(); chains.len()];
         let mut list = ground.unmitigated.clone();
@@ -102,18 +101,12 @@ impl EpsFair {
                 reason = StopReason::Stopped;
                 break;
             }
-            // The next subproblem of every chain that has one.
-            let next: Vec<(usize, usize)> = (0..chains.len())
-                .filter_map(|chain| Some((chain, chains[chain].clone().nth(round)?)))
-                .collect();
+            let next = next(&chains, round);
             let solutions: Vec<Solution> = next
                 .par_iter()
                 .map(|&(chain, number)| {
-                    let start = match (known.zip(sizes.as_ref()), self.cold) {
-                        (Some((known, sizes)), _) => {
-                            let nearest = nearest(sizes, &bounds[number], &setup.largest);
-                            known.front.points.get(nearest).to_vec()
-                        }
+                    let start = match (&near, self.cold) {
+                        (Some(near), _) => near.get(number).to_vec(),
                         (None, true) => self.draw_start(number, n),
                         (None, false) => starts[chain].clone(),
                     };
@@ -206,33 +199,39 @@ fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
     (1..problem.n_objectives()).map(of).collect()
 }
 
-/// For each known point the largest covariance of each fairness objective.
-fn sizes(problem: &dyn Problem, known: &Known) -> Result<Vec<Vec<f64>>, Error> {
-    let mut sizes = vec![Vec::new(); known.front.len()];
+/// For each of the bounds the known point whose covariances are nearest to them, as shares of the
+/// unmitigated model's; `None` where none are known.
+fn nearest(
+    problem: &dyn Problem,
+    known: Option<&Known>,
+    bounds: &[Vec<f64>],
+    largest: &[f64],
+) -> Result<Option<Points>, Error> {
+    let Some(points) = known.map(|known| &known.front.points) else {
+        return Ok(None);
+    };
+    // Of each point the largest covariance of each fairness objective.
+    let mut sizes = vec![Vec::new(); points.len()];
     for objective in 1..problem.n_objectives() {
-        let roots = problem.root_values(objective, &known.front.points)?;
-        for (size, roots) in sizes
-            .iter_mut()
-            .zip(roots.chunks_exact(problem.n_roots(objective)))
-        {
-            size.push(roots.iter().fold(0.0, |most, c| c.abs().max(most)));
+        let roots = problem.root_values(objective, points)?;
+        let roots = roots.chunks_exact(problem.n_roots(objective));
+        for (size, roots) in sizes.iter_mut().zip(roots) {
+            size.push(roots.iter().fold(0.0, |most: f64, c| most.max(c.abs())));
         }
     }
-    Ok(sizes)
-}
-
-/// The point whose covariances are nearest to these bounds, as shares of the unmitigated model's.
-fn nearest(sizes: &[Vec<f64>], bounds: &[f64], largest: &[f64]) -> usize {
-    let distance = |i: &usize| -> f64 {
-        let each = sizes[*i].iter().zip(bounds).zip(largest);
-        let bounded = each.filter(|(_, largest)| **largest > 0.0);
-        bounded
-            .map(|((size, bound), largest)| ((size - bound) / largest).powi(2))
-            .sum()
+    let of = |bounds: &Vec<f64>| {
+        let distance = |i: &usize| -> f64 {
+            let each = sizes[*i].iter().zip(bounds).zip(largest);
+            let varied = each.filter(|(_, largest)| **largest > 0.0);
+            let shares = varied.map(|((size, bound), largest)| (size - bound) / largest);
+            shares.map(|share| share * share).sum()
+        };
+        let all = 0..points.len();
+        let nearest = all.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.unwrap_or(0)
     };
-    let all = 0..sizes.len();
-    all.min_by(|a, b| distance(a).total_cmp(&distance(b)))
-        .unwrap_or(0)
+    let numbers: Vec<usize> = bounds.iter().map(of).collect();
+    Ok(Some(points.select(&numbers)))
 }
 
 /// What tells a point from every other.
@@ -244,6 +243,12 @@ fn bits(point: &[f64]) -> Vec<u64> {
 fn chains(n: usize) -> Vec<Range<usize>> {
     let k = CHAINS.min(n);
     (0..k).map(|i| i * n / k..(i + 1) * n / k).collect()
+}
+
+/// The next subproblem of every chain that has one.
+fn next(chains: &[Range<usize>], round: usize) -> Vec<(usize, usize)> {
+    let of = |chain: usize| Some((chain, chains[chain].clone().nth(round)?));
+    (0..chains.len()).filter_map(of).collect()
 }
 
 fn count(counters: &mut Counters, problem: &dyn Problem, solution: &Solution) {

@@ -4,12 +4,13 @@ mod curve;
 mod kkt;
 mod mesh;
 mod model;
+mod renew;
 mod settings;
 mod wide;
 
 pub use settings::Trace;
 
-use fairfront_core::{Metric, Points, Problem};
+use fairfront_core::{MOST_DENSE, Metric, Points, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
@@ -49,22 +50,24 @@ impl Trace {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
-        self.run(problem, None, observer)
+        self.follow(problem, None, None, observer)
     }
 
-    /// Updates a front: it is followed anew, from the unmitigated model of before.
-    pub(crate) fn update(
-        &self,
-        problem: &dyn Problem,
-        known: &Known,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
-        self.run(problem, Some(known), observer)
+    /// Whether the front is followed as a curve.
+    pub(crate) fn is_curve(problem: &dyn Problem) -> Result<bool, Error> {
+        let n = problem.n_params();
+        Ok(problem.n_objectives() == 2
+            && problem.n_roots(1) > 0
+            && n <= MOST_DENSE
+            && problem.roots(1, &vec![0.0; n])?.affine)
     }
 
-    fn run(
+    /// Computes a front, from a point near the unmitigated model where one is known. Of a surface that is
+    /// known every point is solved anew.
+    pub(crate) fn follow(
         &self,
         problem: &dyn Problem,
+        near: Option<&[f64]>,
         known: Option<&Known>,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
@@ -77,13 +80,7 @@ impl Trace {
         let stop = observer.stop_signal();
         let model = Model::new(problem, &stop)?;
         let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
-        let ground = Ground::find(
-            problem,
-            known.map(Known::least),
-            metric,
-            &mut counters,
-            &stop,
-        )?;
+        let ground = Ground::find(problem, near, metric, &mut counters, &stop)?;
         let (front, certificates, complete) = match m {
             1 => {
                 let front = ground.unmitigated.clone();
@@ -102,8 +99,11 @@ impl Trace {
             }
             _ => {
                 let mesh = Mesh::new(&model, self, &ground, &mut counters)?;
-                let surface = mesh.refine(&mut counters, observer)?;
-                counters.largest_hole = Some(surface.hole);
+                let surface = match known {
+                    Some(known) => mesh.renew(known, &mut counters, observer)?,
+                    None => mesh.refine(&mut counters, observer)?,
+                };
+                counters.largest_hole = surface.hole;
                 let start = ground.unmitigated.clone();
                 let mut front = ground.join(problem, start, &surface.points, &mut counters)?;
                 if front.len() > self.points {

@@ -99,6 +99,10 @@ impl Weighted {
     ) -> Result<Outcome, Error> {
         let mut starts = known.spread(self.sums)?;
         if let Some(minimiser) = problem.minimiser_from(known.least())? {
+            // Beside a single point, which may be anywhere, it would say wrongly what objectives cost.
+            if starts.len() == 1 {
+                starts = Points::new(problem.n_params());
+            }
             starts.push(&minimiser);
         }
         let settings = Self {
