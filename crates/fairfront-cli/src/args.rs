@@ -436,7 +436,8 @@ Recompute a run from its folder and its data, and say what agrees
 From the parameters in the run folder and the data alone: every objective, measure, count and
 certificate of every point and of the unmitigated model on all splits, the encoding, and what
 run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
-come from the run; the files too, unless others are named.
+come from the run; the files too, unless others are named. The state of a stream is recomputed from
+the rows that it keeps.
 
 Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees, 1
 where something does not or the data are not the run's; what is worst is named.";

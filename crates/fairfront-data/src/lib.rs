@@ -8,6 +8,11 @@
 //! 4. [`Encoded`] fits an [`Encoding`] on the training rows and applies it: three
 //!    [`Dataset`](fairfront_core::Dataset)s.
 //!
+//! Data that arrives bit by bit goes the same way in steps that can be repeated: [`open_text`] and
+//! [`Records`] cut any file into records, [`first_table`] and [`next_table`] make tables of them,
+//! [`Arrival`] settles the use of later rows, [`Encoding::grow`] learns what is new in them, and
+//! [`StoredRows`] keep them.
+//!
 //! [`Inspection`] is what a person sees of it before any training, and [`Known`] names data sets
 //! that bring their own spec.
 //!

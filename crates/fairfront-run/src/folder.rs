@@ -449,6 +449,10 @@ pub fn write_run(
 pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
+        false if folder.join("state.json").exists() => Error::file(
+            folder,
+            "this stream has no front yet; it comes with the first full batch, or with stream --flush",
+        ),
         false => Error::file(
             folder,
             "this is no run folder (no run.json in it); name one that fit wrote",

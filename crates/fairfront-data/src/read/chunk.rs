@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memrchr};
+use memchr::{memchr, memchr_iter, memchr2_iter, memrchr};
 
 /// Whole records, as bytes.
 pub(super) struct Chunk {
@@ -412,10 +412,13 @@ impl Scan {
     pub(super) fn look(&mut self, bytes: &[u8]) {
         let mut from = self.at;
         self.at = bytes.len();
-        let is_plain = !matches!(self.quotes.state, FieldState::Quoted | FieldState::Quote)
+        let new = &bytes[from..];
+        let in_quotes = matches!(self.quotes.state, FieldState::Quoted | FieldState::Quote);
+        let is_plain = !in_quotes
             && !self.after_return
-            && memchr2(b'"', b'\r', &bytes[from..]).is_none();
-        if is_plain && let Some(last) = memrchr(b'\n', &bytes[from..]) {
+            && memchr(b'"', new).is_none()
+            && !has_lone_return(new);
+        if is_plain && let Some(last) = memrchr(b'\n', new) {
             from += last + 1;
             self.end = Some(from);
             self.quotes.state = FieldState::Start;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use fairfront_core::grouped;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -193,9 +194,16 @@ pub fn first_table(
             .collect();
     }
     if sorted.sound.is_empty() {
-        let file = name.into();
-        let what = "no row of the first batch can be used";
-        return Err(Error::NoRows { file, what });
+        return Err(match sorted.bad.first_key_value() {
+            None => Error::NoRows {
+                file: name.into(),
+                what: "there are no rows",
+            },
+            Some((_, reason)) => Error::NoRowsLeft(format!(
+                "{name}: all {} rows of the first batch are rejected, the first because: {reason}",
+                grouped(sorted.bad.len())
+            )),
+        });
     }
     let (columns, notices): (Vec<Column>, Vec<Option<Notice>>) = finished.into_iter().unzip();
     let typed = |column: &Column| TypedColumn {

@@ -129,6 +129,19 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
     };
     let found = first_table("t", &columns, &some, &options, &declared).unwrap();
     assert_eq!(found.accepted, [0, 1, 2]);
+    // Without a row there is no type.
+    let said = message(first_table(
+        "t",
+        &columns,
+        &some[1..2],
+        &ReadOptions::default(),
+        &declared,
+    ));
+    assert!(said.starts_with("no rows are left: t: all 1 rows of the first batch are rejected"));
+    assert!(
+        message(first_table("t", &columns, &[], &options, &declared))
+            .starts_with("t: there are no rows")
+    );
 }
 
 proptest! {

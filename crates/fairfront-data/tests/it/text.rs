@@ -111,6 +111,28 @@ fn parquet_is_written_out() {
     assert_eq!(values(&table(open(&options), &options)), values(&whole));
 }
 
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_rewound_is_text_only() {
+    let folder = Folder::new();
+    let open = |name: &str, bytes: Vec<u8>| {
+        let path = folder.0.path().join(name).display().to_string();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let to = path.clone();
+        // Who reads may stop before the end.
+        let writer = std::thread::spawn(move || drop(std::fs::write(to, bytes)));
+        let opened = open_text(&path, &ReadOptions::default());
+        (opened.map(|input| (input.is_plain, text(input))), writer)
+    };
+    let (found, writer) = open("t.csv", b"a,b\n1,2\n".to_vec());
+    writer.join().unwrap();
+    assert_eq!(found.unwrap(), (false, "a,b\n1,2\n".to_owned()));
+    let (found, writer) = open("t.parquet", crate::parquet::file(Compression::SNAPPY));
+    writer.join().unwrap();
+    assert!(message(found).contains("write it to a file first"));
+}
+
 /// A known data set as text has the rows and the encoding that the data set has.
 fn check_known(name: &str, folder: Option<&std::path::Path>) {
     let known = Known::parse(name).unwrap().unwrap();

@@ -38,9 +38,7 @@ impl Current {
     /// Reads the front of a generation.
     pub(super) fn read(generation: &Path) -> Result<Self, Error> {
         let (info, table) = run_in(generation)?;
-        let path = generation.join("encoding.json");
-        let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
-        let encoding = Encoding::from_json(&text).map_err(|e| Error::file(&path, e))?;
+        let encoding = super::read_encoding(generation)?;
         let n_params = encoding.schema().n_features() + 1;
         let sound = |params: &Vec<f64>| params.len() == n_params;
         if !table.params.iter().all(sound) || !sound(&info.unmitigated.params) {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fairfront_core::{counted, grouped};
-use fairfront_data::{Notice, Position, Rejected};
+use fairfront_data::{Encoded, Encoding, Notice, Position, Rejected};
 use fairfront_solve::Observer;
 
 use self::batch::Current;
@@ -610,6 +610,35 @@ impl Stream {
         };
         text.lines().map(drift).collect()
     }
+}
+
+/// The rows that a generation of a state keeps, encoded as its front was fitted on them.
+pub(crate) fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
+    let state = State::read(generation)?;
+    let encoding = read_encoding(generation)?;
+    let kept = state.read_rows(folder, generation)?;
+    let (Some(rows), Some(settled)) = (kept.rows(), &state.settled) else {
+        return Err(Error::file(folder, "this stream has no front yet"));
+    };
+    if settled.encoding != encoding {
+        return Err(Error::Data(
+            "the last batches could not update the front, so that the rows it was found on are no longer \
+             those that are kept; nothing can be recomputed before it is updated again"
+                .into(),
+        ));
+    }
+    Ok(Encoded {
+        parts: rows.datasets(&encoding.schema())?,
+        encoding,
+        notices: Vec::new(),
+    })
+}
+
+/// The encoding of a generation's front.
+fn read_encoding(generation: &Path) -> Result<Encoding, Error> {
+    let path = generation.join("encoding.json");
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    Encoding::from_json(&text).map_err(|e| Error::file(&path, e))
 }
 
 fn is_empty(folder: &Path) -> Result<bool, Error> {

@@ -21,6 +21,7 @@ use crate::fit::{
 use crate::folder::{Described, info_in, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, matching, on_test};
 use crate::store::read_stable;
+use crate::stream;
 use crate::{Error, FrontTable, RunInfo};
 
 /// What recomputing a run found.
@@ -40,7 +41,8 @@ pub struct Verification {
 
 /// Recomputes all that a run says of its points, and what it says of its data, from the folder and
 /// the data alone. The data are those that the run names (published files are looked for in
-/// `published`), or `files` in their place, read as the run says.
+/// `published`), or `files` in their place, read as the run says; for a stream, the rows that its state
+/// keeps.
 ///
 /// Fails where there is nothing to compare: `run.json` or the data cannot be read.
 pub fn verify(
@@ -49,17 +51,32 @@ pub fn verify(
     published: Option<&Path>,
 ) -> Result<Verification, Error> {
     // All at once: a state may go on while its run is recomputed.
-    let ((info, encoding, (front, of_file)), damaged) = read_stable(folder, |folder| {
-        let info = info_in(folder)?;
-        let front = read_front(folder, &info);
-        Ok((info, read_encoding(folder), front))
+    let ((info, encoding, (front, of_file), kept), damaged) = read_stable(folder, |place| {
+        let info = info_in(place)?;
+        let front = read_front(place, &info);
+        let kept = match info.stream {
+            Some(_) if files.is_empty() => Some(stream::kept_rows(folder, place)?),
+            Some(_) => {
+                return Err(Error::Usage(
+                    "a stream is verified by the rows in its own state; name no files".into(),
+                ));
+            }
+            None => None,
+        };
+        Ok((info, read_encoding(place), front, kept))
     })?;
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
         e => Error::file(&folder.join("run.json"), e),
     };
-    let prepared = reopen(folder, &info, files, published)?;
-    let encoded = Encoded::new(&prepared)?;
+    let (source, encoded) = match kept {
+        Some(encoded) => ("the rows it keeps".into(), encoded),
+        None => {
+            let prepared = reopen(folder, &info, files, published)?;
+            let encoded = Encoded::new(&prepared)?;
+            (prepared.table.name, encoded)
+        }
+    };
     let train = encoded.part(Part::Train);
     let objectives = parse_objectives(&info.requested, train.schema()).map_err(in_run)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
@@ -104,7 +121,7 @@ pub fn verify(
     checks.push(of_run);
     checks.extend(of_points);
     Ok(Verification {
-        source: prepared.table.name,
+        source,
         points: facts.points,
         agrees: checks.iter().all(Check::agrees),
         tolerance: TOLERANCE,
