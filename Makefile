@@ -1,7 +1,8 @@
 # make test      everything that has to pass; installs what the tests need
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
-#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn
+#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
+#                make bench-stream: only streams, beside fits on the same rows
 # make docs      the API documentation, warnings as errors
 # make reproduce the paper's experiments (none yet)
 # make clean     remove what was built
@@ -21,7 +22,8 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences python-test bench bench-neighbours bench-measures reproduce clean
+.PHONY: test lint rust-test docs licences python-test bench bench-neighbours bench-measures bench-stream \
+  reproduce clean
 
 test: lint rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -52,7 +54,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures
+bench: bench-neighbours bench-measures bench-stream
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -68,6 +70,11 @@ bench-neighbours: $(VENV)/.bench-installed
 bench-measures: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/measures.py $(MEASURES)
+
+# With STREAM='--parts change', for instance, only some of it.
+bench-stream: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli -p fairfront-bench
+	$(VENV_PYTHON) bench/stream.py $(STREAM)
 
 $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
