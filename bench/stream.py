@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS, metavar="PART")
     parser.add_argument("--seeds", type=int, help="rather than 5 (adult) and 3 (change)")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="CASE")
-    parser.add_argument("--batches", type=int, default=500, help="of the million rows")
+    parser.add_argument("--batches", type=int, default=200, help="of the million rows")
     args = parser.parse_args()
     if not (FAIRFRONT.is_file() and CURVE.is_file()):
         sys.exit("first: cargo build --release -p fairfront-cli -p fairfront-bench")
