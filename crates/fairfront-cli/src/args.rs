@@ -249,6 +249,13 @@ pub(crate) struct FitArgs {
     /// End after this many seconds and keep what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
+    /// Keep a checkpoint in DIR at most every so many seconds, to go on from after a kill
+    #[arg(long, value_name = "S", help_heading = "Run")]
+    pub(crate) checkpoint_every: Option<f64>,
+    /// Go on from the checkpoint in DIR, to the result of a fit without a break; keeps checkpoints, every
+    /// 60 seconds if nothing else is said
+    #[arg(long, help_heading = "Run")]
+    pub(crate) resume: bool,
     /// Threads [default: one a core]; the result does not depend on it
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(crate) threads: Option<usize>,
@@ -265,6 +272,7 @@ impl FitArgs {
     pub(crate) fn over(&self, config: FitConfig) -> Self {
         Self {
             max_seconds: self.max_seconds.or(config.max_seconds),
+            checkpoint_every: self.checkpoint_every.or(config.checkpoint_every),
             solver: self.solver.over(config.into()),
             ..self.clone()
         }

@@ -133,6 +133,7 @@ pub(crate) struct FitConfig {
     pub(crate) polish: bool,
     pub(crate) front_in: Option<FrontInName>,
     pub(crate) max_seconds: Option<f64>,
+    pub(crate) checkpoint_every: Option<f64>,
 }
 
 impl TableArgs {

@@ -15,8 +15,9 @@ use fairfront_solve::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
-use crate::{Error, notice, parse_objective, warm};
+use crate::{Error, notice, parse_objective};
 
 /// What is to be fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,20 +146,49 @@ pub fn fit(
     request: &FitRequest,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
+    fit_prepared(prepared, request, None, observer)
+}
+
+/// The same with checkpoints: it goes on from where they say, and keeps new ones. The result is that of
+/// [`fit`]; [`Checkpoints::place`] writes it.
+pub fn fit_with_checkpoints(
+    prepared: &Prepared,
+    request: &FitRequest,
+    checkpoints: &mut Checkpoints,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    fit_prepared(prepared, request, Some(checkpoints), observer)
+}
+
+fn fit_prepared(
+    prepared: &Prepared,
+    request: &FitRequest,
+    mut checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
     let start = Instant::now();
     let encoded = Encoded::new(prepared)?;
-    let request = match request.objectives.is_empty() {
+    let request = with_objectives(prepared, request);
+    if let Some(checkpoints) = &mut checkpoints {
+        let asked = checkpoint::Request::new(prepared, &request, fingerprint(&encoded));
+        checkpoints.expect(&asked)?;
+    }
+    let encoding = start.elapsed().as_secs_f64();
+    let mut fitted = fit_encoded(encoded, &request, None, checkpoints, observer)?;
+    fitted.seconds[0] += encoding;
+    fitted.notices = [prepared.notices.clone(), fitted.notices].concat();
+    Ok(fitted)
+}
+
+/// A request with its objectives, which are the usual ones where none were named.
+pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitRequest {
+    match request.objectives.is_empty() {
         false => request.clone(),
         true => FitRequest {
             objectives: default_objectives(&prepared.spec, false),
             ..request.clone()
         },
-    };
-    let encoding = start.elapsed().as_secs_f64();
-    let mut fitted = fit_encoded(encoded, &request, None, observer)?;
-    fitted.seconds[0] += encoding;
-    fitted.notices = [prepared.notices.clone(), fitted.notices].concat();
-    Ok(fitted)
+    }
 }
 
 /// A front that was found on other rows, to go on from.
@@ -188,6 +218,7 @@ pub(crate) fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,
     earlier: Option<&Earlier>,
+    checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
@@ -199,13 +230,20 @@ pub(crate) fn fit_encoded(
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
-    let (mut outcome, mut method_notices) = task.solve(&encoded, earlier, observer)?;
-    let mut polished = None;
-    if let Some(settings) = &candidate.polish {
-        let (better, info) = polish_front(problem, outcome, settings, &task.at_zero, observer)?;
-        outcome = better;
-        polished = Some(info);
-    }
+    let mut method_notices = notice::check_method(&candidate.method, problem)?;
+    let Solved {
+        outcome,
+        polish: polished,
+        notice,
+    } = match earlier {
+        Some(earlier) => task.update(earlier, observer)?,
+        None => {
+            let train = encoded.part(Part::Train);
+            let at_zero = &task.at_zero;
+            checkpoint::solve(problem, train, candidate, at_zero, checkpoints, observer)?
+        }
+    };
+    method_notices.extend(notice);
     let most_points = candidate.method.points();
     let mut judged = judge::judge(problem, &encoded, outcome, request.front_in, most_points)?;
     if judged.outcome.certificates.is_empty() {
@@ -301,30 +339,27 @@ impl Task {
         })
     }
 
-    /// What the solver finds, and what is to be said about how it was asked.
-    fn solve(
-        &self,
-        encoded: &Encoded,
-        earlier: Option<&Earlier>,
-        observer: &mut dyn Observer,
-    ) -> Result<(Outcome, Vec<Notice>), Error> {
-        let mut method = self.candidate.method.clone();
-        let mut notices = notice::check_method(&method, &self.problem)?;
-        if let Some(earlier) = earlier {
-            let mut points = Points::new(self.problem.n_params());
-            points.push(&earlier.unmitigated);
-            earlier.front.iter().for_each(|point| points.push(point));
-            let outcome = method.update(&self.problem, &points, earlier.updates, observer)?;
-            return Ok((outcome, notices));
+    /// Brings an earlier front up to date.
+    fn update(&self, earlier: &Earlier, observer: &mut dyn Observer) -> Result<Solved, Error> {
+        let Self {
+            problem, candidate, ..
+        } = self;
+        let mut points = Points::new(problem.n_params());
+        points.push(&earlier.unmitigated);
+        earlier.front.iter().for_each(|point| points.push(point));
+        let method = &candidate.method;
+        let mut outcome = method.update(problem, &points, earlier.updates, observer)?;
+        let mut info = None;
+        if let Some(settings) = &candidate.polish {
+            let start = PolishStart::new(&outcome.front, settings, &self.at_zero);
+            outcome = polish(problem, outcome, settings, observer)?;
+            info = Some(start.end(&outcome)?);
         }
-        let train = encoded.part(Part::Train);
-        let (starts, no_starts) = warm::starts(&self.problem, train, &method, observer)?;
-        notices.extend(no_starts);
-        if let Some(starts) = starts {
-            method.set_starts(starts);
-        }
-        let outcome = method.solve(&self.problem, observer)?;
-        Ok((outcome, notices))
+        Ok(Solved {
+            outcome,
+            polish: info,
+            notice: None,
+        })
     }
 }
 
@@ -373,38 +408,46 @@ fn choose<'a>(
     Ok((last, reason))
 }
 
-/// Polishes a front and says what that brought.
-fn polish_front(
-    problem: &FairProblem,
-    outcome: Outcome,
-    settings: &Polish,
-    at_zero: &[f64],
-    observer: &mut dyn Observer,
-) -> Result<(Outcome, PolishInfo), Error> {
-    // Beyond four objectives volumes may take longer than all else.
-    const MOST_JUDGED: usize = 4;
-    let start = Instant::now();
-    let before = outcome.front.clone();
-    let outcome = polish(problem, outcome, settings, observer)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let m = before.n_objectives;
-    let mut reference = at_zero.to_vec();
-    for (i, reference) in reference.iter_mut().enumerate().skip(1) {
-        let values = before.values.iter().skip(i).step_by(m);
-        *reference = 1.1 * values.copied().fold(0.0, f64::max);
+/// What it takes to say what polishing brought.
+pub(crate) struct PolishStart<'a> {
+    settings: &'a Polish,
+    before: Front,
+    reference: Vec<f64>,
+    start: Instant,
+}
+
+impl<'a> PolishStart<'a> {
+    pub(crate) fn new(before: &Front, settings: &'a Polish, at_zero: &[f64]) -> Self {
+        let mut reference = at_zero.to_vec();
+        for (i, reference) in reference.iter_mut().enumerate().skip(1) {
+            let values = before.values.iter().skip(i).step_by(before.n_objectives);
+            *reference = 1.1 * values.copied().fold(0.0, f64::max);
+        }
+        Self {
+            settings,
+            before: before.clone(),
+            reference,
+            start: Instant::now(),
+        }
     }
-    let volume =
-        |front: &Front| -> Result<f64, Error> { Ok(hypervolume(front.judged()?, &reference)?) };
-    let info = PolishInfo {
-        settings: settings.clone(),
-        polished: outcome.counters.polished.unwrap_or_default(),
-        hypervolume: match m <= MOST_JUDGED {
-            true => Some([volume(&before)?, volume(&outcome.front)?]),
-            false => None,
-        },
-        seconds,
-    };
-    Ok((outcome, info))
+
+    pub(crate) fn end(self, outcome: &Outcome) -> Result<PolishInfo, Error> {
+        // Beyond four objectives volumes may take longer than all else.
+        const MOST_JUDGED: usize = 4;
+        let seconds = self.start.elapsed().as_secs_f64();
+        let volume = |front: &Front| -> Result<f64, Error> {
+            Ok(hypervolume(front.judged()?, &self.reference)?)
+        };
+        Ok(PolishInfo {
+            settings: self.settings.clone(),
+            polished: outcome.counters.polished.unwrap_or_default(),
+            hypervolume: match self.before.n_objectives <= MOST_JUDGED {
+                true => Some([volume(&self.before)?, volume(&outcome.front)?]),
+                false => None,
+            },
+            seconds,
+        })
+    }
 }
 
 fn check(objectives: &[Box<dyn Objective>], train: &Dataset) -> Result<(), Error> {

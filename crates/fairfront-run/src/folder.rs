@@ -10,8 +10,9 @@ use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::checkpoint;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
-use crate::store::{is_state, read_stable};
+use crate::store::{Lock, is_state, read_stable};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
@@ -266,19 +267,28 @@ pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
 }
 
 /// The files of a run.
-const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
+pub(crate) const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
 
 /// What is at a place where a run is to go.
-enum Place {
+pub(crate) enum Place {
     /// Nothing, or an empty folder.
     Free,
     /// A run, and nothing beside it.
     Run,
+    /// Checkpoints of a fit, be there a run beside them or not.
+    Unfinished,
     /// Something else, which is never touched.
     Taken(String),
 }
 
-fn look(folder: &Path) -> Place {
+/// Why a run there is left alone.
+pub(crate) const TAKEN: &str =
+    "there is a run already; name another folder, or replace it with --force";
+/// The same for one that is not finished.
+pub(crate) const UNFINISHED: &str = "there is a fit that is not finished; go on with it by the same \
+                                     command and --resume, or replace it with --force";
+
+pub(crate) fn look(folder: &Path) -> Place {
     if std::fs::metadata(folder).is_err() {
         return Place::Free;
     }
@@ -299,10 +309,15 @@ fn look(folder: &Path) -> Place {
                 .into(),
         );
     }
-    if let Some(other) = names.iter().find(|name| !FILES.contains(&name.as_str())) {
+    let checkpoints = checkpoint::is_own(&folder.join(checkpoint::FOLDER));
+    let own = |name: &str| FILES.contains(&name) || (checkpoints && name == checkpoint::FOLDER);
+    if let Some(other) = names.iter().find(|name| !own(name)) {
         return Place::Taken(format!(
             "this folder holds {other:?}, which no run writes; name another folder"
         ));
+    }
+    if checkpoints {
+        return Place::Unfinished;
     }
     match info_in(folder) {
         Ok(_) => Place::Run,
@@ -332,12 +347,10 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
     match look(&place) {
         Place::Free => {}
         Place::Run if force => {}
-        Place::Run => {
-            return Err(Error::file(
-                folder,
-                "there is a run already; name another folder, or replace it with --force",
-            ));
-        }
+        // Whoever works on it is left alone.
+        Place::Unfinished if force => drop(Lock::take(&place.join(checkpoint::FOLDER))?),
+        Place::Run => return Err(Error::file(folder, TAKEN)),
+        Place::Unfinished => return Err(Error::file(folder, UNFINISHED)),
         Place::Taken(problem) => return Err(Error::file(folder, problem)),
     }
     // Whether a folder can be made there.
@@ -355,7 +368,7 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
 }
 
 /// The files of a run, by name: the folder only says where they are going.
-pub(crate) fn run_files(
+pub(crate) fn files_of_run(
     folder: &Path,
     info: &mut RunInfo,
     table: &FrontTable,
@@ -400,10 +413,9 @@ pub fn write_run(
         };
         write().map_err(|e| Error::file(&folder.join(name), e))
     };
-    let files = run_files(folder, info, table, encoding)?;
-    files
-        .iter()
-        .try_for_each(|(name, bytes)| file(name, bytes))?;
+    for (name, bytes) in files_of_run(folder, info, table, encoding)? {
+        file(name, &bytes)?;
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -412,7 +424,7 @@ pub fn write_run(
     }
 
     // The old run leaves only when the new one is complete, and comes back if that fails.
-    if force && matches!(look(folder), Place::Run) {
+    if force && matches!(look(folder), Place::Run | Place::Unfinished) {
         let aside = hidden().map_err(failed)?;
         let old = aside.path().join("old");
         std::fs::rename(folder, &old).map_err(failed)?;
@@ -452,6 +464,10 @@ pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
         false if folder.join("state.json").exists() => Error::file(
             folder,
             "this stream has no front yet; it comes with the first full batch, or with stream --flush",
+        ),
+        false if checkpoint::is_unfinished(folder) => Error::file(
+            folder,
+            "this run is not finished; go on with the fit command that began it and --resume",
         ),
         false => Error::file(
             folder,

@@ -2,11 +2,13 @@
 //!
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
-//! [`read_run`] reads it again. A run folder holds no row of the data. [`compare`] says what fronts are
+//! [`read_run`] reads it again. With [`Checkpoints`] a fit that was killed goes on to the same result
+//! ([`fit_with_checkpoints`]). A run folder holds no row of the data. [`compare`] says what fronts are
 //! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
 //! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
 //! for other programs, and [`verify()`] recomputes a run from its folder and its data.
 
+mod checkpoint;
 mod compare;
 mod error;
 mod export;
@@ -31,6 +33,7 @@ mod table;
 mod verify;
 mod warm;
 
+pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
 };
@@ -39,7 +42,7 @@ pub use export::ExportFormat;
 pub use file::write_file;
 pub use fit::{
     CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,
-    fit,
+    fit, fit_with_checkpoints,
 };
 pub use folder::{
     RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run, write_run,

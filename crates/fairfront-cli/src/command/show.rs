@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use fairfront_run::{FrontTable, RunInfo, read_run};
+use fairfront_run::{FrontTable, RunInfo, is_unfinished, read_run};
 
 use crate::{output, render};
 
@@ -12,7 +12,14 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
     if json {
         return output::print(&format!("{}\n", as_json(&front)?));
     }
-    output::print(&render::front(&run, &front))
+    output::print(&render::front(&run, &front))?;
+    if is_unfinished(folder) {
+        output::note(
+            "this is not the end of it: a checkpoint is here to go on from, by the fit command that \
+             began it and --resume\n",
+        );
+    }
+    Ok(())
 }
 
 fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {

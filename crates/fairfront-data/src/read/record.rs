@@ -27,7 +27,7 @@ const READ: usize = 1 << 16;
 /// over. A `read` of the input that gives nothing means "nothing more for now"; it may be asked again.
 ///
 /// The separator is found in the first 65,536 bytes, or in as many as there are when the input first
-/// gives nothing. Where one is named and the text does not start with `|` or `#`, nothing is waited for.
+/// gives nothing ([`Records::by_first_lines`] where that must not matter). Where one is named and the text does not start with `|` or `#`, nothing is waited for.
 ///
 /// A record of more than [`MOST_RECORD_BYTES`], or whose last field is still in quotes at the end of
 /// the text, spoils its first line alone: that line is a bad record, and the next record starts
@@ -52,6 +52,8 @@ pub struct Records<R> {
     input: R,
     options: ReadOptions,
     layout: Option<Layout>,
+    /// Whether the first two lines alone say how fields are separated.
+    by_first_lines: bool,
     columns: Vec<String>,
     notices: Vec<Notice>,
     /// Text from byte `base` on.
@@ -97,6 +99,7 @@ impl<R: Read> Records<R> {
             input,
             options: options.clone(),
             layout: None,
+            by_first_lines: false,
             columns: Vec::new(),
             notices: Vec::new(),
             buffer: Vec::new(),
@@ -111,6 +114,16 @@ impl<R: Read> Records<R> {
             scan: Scan::new(b','),
             ready: VecDeque::new(),
             overlong: None,
+        }
+    }
+
+    /// Finds the separator by the first two lines alone: for a text that arrives while it is read,
+    /// where how much of it is there at first must not matter.
+    #[must_use]
+    pub fn by_first_lines(self) -> Self {
+        Self {
+            by_first_lines: true,
+            ..self
         }
     }
 
@@ -448,9 +461,17 @@ impl<R: Read> Records<R> {
             .separator
             .filter(|_| plain && self.buffer.len() >= 4);
         let whole_lines = memchr::memrchr(b'\n', &self.buffer).map_or(0, |i| i + 1);
+        let second_line = memchr_iter(b'\n', &self.buffer).nth(1).map(|i| i + 1);
         let sample = match more {
-            _ if self.buffer.len() >= sniff::SAMPLE => &self.buffer[..sniff::SAMPLE],
             _ if named.is_some() => &self.buffer[..],
+            More::Never if self.by_first_lines => {
+                &self.buffer[..second_line.unwrap_or(self.buffer.len())]
+            }
+            _ if self.by_first_lines => match second_line {
+                Some(end) => &self.buffer[..end],
+                None => return Ok(false),
+            },
+            _ if self.buffer.len() >= sniff::SAMPLE => &self.buffer[..sniff::SAMPLE],
             More::Later if whole_lines > 0 => &self.buffer[..whole_lines],
             More::Never if !self.buffer.is_empty() => &self.buffer[..],
             _ => return Ok(false),

@@ -91,6 +91,28 @@ fn records_are_handed_out_when_their_line_end_has_come() {
 }
 
 #[test]
+fn the_first_lines_say_the_separator_however_they_arrive() {
+    // With all of it at hand, commas would cut these lines more evenly than semicolons.
+    let text = "name;pay\nAnn;1,5\nBob,1,5\nCy,2,5\nDi,3,5\n";
+    let columns = |sizes: &[usize]| {
+        let input = slow(text.as_bytes(), sizes);
+        let mut records = Records::new("t", input, &ReadOptions::default()).by_first_lines();
+        let mut first = None;
+        while first.is_none() {
+            first = records.next().unwrap();
+        }
+        records.columns().to_vec()
+    };
+    for sizes in [&[1][..], &[3, 0, 7], &[11], &[1_000]] {
+        assert_eq!(columns(sizes), ["name", "pay"], "{sizes:?}");
+    }
+    // One line is all there is.
+    let mut one = Records::new("t", &b"a;b"[..], &ReadOptions::default()).by_first_lines();
+    assert!(one.rest().unwrap().is_none());
+    assert_eq!(one.columns(), ["a", "b"]);
+}
+
+#[test]
 fn headers_and_names_are_those_of_a_table() {
     let names = |text: &str, options: &ReadOptions| {
         let mut records = Records::new("t.csv", text.as_bytes(), options);

@@ -60,14 +60,14 @@ fn create(path: &Path) -> IoResult<File> {
 }
 
 /// Writes a whole file through to the disk.
-fn write_through(path: &Path, bytes: &[u8]) -> IoResult<()> {
+pub(crate) fn write_through(path: &Path, bytes: &[u8]) -> IoResult<()> {
     let mut file = create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 /// Makes a folder, those above it as well, and sees them through to the disk.
-fn make_folder(folder: &Path) -> IoResult<()> {
+pub(crate) fn make_folder(folder: &Path) -> IoResult<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -91,7 +91,7 @@ fn parent_of(path: &Path) -> &Path {
 }
 
 /// Sees the names in a folder through to the disk, where the system can do that.
-fn sync_folder(folder: &Path) -> IoResult<()> {
+pub(crate) fn sync_folder(folder: &Path) -> IoResult<()> {
     #[cfg(unix)]
     match File::open(folder)?.sync_all() {
         // Some network file systems know no such thing.
@@ -104,7 +104,7 @@ fn sync_folder(folder: &Path) -> IoResult<()> {
 }
 
 /// Removes a file or a folder with all in it; that it is gone already is fine.
-fn remove(path: &Path) -> IoResult<()> {
+pub(crate) fn remove(path: &Path) -> IoResult<()> {
     let removed = match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
         Ok(_) => std::fs::remove_file(path),
@@ -117,7 +117,7 @@ fn remove(path: &Path) -> IoResult<()> {
 }
 
 /// The names in a folder; none where there is no folder.
-fn names_in(folder: &Path) -> IoResult<Vec<String>> {
+pub(crate) fn names_in(folder: &Path) -> IoResult<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,

@@ -166,6 +166,25 @@ impl Spool {
         self.end.sync()
     }
 
+    /// The batches behind this one that have a log.
+    pub(crate) fn batches_after(folder: &Path, batch: u64) -> Result<Vec<u64>, Error> {
+        let folder = folder.join(FOLDER);
+        let names = names_in(&folder).map_err(|e| Error::file(&folder, e))?;
+        let numbers = names.iter().filter_map(|name| number_in(name, "", SUFFIX));
+        let mut later: Vec<u64> = numbers.filter(|n| *n > batch).collect();
+        later.sort_unstable();
+        Ok(later)
+    }
+
+    /// Removes the logs of the batches behind this one.
+    pub(crate) fn remove_after(folder: &Path, batch: u64) -> Result<(), Error> {
+        for later in Self::batches_after(folder, batch)? {
+            let path = folder.join(FOLDER).join(format!("{later:06}{SUFFIX}"));
+            remove(&path).map_err(|e| unwritten(&path, &e))?;
+        }
+        Ok(())
+    }
+
     /// Removes the logs of the batches before this one. Damaged ones that were set aside stay.
     pub(crate) fn remove_before(&self, batch: u64) -> Result<(), Error> {
         let folder = self.folder.join(FOLDER);

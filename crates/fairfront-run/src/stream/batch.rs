@@ -16,7 +16,7 @@ use super::source::Row;
 use super::state::{Settled, StreamInfo, StreamOptions};
 use super::{Stream, Watcher};
 use crate::fit::{Earlier, Fitted, fit_encoded};
-use crate::folder::{run_files, run_in, run_info_of};
+use crate::folder::{files_of_run, run_in, run_info_of};
 use crate::store::segment;
 use crate::{Error, front_table};
 
@@ -120,7 +120,7 @@ pub(super) struct Done {
 }
 
 impl Stream {
-    /// Takes the rows that wait as the next batch and commits what comes of it; `None` where it was
+    /// Takes the first rows that wait as the next batch and commits what comes of it; `None` where it was
     /// stopped meanwhile, and nothing has changed.
     pub(super) fn update(
         &mut self,
@@ -128,13 +128,18 @@ impl Stream {
         position: Option<(usize, Position)>,
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Done>, Error> {
+        let size = self.pending.len().min(self.state.options.batch);
+        self.later = self.pending.split_off(size);
         let records = records(&self.pending);
         let batches = self.state.batches;
         let done = self.take(&records, max_rejected, position, watcher);
         match &done {
             Ok(Some(_)) => {}
             // Rows that were taken in are those of no batch.
-            _ if self.state.batches == batches => self.restore_rows()?,
+            _ if self.state.batches == batches => {
+                self.pending.append(&mut self.later);
+                self.restore_rows()?;
+            }
             _ => self.broken = true,
         }
         done
@@ -219,7 +224,7 @@ impl Stream {
         let earlier = self.current.as_ref();
         let earlier = earlier.map(|c| c.earlier(&encoded.encoding, self.state.batches));
         let request = &self.state.options.request;
-        fit_encoded(encoded, request, earlier.as_ref(), observer)
+        fit_encoded(encoded, request, earlier.as_ref(), None, observer)
     }
 
     /// Rows of a batch on their way to those that are kept.
@@ -411,11 +416,13 @@ impl Stream {
         }
         let run = match fitted {
             Some(fitted) => self.run_of(fitted, drift.kept, inputs)?,
-            None => self.run_of_before()?,
+            None => self.run_of_before(drift.kept)?,
         };
+        self.spool_later()?;
         self.commit(Some(&run))?;
         self.last_rejected.clear();
         self.pending.clear();
+        self.later.clear();
         self.spooled = 0;
         self.stdin_waiting = 0;
         self.open_spool()
@@ -446,7 +453,14 @@ impl Stream {
             }
         };
         let mut info = run_info_of(&source, read, spec, fitted);
-        info.stream = Some(StreamInfo {
+        info.stream = Some(self.info(kept));
+        let encoding = fitted.encoded.encoding.to_json();
+        let files = files_of_run(&self.folder, &mut info, &front_table(fitted), &encoding)?;
+        Ok(files.into())
+    }
+
+    fn info(&self, kept: usize) -> StreamInfo {
+        StreamInfo {
             batches: self.state.batches,
             rows: self.state.rows,
             used: self.state.kept.seen,
@@ -454,14 +468,11 @@ impl Stream {
             dropped: self.state.dropped.clone(),
             keep: self.state.options.keep,
             kept,
-        });
-        let encoding = fitted.encoded.encoding.to_json();
-        let files = run_files(&self.folder, &mut info, &front_table(fitted), &encoding)?;
-        Ok(files.into())
+        }
     }
 
-    /// The files of the run in the newest generation, as they are.
-    fn run_of_before(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+    /// The files of the run in the newest generation; only how far the stream has come is new.
+    fn run_of_before(&self, kept: usize) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
         let Some((_, generations)) = &self.generations else {
             return Ok(Vec::new());
         };
@@ -471,8 +482,13 @@ impl Stream {
             let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
             Ok((name, bytes))
         };
-        let names = ["front.parquet", "encoding.json", "run.json"];
-        names.into_iter().map(read).collect()
+        let names = ["front.parquet", "encoding.json"];
+        let mut files: Vec<_> = names.into_iter().map(read).collect::<Result<_, Error>>()?;
+        let (mut info, _) = run_in(&folder)?;
+        info.stream = Some(self.info(kept));
+        let json = serde_json::to_string_pretty(&info).map_err(|e| Error::file(&folder, e))?;
+        files.push(("run.json", format!("{json}\n").into_bytes()));
+        Ok(files)
     }
 
     fn of_batch(&self, number: u64, error: Error) -> Error {

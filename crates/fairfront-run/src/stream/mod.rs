@@ -9,6 +9,7 @@ mod keep;
 mod reject;
 mod source;
 mod state;
+mod waiting;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,11 +22,9 @@ use fairfront_solve::Observer;
 use self::batch::Current;
 use self::keep::Kept;
 use self::source::{Next, Row, STDIN, Source};
-use self::state::{Input, State};
+use self::state::State;
 use crate::Error;
-use crate::store::{
-    Damaged, Entry, Generations, Ledger, Lock, Spool, is_state, segment, unwritten,
-};
+use crate::store::{Damaged, Generations, Ledger, Lock, Spool, is_state, segment, unwritten};
 
 pub use self::drift::{Drift, FrontShift, GroupShift, Shift};
 pub use self::keep::Keep;
@@ -96,6 +95,8 @@ pub struct Stream {
     /// Rows that wait for their batch to be full, how many of them are in the spool, and how many are
     /// of standard input.
     pending: Vec<Row>,
+    /// While a batch is made of the first rows that wait: the others.
+    later: Vec<Row>,
     spooled: usize,
     stdin_waiting: u64,
     /// Inputs that the newest generation or the spool knows.
@@ -126,6 +127,7 @@ impl Stream {
             ledgers: None,
             spool: None,
             pending: Vec::new(),
+            later: Vec::new(),
             spooled: 0,
             stdin_waiting: 0,
             announced: 0,
@@ -186,6 +188,7 @@ impl Stream {
             ledgers: None,
             spool: None,
             pending: Vec::new(),
+            later: Vec::new(),
             spooled: 0,
             stdin_waiting: 0,
             announced: 0,
@@ -255,12 +258,14 @@ impl Stream {
             return Err(Error::file(&self.folder, problem));
         }
         let mut fed = Fed::default();
+        // Those of an earlier call that ended while it made its batch.
+        fed.stopped = !self.take_full(feed, watcher, &mut fed, None)?;
         for (at, name) in inputs.iter().enumerate() {
-            let follow = feed.follow && at + 1 == inputs.len();
-            if self.read(name, follow, feed, watcher, &mut fed)? {
-                fed.stopped = true;
+            if fed.stopped {
                 break;
             }
+            let follow = feed.follow && at + 1 == inputs.len();
+            fed.stopped = self.read(name, follow, feed, watcher, &mut fed)?;
         }
         if feed.flush && !fed.stopped && !self.pending.is_empty() {
             fed.stopped = !self.take_batch(feed, watcher, &mut fed, None)?;
@@ -294,7 +299,7 @@ impl Stream {
         {
             return Ok(true);
         }
-        self.state.declared.extend(source.types.clone());
+        self.declare(&source)?;
         let mut stopped = false;
         loop {
             if watcher.is_stopped() {
@@ -310,15 +315,28 @@ impl Stream {
                 Next::End => break,
             };
             self.take_row(row, &source)?;
-            if self.pending.len() == self.state.options.batch
-                && !self.take_batch(feed, watcher, fed, Some(&mut source))?
-            {
+            if !self.take_full(feed, watcher, fed, Some(&mut source))? {
                 stopped = true;
                 break;
             }
         }
         self.put_aside(&mut source)?;
         Ok(stopped)
+    }
+
+    /// Remembers what the format of an input says of its columns. Until the first batch has settled the
+    /// types, rows of several calls may wait for it: what they were said to be must not be forgotten.
+    fn declare(&mut self, source: &Source) -> Result<(), Error> {
+        let mut declared = self.state.declared.clone();
+        declared.extend(source.types.clone());
+        if self.state.settled.is_some() || declared == self.state.declared {
+            return Ok(());
+        }
+        self.state.declared = declared;
+        match self.generations {
+            Some(_) => self.commit(None),
+            None => Ok(()),
+        }
     }
 
     /// Passes over the rows of standard input that were taken already; whether it was stopped.
@@ -375,67 +393,24 @@ impl Stream {
         Ok(false)
     }
 
-    /// The checksum of all rows of standard input that are safe.
-    fn stdin_chain(&self, input: usize) -> String {
-        let before = self.state.inputs[input].chain.clone();
-        let spooled = self.pending[..self.spooled].iter();
-        let own = spooled.filter(|row| row.input == input);
-        own.fold(before, |chain, row| row.chain(&chain))
-    }
-
-    /// One more row waits for its batch; what cannot be read again goes to the spool.
-    fn take_row(&mut self, mut row: Row, source: &Source) -> Result<(), Error> {
-        self.ensure_begun()?;
-        if source.is_pipe() {
-            row.number = self.state.inputs[row.input].rows + self.stdin_waiting + 1;
-            self.spool(vec![row.entry()])?;
-            self.spooled += 1;
-            self.stdin_waiting += 1;
+    /// Makes batches as long as enough rows wait; `false` where it was stopped.
+    fn take_full(
+        &mut self,
+        feed: &Feed,
+        watcher: &mut dyn Watcher,
+        fed: &mut Fed,
+        mut source: Option<&mut Source>,
+    ) -> Result<bool, Error> {
+        while self.pending.len() >= self.state.options.batch {
+            if !self.take_batch(feed, watcher, fed, source.as_deref_mut())? {
+                return Ok(false);
+            }
         }
-        self.pending.push(row);
-        Ok(())
+        Ok(true)
     }
 
-    /// Sees what came from standard input through to the disk.
-    fn sync_spool(&mut self) -> Result<(), Error> {
-        self.spool.as_mut().map_or(Ok(()), Spool::sync)
-    }
-
-    /// At the end of an input: rows that wait are remembered, with how far the input was read.
-    fn put_aside(&mut self, source: &mut Source) -> Result<(), Error> {
-        let input = source.input();
-        if let Some(position) = source.position()
-            && self.generations.is_some()
-            && self.state.inputs[input].position.as_ref() != Some(&position)
-        {
-            let rows = self.pending[self.spooled..].iter();
-            let mut entries: Vec<Entry> = rows.map(Row::entry).collect();
-            let as_json = serde_json::to_value(&position);
-            entries.push(Entry::Position {
-                input,
-                position: as_json.map_err(|e| Error::file(&self.folder, e))?,
-            });
-            self.spool(entries)?;
-            self.spooled = self.pending.len();
-            self.state.inputs[input].position = Some(position);
-        }
-        self.sync_spool()
-    }
-
-    /// Adds to the spool; inputs are announced before anything of theirs.
-    fn spool(&mut self, entries: Vec<Entry>) -> Result<(), Error> {
-        let Some(spool) = &mut self.spool else {
-            return Ok(());
-        };
-        let new = self.state.inputs.iter().enumerate().skip(self.announced);
-        let mut all: Vec<Entry> = new.map(|(index, input)| input.entry(index)).collect();
-        all.extend(entries);
-        spool.append(&all)?;
-        self.announced = self.state.inputs.len();
-        Ok(())
-    }
-
-    /// Makes a batch of all rows that wait and commits it; `false` where it was stopped and left out.
+    /// Makes a batch of the first rows that wait and commits it; `false` where it was stopped and left
+    /// out.
     fn take_batch(
         &mut self,
         feed: &Feed,
@@ -528,55 +503,6 @@ impl Stream {
         lost.extend(also_lost);
         self.notices.extend(lost.into_iter().map(Notice::warning));
         self.ledgers = Some((rejected, drift));
-        Ok(())
-    }
-
-    /// Opens the spool of the next batch and takes up the rows that wait in it.
-    fn open_spool(&mut self) -> Result<(), Error> {
-        let (mut spool, entries, cut) = Spool::open(&self.folder, self.state.batches + 1)?;
-        self.notices.extend(cut.map(Notice::warning));
-        self.announced = self.state.inputs.len();
-        let mut positions: Vec<(usize, usize)> = Vec::new();
-        for (at, entry) in entries.iter().enumerate() {
-            match entry {
-                Entry::Input { input, .. } if *input == self.state.inputs.len() => {
-                    self.state.inputs.extend(Input::of(entry));
-                }
-                Entry::Position { input, position } => {
-                    positions.push((*input, at));
-                    if let Some(known) = self.state.inputs.get_mut(*input) {
-                        known.position = serde_json::from_value(position.clone()).ok();
-                    }
-                }
-                _ => {}
-            }
-        }
-        // Rows of a file count where what follows says how far it was read; others are read again.
-        let counts = |(at, entry): &(usize, &Entry)| {
-            let Some(input) = entry.input_of_row() else {
-                return true;
-            };
-            let known = self.state.inputs.get(input);
-            known.is_some_and(|i| i.identity == STDIN)
-                || positions
-                    .iter()
-                    .any(|(of, place)| *of == input && place > at)
-        };
-        let kept: Vec<Entry> = entries
-            .iter()
-            .enumerate()
-            .filter(counts)
-            .map(|(_, entry)| entry.clone())
-            .collect();
-        if kept.len() < entries.len() {
-            spool.replace(&kept)?;
-        }
-        self.announced = self.state.inputs.len();
-        self.pending = kept.into_iter().filter_map(Row::of).collect();
-        self.spooled = self.pending.len();
-        let of_stdin = |row: &&Row| self.state.inputs[row.input].identity == STDIN;
-        self.stdin_waiting = self.pending.iter().filter(of_stdin).count() as u64;
-        self.spool = Some(spool);
         Ok(())
     }
 

@@ -149,7 +149,7 @@ impl Source {
             let text: Box<dyn Read + Send> = Box::new(pipe);
             return Ok(Self {
                 input,
-                records: Records::new("standard input", text, &options.read),
+                records: Records::new("standard input", text, &options.read).by_first_lines(),
                 order: Vec::new(),
                 types: BTreeMap::new(),
                 kind: Kind::Pipe(ended),
@@ -166,6 +166,9 @@ impl Source {
         }
         let types = opened.types.clone();
         let mut records = opened.records(&options.read);
+        if follow {
+            records = records.by_first_lines();
+        }
         if let Some(position) = position {
             records.resume(position)?;
         }

@@ -18,6 +18,7 @@ use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
 use crate::certificate::{Certificate, Evaluated, certify};
+use crate::checkpoint::{Checkpoint, Writer};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 use crate::update::Known;
@@ -26,6 +27,9 @@ use crate::update::Known;
 /// most.
 const LOOSE: f64 = 1e-6;
 const REPAIRS: usize = 2;
+
+/// The name of its checkpoints.
+const KIND: &str = "trace";
 
 impl Trace {
     /// Whether the exact front of a problem can be followed with a proof, and why or why not.
@@ -77,6 +81,7 @@ impl Trace {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
+        observer.checkpoint(&|| Checkpoint::new(KIND, problem, Writer::default()));
         let stop = observer.stop_signal();
         let model = Model::new(problem, &stop)?;
         let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
@@ -126,6 +131,17 @@ impl Trace {
             },
             counters,
         })
+    }
+
+    /// Begins again: what [`Trace::solve`] keeps of its work is that it began.
+    pub(crate) fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        checkpoint.read(KIND, problem)?.end()?;
+        self.solve(problem, observer)
     }
 
     /// Two objectives: points along the curve with their certificates, mended where a cubic

@@ -2,6 +2,7 @@
 
 mod analytic;
 mod certificate;
+mod checkpoint;
 mod eps_fair;
 mod observer;
 mod pf_smg;
