@@ -2,7 +2,8 @@
 # make soak      streams and checkpoints killed 200 times at random moments (a few times in make test)
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
-#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn
+#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
+#                make bench-stream: only streams, beside fits on the same rows
 # make docs      the API documentation, warnings as errors
 # make reproduce the paper's experiments (none yet)
 # make clean     remove what was built
@@ -22,7 +23,8 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences python-test soak bench bench-neighbours bench-measures reproduce clean
+.PHONY: test lint rust-test docs licences python-test soak bench bench-neighbours bench-measures bench-stream \
+  reproduce clean
 
 test: lint rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -59,7 +61,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures
+bench: bench-neighbours bench-measures bench-stream
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -75,6 +77,11 @@ bench-neighbours: $(VENV)/.bench-installed
 bench-measures: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/measures.py $(MEASURES)
+
+# With STREAM='--parts change', for instance, only some of it.
+bench-stream: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli -p fairfront-bench
+	$(VENV_PYTHON) bench/stream.py $(STREAM)
 
 $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt

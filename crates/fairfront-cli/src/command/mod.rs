@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use fairfront_data::Error;
 
 use crate::args::Command;
-use crate::{output, render};
 
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
