@@ -22,7 +22,7 @@ fn run(folder: &Path, points: usize) {
         ..Trace::default()
     });
     let request = FitRequest {
-        objectives: crate::default_objectives(&prepared, true),
+        objectives: crate::default_objectives(&known.spec(), true),
         methods: vec![MethodChoice {
             method,
             polish: None,
