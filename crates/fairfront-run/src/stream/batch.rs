@@ -81,7 +81,7 @@ impl Current {
 
 /// A point of one schema as one of a schema whose columns have further levels at their ends: these have
 /// no effect yet.
-fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
+pub(super) fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
     let (numeric, mut rest) = point.split_at(old.numeric.len());
     let mut out = numeric.to_vec();
     for (before, after) in old.categorical.iter().zip(&new.categorical) {
