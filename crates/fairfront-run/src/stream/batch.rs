@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairfront_core::{Dataset, Points, RowSource, Schema, counted, grouped};
+use fairfront_core::{Points, Schema, counted, grouped};
 use fairfront_data::{
     Arrival, Dropped, Encoded, Encoding, Growth, Notice, Part, Position, Prepared, RawRecord,
     ReadFrom, Rejected, Split, SplitRule, StoredRows, drawn_part, first_table, next_table,
@@ -79,7 +79,7 @@ impl Current {
 
 /// A point of one schema as one of a schema whose columns have further levels at their ends: these have
 /// no effect yet.
-fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
+pub(super) fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
     let (numeric, mut rest) = point.split_at(old.numeric.len());
     let mut out = numeric.to_vec();
     for (before, after) in old.categorical.iter().zip(&new.categorical) {
@@ -163,17 +163,11 @@ impl Stream {
         let schema = ready.encoding.schema();
         let of_batch = Composition::of(&ready.rows.datasets(&schema)?);
         self.kept.add(number, &ready.rows)?;
-        let parts = match self.kept.rows() {
-            Some(rows) => rows.datasets(&schema)?,
-            None => ready.rows.datasets(&schema)?,
-        };
-        let composition = Composition::of(&parts);
-        let kept = parts.iter().map(Dataset::n_rows).sum();
-        let encoded = Encoded {
-            encoding: ready.encoding.clone(),
-            parts,
-            notices: std::mem::take(&mut ready.notices),
-        };
+        let rows = self.kept.rows().unwrap_or(&ready.rows);
+        let composition = Composition::of(&rows.datasets(&schema)?);
+        let kept = rows.n_rows();
+        let mut encoded = seen_by_front(&ready.encoding, rows)?;
+        encoded.notices = std::mem::take(&mut ready.notices);
         let fitted = self.fit(encoded, watcher.observer());
         let fitted = match fitted {
             Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
@@ -368,6 +362,7 @@ impl Stream {
                 reference: standing.reference.clone(),
                 judged_by: standing.names.clone(),
                 values: standing.front.clone(),
+                updated: 0,
                 composition: composition.clone(),
             });
         }
@@ -380,6 +375,7 @@ impl Stream {
                 }
                 settled.judged_by.clone_from(&standing.names);
                 settled.values.clone_from(&standing.front);
+                settled.updated = state.batches + 1;
             }
         }
         state.add_dropped(&ready.dropped);
@@ -510,6 +506,18 @@ impl Stream {
             other => other,
         }
     }
+}
+
+/// Kept rows as a front sees them. Groups that have left the rows which decide are none of its groups:
+/// what was seen once must not keep those that are there from being compared.
+pub(super) fn seen_by_front(encoding: &Encoding, rows: &StoredRows) -> Result<Encoded, Error> {
+    let decide = [Part::Train, Part::Validation];
+    let (encoding, rows) = rows.with_present_groups(encoding, &decide);
+    Ok(Encoded {
+        parts: rows.datasets(&encoding.schema())?,
+        encoding,
+        notices: Vec::new(),
+    })
 }
 
 fn records(rows: &[Row]) -> Vec<RawRecord> {

@@ -9,6 +9,8 @@ mod keep;
 mod reject;
 mod source;
 mod state;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -200,6 +202,7 @@ impl Stream {
         };
         stream.open_ledgers()?;
         stream.open_spool()?;
+        stream.tidy()?;
         Ok(Some(stream))
     }
 
@@ -497,16 +500,39 @@ impl Stream {
         generations.commit(self.generation + 1, &files)?;
         self.generation += 1;
         self.announced = self.state.inputs.len();
-        let (batches, segment) = self.before;
-        self.before = (self.state.batches, self.kept.oldest_segment());
-        generations.prune(self.generation)?;
+        let now = (self.state.batches, self.kept.oldest_segment());
+        let before = std::mem::replace(&mut self.before, now);
+        self.remove_old(before)
+    }
+
+    /// Removes what neither the newest generation needs nor the one before, of which this is known.
+    fn remove_old(&self, (batches, segment): (u64, Option<u64>)) -> Result<(), Error> {
+        if let Some((_, generations)) = &self.generations {
+            generations.prune(self.generation)?;
+        }
         if let Some(spool) = &self.spool {
             spool.remove_before(batches + 1)?;
         }
-        if let Some(oldest) = segment.or(self.before.1) {
-            segment::remove_before(&self.folder, oldest)?;
+        match segment.or(self.kept.oldest_segment()) {
+            Some(oldest) => segment::remove_before(&self.folder, oldest),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Removes what a process that was killed right after its commit had no time to remove.
+    fn tidy(&self) -> Result<(), Error> {
+        let Some((_, generations)) = &self.generations else {
+            return Ok(());
+        };
+        let before = generations.place(self.generation.saturating_sub(1));
+        match State::read(&before) {
+            Ok(state) => {
+                let oldest = state.kept.segments.first().map(|s| s.batch);
+                self.remove_old((state.batches, oldest))
+            }
+            // It is gone or damaged: what it would need does no harm.
+            Err(_) => generations.prune(self.generation),
+        }
     }
 
     /// Goes back to the rows that were kept before the batch at hand.
@@ -569,23 +595,18 @@ impl Stream {
 /// The rows that a generation of a state keeps, encoded as its front was fitted on them.
 pub(crate) fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
     let state = State::read(generation)?;
-    let encoding = read_encoding(generation)?;
     let kept = state.read_rows(folder, generation)?;
     let (Some(rows), Some(settled)) = (kept.rows(), &state.settled) else {
         return Err(Error::file(folder, "this stream has no front yet"));
     };
-    if settled.encoding != encoding {
+    if settled.updated < state.batches {
         return Err(Error::Data(
             "the last batches could not update the front, so that the rows it was found on are no longer \
              those that are kept; nothing can be recomputed before it is updated again"
                 .into(),
         ));
     }
-    Ok(Encoded {
-        parts: rows.datasets(&encoding.schema())?,
-        encoding,
-        notices: Vec::new(),
-    })
+    batch::seen_by_front(&settled.encoding, rows)
 }
 
 /// The encoding of a generation's front.
