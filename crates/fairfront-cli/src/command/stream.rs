@@ -194,8 +194,8 @@ fn difference(
         ])
     };
     let (before, now) = (parts(before)?, parts(now)?);
-    let pairs = before.iter().zip(&now);
-    Ok(pairs.filter_map(|(a, b)| first_difference("", a, b)).next())
+    let mut pairs = before.iter().zip(&now);
+    Ok(pairs.find_map(|(a, b)| first_difference("", a, b)))
 }
 
 fn first_difference(key: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
@@ -204,9 +204,9 @@ fn first_difference(key: &str, a: &Value, b: &Value) -> Option<(String, String, 
     }
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {
-            let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            let mut keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
             let of = |map: &Map<String, Value>, name: &str| map.get(name).cloned();
-            keys.filter_map(|name| {
+            keys.find_map(|name| {
                 let (a, b) = (of(a, name), of(b, name));
                 let name = match BY_COLUMN.iter().find(|(map, _)| *map == key) {
                     Some((_, flag)) => format!("{flag} of {name}"),
@@ -214,16 +214,13 @@ fn first_difference(key: &str, a: &Value, b: &Value) -> Option<(String, String, 
                 };
                 first_difference(&name, &a.unwrap_or_default(), &b.unwrap_or_default())
             })
-            .next()
         }
         // Solvers that are tried in turn; lists of names are said whole.
         (Value::Array(a), Value::Array(b))
             if a.len() == b.len() && a.iter().all(Value::is_object) =>
         {
-            let pairs = a.iter().zip(b);
-            pairs
-                .filter_map(|(a, b)| first_difference(key, a, b))
-                .next()
+            let mut pairs = a.iter().zip(b);
+            pairs.find_map(|(a, b)| first_difference(key, a, b))
         }
         _ => {
             let said = |value: &Value| match value {
