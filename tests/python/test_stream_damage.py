@@ -130,6 +130,18 @@ def test_damaged_rows(made):
         said = made.again(state)
         assert "goes on from the generation before" in said
         assert contents(state) == made.expected
+    # Without a generation to go back to, the newest one stays, and so does the way to mend it.
+    state = made.copy("hurt")
+    last, other = sorted(state.glob("rows/*.rows"))[-1], generations(state)[0] / "state.json"
+    original = last.read_bytes()
+    hurt(last, rng, "flip")
+    hurt(other, rng, "flip")
+    before = tree(state)
+    assert last.name in made.error(state)
+    assert tree(state) == before
+    last.write_bytes(original)
+    made.again(state)
+    assert contents(state) == made.expected
     # Rows of earlier batches are nowhere else.
     for how in ["cut", "flip", "remove"]:
         state = made.copy("hurt")
