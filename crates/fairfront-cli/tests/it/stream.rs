@@ -184,7 +184,8 @@ fn what_cannot_be_done_is_said() {
     std::fs::write(at.join("other.csv"), "a,b\n1,2\n").expect("a file");
     add(&["other.csv"], "");
     let outcome = run_in(at, &["verify", "state"], b"");
-    all += &format!("$ verify state\n{}: {}", outcome.code, outcome.err);
+    let line = format!("$ verify state\n{}: {}", outcome.code, outcome.err);
+    all += &line;
     insta::assert_snapshot!("stream-errors", all);
 }
 

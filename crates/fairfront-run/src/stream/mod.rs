@@ -163,7 +163,7 @@ impl Stream {
             match state.read_rows(folder, &found.path) {
                 Ok(kept) => break (found, state, kept),
                 // The generation before does not need the rows of the last batch.
-                Err(error) if generations.place(found.number.saturating_sub(1)).exists() => {
+                Err(error) if generations.is_sound(found.number.saturating_sub(1)) => {
                     let damaged = Damaged {
                         path: found.path.clone(),
                         reason: error.to_string(),
