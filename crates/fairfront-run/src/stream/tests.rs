@@ -8,7 +8,7 @@ use fairfront_data::{BadRecord, Part, ReadOptions, Spec, StoredRows};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::batch::embed;
+use super::current::embed;
 use super::keep::{Keep, Kept};
 use super::source::Row;
 use super::{Stream, StreamOptions};
