@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
-use crate::{Error, notice, parse_objective};
+use crate::{Error, notice, parse_objective, warm};
 
 /// What is to be fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,6 +113,8 @@ pub struct Fitted {
     pub judged: JudgedInfo,
     /// Values that it is judged by.
     pub(crate) standing: Standing,
+    /// Where the solver started from, where that was found for it.
+    pub(crate) starts: Option<Points>,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
     /// Identifies the encoded data.
@@ -198,6 +200,8 @@ pub(crate) struct Earlier {
     pub(crate) front: Points,
     /// The model that minimised the loss alone.
     pub(crate) unmitigated: Vec<f64>,
+    /// What the solver started from, where that was found for it.
+    pub(crate) starts: Option<Points>,
     /// How many updates there were before, so that each draws its own random numbers.
     pub(crate) updates: u64,
 }
@@ -290,8 +294,9 @@ pub(crate) fn fit_encoded(
         outcome,
         polish: polished,
         notice,
+        starts,
     } = match earlier {
-        Some(earlier) => task.update(earlier, observer)?,
+        Some(earlier) => task.update(encoded.part(Part::Train), earlier, observer)?,
         None => {
             let train = encoded.part(Part::Train);
             let at_zero = &task.at_zero;
@@ -334,6 +339,7 @@ pub(crate) fn fit_encoded(
         polish: polished,
         judged,
         standing,
+        starts,
         splits,
         seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
@@ -385,7 +391,12 @@ impl Task {
     }
 
     /// Brings an earlier front up to date.
-    fn update(&self, earlier: &Earlier, observer: &mut dyn Observer) -> Result<Solved, Error> {
+    fn update(
+        &self,
+        train: &Dataset,
+        earlier: &Earlier,
+        observer: &mut dyn Observer,
+    ) -> Result<Solved, Error> {
         let Self {
             problem, candidate, ..
         } = self;
@@ -393,6 +404,12 @@ impl Task {
         points.push(&earlier.unmitigated);
         earlier.front.iter().for_each(|point| points.push(point));
         let method = &candidate.method;
+        let (mut starts, mut notice) = (None, None);
+        if let Some(old) = &earlier.starts {
+            (starts, notice) = warm::starts(problem, train, method, Some(old), observer)?;
+            let new = starts.iter().flat_map(Points::iter);
+            new.for_each(|point| points.push(point));
+        }
         let mut outcome = method.update(problem, &points, earlier.updates, observer)?;
         let mut info = None;
         if let Some(settings) = &candidate.polish {
@@ -403,7 +420,8 @@ impl Task {
         Ok(Solved {
             outcome,
             polish: info,
-            notice: None,
+            notice,
+            starts,
         })
     }
 }

@@ -18,11 +18,13 @@ const HOLE: f64 = 0.3;
 
 /// The exact front between the log loss and the covariances of the score with the attributes that the
 /// objectives compare, the unmitigated model first; `None` where the solver or the objectives have no
-/// use for it. Where it cannot be computed, a notice says so.
+/// use for it. Where it cannot be computed, a notice says so. That of other rows, where there is one, is
+/// brought up to date.
 pub(crate) fn starts(
     problem: &FairProblem,
     train: &Dataset,
     method: &Method,
+    earlier: Option<&Points>,
     observer: &mut dyn Observer,
 ) -> Result<(Option<Points>, Option<Notice>), Error> {
     let own = |i: usize| problem.n_roots(i) > 0;
@@ -54,9 +56,11 @@ pub(crate) fn starts(
         ..Trace::default()
     };
     let found = match trace.suits(&covariances) {
-        Ok(_) => trace
-            .solve(&covariances, observer)
-            .map_err(|e| e.to_string()),
+        Ok(_) => match earlier {
+            Some(earlier) => Method::Trace(trace).update(&covariances, earlier, 0, observer),
+            None => trace.solve(&covariances, observer),
+        }
+        .map_err(|e| e.to_string()),
         Err(why) => Err(why),
     };
     match found {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fairfront_core::{Dataset, FairProblem};
+use fairfront_core::{Dataset, FairProblem, Points};
 use fairfront_data::Notice;
 use fairfront_solve::{
     Checkpoint, Observer, Outcome, Progress, StopReason, StopSignal, polish, resume_polish,
@@ -19,6 +19,8 @@ pub(crate) struct Solved {
     pub(crate) polish: Option<PolishInfo>,
     /// Said about the points to start from.
     pub(crate) notice: Option<Notice>,
+    /// Where the solver started from, where these were found now.
+    pub(crate) starts: Option<Points>,
 }
 
 /// Finds points to start from, solves and polishes; with checkpoints from where they say, and keeping
@@ -42,6 +44,7 @@ pub(crate) fn solve(
         cut: false,
         notice: None,
         outcome: None,
+        starts: None,
     };
     work.notice = found.as_ref().and_then(|f| f.note.notice.clone());
     let phase = found.as_ref().map_or(Phase::Begin, |f| f.note.phase);
@@ -58,6 +61,7 @@ pub(crate) fn solve(
         outcome,
         polish: None,
         notice: None,
+        starts: None,
     };
     match (&choice.polish, &found) {
         (_, Some(found)) if phase == Phase::Judge => solved.polish.clone_from(&found.note.polish),
@@ -80,6 +84,7 @@ pub(crate) fn solve(
     }
     work.end(problem, &solved)?;
     solved.notice = work.notice;
+    solved.starts = work.starts;
     Ok(solved)
 }
 
@@ -93,6 +98,7 @@ struct Work<'a> {
     notice: Option<Notice>,
     /// The solver's result, once there is one.
     outcome: Option<Checkpoint>,
+    starts: Option<Points>,
 }
 
 impl Work<'_> {
@@ -105,9 +111,10 @@ impl Work<'_> {
     ) -> Result<Outcome, Error> {
         let mut method = choice.method.clone();
         self.phase = Phase::Begin;
-        let (starts, notice) = warm::starts(problem, train, &method, self)?;
+        let (starts, notice) = warm::starts(problem, train, &method, None, self)?;
         self.notice = notice;
         if let Some(starts) = starts {
+            self.starts = Some(starts.clone());
             method.set_starts(starts);
         }
         self.phase = Phase::Solve;

@@ -16,6 +16,8 @@ pub(crate) struct Current {
     encoding: Encoding,
     pub(super) points: Points,
     unmitigated: Vec<f64>,
+    /// What its solver starts from beside it, where there is any such thing.
+    starts: Option<Points>,
 }
 
 impl Current {
@@ -35,6 +37,7 @@ impl Current {
             encoding,
             points,
             unmitigated: info.unmitigated.params,
+            starts: read_starts(generation, n_params)?,
         })
     }
 
@@ -43,22 +46,50 @@ impl Current {
             encoding: fitted.encoded.encoding.clone(),
             points: fitted.outcome.front.points.clone(),
             unmitigated: fitted.outcome.unmitigated.points.get(0).to_vec(),
+            starts: fitted.starts.clone(),
         }
     }
 
     /// The same models under an encoding that has grown since.
     pub(super) fn earlier(&self, grown: &Encoding, updates: u64) -> Earlier {
         let (old, new) = (self.encoding.schema(), grown.schema());
-        let mut front = Points::new(new.n_features() + 1);
-        for point in self.points.iter() {
-            front.push(&embed(&old, &new, point));
-        }
+        let grown = |points: &Points| {
+            let mut all = Points::new(new.n_features() + 1);
+            for point in points.iter() {
+                all.push(&embed(&old, &new, point));
+            }
+            all
+        };
         Earlier {
-            front,
+            front: grown(&self.points),
+            starts: self.starts.as_ref().map(grown),
             unmitigated: embed(&old, &new, &self.unmitigated),
             updates,
         }
     }
+}
+
+/// The file of a generation that holds what its solver starts from.
+pub(super) const STARTS: &str = "starts.json";
+
+/// What a solver starts from, as the bytes of that file.
+pub(super) fn starts_bytes(starts: &Points) -> Result<Vec<u8>, Error> {
+    let points: Vec<&[f64]> = starts.iter().collect();
+    serde_json::to_vec(&points).map_err(|e| Error::Data(format!("starts cannot be written: {e}")))
+}
+
+fn read_starts(generation: &Path, n_params: usize) -> Result<Option<Points>, Error> {
+    let path = generation.join(STARTS);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
+    let points: Vec<Vec<f64>> = serde_json::from_slice(&text).map_err(|e| Error::file(&path, e))?;
+    if points.iter().any(|point| point.len() != n_params) {
+        let problem = "these points and the encoding do not belong together";
+        return Err(Error::file(&path, problem));
+    }
+    Ok(Some(Points::from_vec(n_params, points.concat())))
 }
 
 /// A point of one schema as one of a schema whose columns have further levels at their ends: these have

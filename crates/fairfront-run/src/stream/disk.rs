@@ -3,6 +3,7 @@
 use fairfront_core::grouped;
 use fairfront_data::{Notice, ReadFrom};
 
+use super::current::{STARTS, starts_bytes};
 use super::drift::Drift;
 use super::source::Row;
 use super::state::{State, StreamInfo, StreamOptions};
@@ -164,7 +165,11 @@ impl Stream {
         info.stream = Some(self.info(kept));
         let encoding = fitted.encoded.encoding.to_json();
         let files = files_of_run(&self.folder, &mut info, &front_table(fitted), &encoding)?;
-        Ok(files.into())
+        let mut files = Vec::from(files);
+        if let Some(starts) = &fitted.starts {
+            files.push((STARTS, starts_bytes(starts)?));
+        }
+        Ok(files)
     }
 
     fn info(&self, kept: usize) -> StreamInfo {
@@ -190,8 +195,9 @@ impl Stream {
             let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
             Ok((name, bytes))
         };
-        let names = ["front.parquet", "encoding.json"];
-        let mut files: Vec<_> = names.into_iter().map(read).collect::<Result<_, Error>>()?;
+        let names = ["front.parquet", "encoding.json", STARTS].into_iter();
+        let there = names.filter(|name| folder.join(name).exists());
+        let mut files: Vec<_> = there.map(read).collect::<Result<_, Error>>()?;
         let (mut info, _) = run_in(&folder)?;
         info.stream = Some(self.info(kept));
         let json = serde_json::to_string_pretty(&info).map_err(|e| Error::file(&folder, e))?;

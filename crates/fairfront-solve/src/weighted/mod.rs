@@ -74,7 +74,7 @@ impl Weighted {
         work.go_on(state, observer)
     }
 
-    /// Updates a front: every sum starts from the best for it of a selection, at the objectives' own
+    /// Updates a front: every sum starts from the best for it of a selection, with fewer steps at each
     /// temperature.
     pub(crate) fn update(
         &self,
@@ -92,7 +92,6 @@ impl Weighted {
         }
         let settings = Self {
             starts: Some(starts),
-            stages: 1,
             most_steps: self.most_steps.div_ceil(UPDATE),
             ..self.clone()
         };
