@@ -17,7 +17,11 @@ use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::standing::Standing;
 use crate::{Error, notice, parse_objective, warm};
+
+/// Points of an updated front whose thresholds are moved, at most.
+const MOST_MOVED: usize = 96;
 
 /// What is to be fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -206,72 +210,6 @@ pub(crate) struct Earlier {
     pub(crate) updates: u64,
 }
 
-/// What fronts are judged by, on the rows at hand.
-#[derive(Debug, Clone)]
-pub(crate) struct Standing {
-    /// Names of the objectives or measures.
-    pub(crate) names: Vec<String>,
-    /// Values of the front, one of each name to a point.
-    pub(crate) front: Vec<f64>,
-    /// The same of the earlier front; empty where there is none.
-    pub(crate) earlier: Vec<f64>,
-    /// A box to measure fronts in that does not depend on how good this one is: up to the loss of no
-    /// model at all, and to twice what the unmitigated model has of the others.
-    pub(crate) reference: Vec<f64>,
-}
-
-impl Standing {
-    fn new(
-        task: &Task,
-        encoded: &Encoded,
-        judged: &JudgedInfo,
-        outcome: &Outcome,
-        earlier: Option<&Earlier>,
-    ) -> Result<Self, Error> {
-        let values =
-            |points: &Points| judge::values(&task.problem, encoded, judged.front_in, points);
-        let (names, no_model) = match judged.front_in {
-            FrontIn::Objectives => (task.names.clone(), task.at_zero[0]),
-            FrontIn::Measures => {
-                // Everybody is decided for, or nobody.
-                let mut constants = Points::new(task.problem.n_params());
-                for sign in [1.0, -1.0] {
-                    let mut constant = vec![0.0; task.problem.n_params()];
-                    constant.last_mut().into_iter().for_each(|x| *x = sign);
-                    constants.push(&constant);
-                }
-                let m = judged.measures.len();
-                let losses = values(&constants)?;
-                let least = losses.iter().step_by(m.max(1)).copied();
-                (judged.measures.clone(), least.fold(f64::INFINITY, f64::min))
-            }
-        };
-        let (m, front) = (names.len(), values(&outcome.front.points)?);
-        let unmitigated = values(&outcome.unmitigated.points)?;
-        let of_front = |i: usize| front.iter().skip(i).step_by(m).copied();
-        let bound = |i: usize| match i {
-            0 => no_model.max(1.1 * of_front(0).fold(f64::INFINITY, f64::min)),
-            _ => (2.0 * unmitigated[i]).max(1.1 * of_front(i).fold(0.0, f64::max)),
-        };
-        let sound = |bound: f64| {
-            if bound > 0.0 && bound.is_finite() {
-                bound
-            } else {
-                1.0
-            }
-        };
-        Ok(Self {
-            reference: (0..m).map(|i| sound(bound(i))).collect(),
-            names,
-            front,
-            earlier: match earlier {
-                Some(earlier) => values(&earlier.front)?,
-                None => Vec::new(),
-            },
-        })
-    }
-}
-
 /// Fits a front on encoded rows, from nothing or from an earlier front.
 pub(crate) fn fit_encoded(
     encoded: Encoded,
@@ -305,7 +243,17 @@ pub(crate) fn fit_encoded(
     };
     method_notices.extend(notice);
     let most_points = candidate.method.points();
-    let mut judged = judge::judge(problem, &encoded, outcome, request.front_in, most_points)?;
+    // The points of an earlier front had their thresholds moved when they were found.
+    let most_moved = earlier.map_or(usize::MAX, |_| MOST_MOVED);
+    let front_in = request.front_in;
+    let mut judged = judge::judge(
+        problem,
+        &encoded,
+        outcome,
+        front_in,
+        most_points,
+        most_moved,
+    )?;
     if judged.outcome.certificates.is_empty() {
         judged.outcome.certificates = certify(problem, &judged.outcome.front)?;
     }
@@ -322,7 +270,14 @@ pub(crate) fn fit_encoded(
         ..
     } = judged;
     method_notices.extend(judged_notices);
-    let standing = Standing::new(&task, &encoded, &judged, &outcome, earlier)?;
+    let standing = Standing::new(
+        problem,
+        &encoded,
+        &judged,
+        (&task.names, &task.at_zero),
+        &splits,
+        earlier.map(|e| &e.front),
+    )?;
     let notices = [
         encoded.notices.clone(),
         method_notices,

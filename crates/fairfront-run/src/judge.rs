@@ -91,6 +91,7 @@ pub(crate) fn judge(
     mut outcome: Outcome,
     asked: Option<FrontIn>,
     most_points: usize,
+    most_moved: usize,
 ) -> Result<Judged, Error> {
     // Rates are smooth versions of measures; covariances only stand in for them.
     let has_rates = problem.softened(2.0).is_some();
@@ -124,7 +125,8 @@ pub(crate) fn judge(
     if candidates.iter().all(|point| point != unmitigated) {
         candidates.push(unmitigated);
     }
-    let moved = better_thresholds(&Linear, train, &candidates, &measures)?;
+    let movable = movable(&outcome.front, &candidates, most_moved)?;
+    let moved = better_thresholds(&Linear, train, &movable, &measures)?;
     moved.iter().for_each(|point| candidates.push(point));
     let m = problem.n_objectives();
     let all = Front {
@@ -190,6 +192,16 @@ pub(crate) fn judge(
         notices,
         measures,
     })
+}
+
+/// The points whose thresholds are moved: all candidates, or so many of the solver's front, well spread.
+fn movable(front: &Front, candidates: &Points, most: usize) -> Result<Points, Error> {
+    if candidates.len() <= most {
+        return Ok(candidates.clone());
+    }
+    let values = front.judged()?;
+    let spread = select_spread(values, most, &ranges(values, None));
+    Ok(front.points.select(&spread))
 }
 
 impl Judged {
@@ -294,6 +306,36 @@ pub(crate) fn values(
         let name = measure.name(encoded.part(Part::Train).schema());
         Error::Data(format!("{name} cannot be given on these rows"))
     })
+}
+
+/// The measures that points are judged by, from what was measured on training and validation rows; the
+/// unmitigated model comes last.
+pub(crate) fn measured(problem: &FairProblem, splits: &[SplitValues]) -> Result<Vec<f64>, Error> {
+    let measures = matching(problem).map_err(|name| no_measure(&name))?;
+    let on = |part: Part| splits.iter().find(|split| split.part == part);
+    let Some(train) = on(Part::Train) else {
+        return Ok(Vec::new());
+    };
+    let all = |split: &SplitValues| {
+        let mut all = split.measures.clone();
+        all.push(split.unmitigated.clone());
+        all
+    };
+    let mut of_points = all(train);
+    if let Some(validation) = on(Part::Validation) {
+        for (own, more) in of_points.iter_mut().zip(all(validation)) {
+            *own = own.with(&more);
+        }
+    }
+    let mut values = Vec::with_capacity(of_points.len() * measures.len());
+    for of_point in &of_points {
+        for measure in &measures {
+            values.push(measure.of(of_point).ok_or_else(|| {
+                Error::Data("a measure of the front cannot be given on these rows".into())
+            })?);
+        }
+    }
+    Ok(values)
 }
 
 fn no_measure(objective: &str) -> Error {

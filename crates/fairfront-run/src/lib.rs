@@ -22,6 +22,7 @@ mod objective;
 mod predict;
 mod preset;
 mod select;
+mod standing;
 #[allow(
     dead_code,
     unused_imports,

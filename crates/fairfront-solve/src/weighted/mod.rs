@@ -22,7 +22,7 @@ use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
 use crate::update::Known;
 
-/// An update has one stage, and this part of the steps: a higher temperature would undo what is known.
+/// An update takes half of the sums, and half of the steps for each: much is known already.
 const UPDATE: usize = 2;
 
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
@@ -92,6 +92,7 @@ impl Weighted {
         }
         let settings = Self {
             starts: Some(starts),
+            sums: self.sums.div_ceil(UPDATE),
             most_steps: self.most_steps.div_ceil(UPDATE),
             ..self.clone()
         };

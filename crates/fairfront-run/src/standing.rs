@@ -1,0 +1,84 @@
+//! What fronts are worth on the rows at hand, in what they are judged by.
+
+use fairfront_core::{FairProblem, Points};
+use fairfront_data::{Encoded, Part};
+
+use crate::fit::SplitValues;
+use crate::{Error, FrontIn, JudgedInfo, judge};
+
+/// What fronts are judged by, on the rows at hand.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    /// Names of the objectives or measures.
+    pub(crate) names: Vec<String>,
+    /// Values of the front, one of each name to a point.
+    pub(crate) front: Vec<f64>,
+    /// The same of the earlier front; empty where there is none.
+    pub(crate) earlier: Vec<f64>,
+    /// A box to measure fronts in that does not depend on how good this one is: up to the loss of no
+    /// model at all, and to twice what the unmitigated model has of the others.
+    pub(crate) reference: Vec<f64>,
+}
+
+impl Standing {
+    /// Of a front that was measured, objectives given by their names and their values where all
+    /// parameters are 0, and of the points of an earlier front.
+    pub(crate) fn new(
+        problem: &FairProblem,
+        encoded: &Encoded,
+        judged: &JudgedInfo,
+        (objectives, at_zero): (&[String], &[f64]),
+        splits: &[SplitValues],
+        earlier: Option<&Points>,
+    ) -> Result<Self, Error> {
+        let train = splits.iter().find(|split| split.part == Part::Train);
+        let (names, no_model, mut front) = match (judged.front_in, train) {
+            (FrontIn::Objectives, Some(train)) => {
+                let values = [&train.objectives[..], &train.unmitigated_objectives].concat();
+                (objectives.to_vec(), at_zero[0], values)
+            }
+            _ => {
+                let values = judge::measured(problem, splits)?;
+                (judged.measures.clone(), least_error(encoded), values)
+            }
+        };
+        let m = names.len();
+        // The unmitigated model is the last.
+        let unmitigated = front.split_off(front.len().saturating_sub(m));
+        let of_front = |i: usize| front.iter().skip(i).step_by(m.max(1)).copied();
+        let bound = |i: usize| match i {
+            0 => no_model.max(1.1 * of_front(0).fold(f64::INFINITY, f64::min)),
+            _ => (2.0 * unmitigated[i]).max(1.1 * of_front(i).fold(0.0, f64::max)),
+        };
+        let sound = |bound: f64| match bound > 0.0 && bound.is_finite() {
+            true => bound,
+            false => 1.0,
+        };
+        Ok(Self {
+            reference: (0..m).map(|i| sound(bound(i))).collect(),
+            names,
+            front,
+            earlier: match earlier {
+                Some(earlier) => judge::values(problem, encoded, judged.front_in, earlier)?,
+                None => Vec::new(),
+            },
+        })
+    }
+}
+
+/// The error rate of deciding alike for everybody, on training and validation rows.
+fn least_error(encoded: &Encoded) -> f64 {
+    let (mut all, mut positive) = (0.0, 0.0);
+    for part in [Part::Train, Part::Validation] {
+        for block in encoded.part(part).blocks() {
+            for (weight, label) in block.weights().iter().zip(block.labels()) {
+                all += weight;
+                positive += if *label > 0.0 { *weight } else { 0.0 };
+            }
+        }
+    }
+    match all > 0.0 {
+        true => f64::min(positive, all - positive) / all,
+        false => 1.0,
+    }
+}
