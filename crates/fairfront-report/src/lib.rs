@@ -1,9 +1,10 @@
-//! Figures of Pareto fronts as self-contained SVG.
+//! Figures of Pareto fronts as self-contained SVG, and the page people decide with.
 //!
 //! Most users want [`Overlay`]: several fronts over the same objectives in one picture. Points lie one
 //! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
-//! Nothing here knows where the points come from, reads or writes a file, or depends on another crate;
-//! the same figure is the same bytes on every machine.
+//! Nothing here knows where the points come from, reads or writes a file, or depends on another of our
+//! crates; the same figure is the same bytes on every machine. [`PageData`] becomes one HTML file with
+//! everything in it ([`PageData::to_html`]).
 //!
 //! ```
 //! use fairfront_report::{Overlay, Series};
@@ -24,6 +25,7 @@
 mod figure;
 mod marker;
 mod overlay;
+mod page;
 mod panel;
 mod scale;
 mod spread;
@@ -31,3 +33,4 @@ mod svg;
 mod text;
 
 pub use overlay::{Overlay, Series};
+pub use page::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};

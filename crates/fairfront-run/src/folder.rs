@@ -249,8 +249,8 @@ pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
     Ordered(Part::ALL.map(of).to_vec())
 }
 
-/// The files of a run.
-const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
+/// The files of a run; the page is made of the others.
+const FILES: [&str; 4] = ["run.json", "encoding.json", "front.parquet", "report.html"];
 
 /// What is at a place where a run is to go.
 enum Place {
