@@ -147,7 +147,7 @@ def test_adult_opens(adult, browser):
 def test_numbers_are_those_of_the_front(demo, browser):
     with Opened(browser, demo.path) as it:
         for split in SPLITS:
-            it.page.get_by_label(split, exact=True).check(force=True)
+            it.page.get_by_label(split, exact=True).check()
             point = it.chosen
             short = it.cells(".choice")
             assert {c.split(".")[0] for c, _, _ in short} == {split}
@@ -211,7 +211,7 @@ def test_a_requirement_is_met_as_select_meets_it(demo, browser, bound):
         assert it.price == sentence(expected["price"])
         meeting, points = expected["judged"]["meeting"], expected["judged"]["points"]
         assert f"{meeting} of {points} models" in it.page.inner_text(".remaining")
-        it.page.get_by_label("the least regret").check(force=True)
+        it.page.get_by_label("the least regret").check()
         assert it.chosen == demo.select("--require", require, "--regret")["id"]
         it.page.click("text=The same on the command line")
         command = it.page.inner_text(".command")
@@ -243,9 +243,9 @@ def test_axes_and_rows_can_be_switched(demo, browser):
     with Opened(browser, demo.path) as it:
         plot = it.page.locator("#front-plot")
         before = plot.screenshot()
-        it.page.get_by_label("Across").select_option("equal_opportunity_difference(race)")
-        it.page.get_by_label("Upwards").select_option("objective.error_rate")
-        it.page.get_by_label("test", exact=True).check(force=True)
+        it.page.get_by_label("Across", exact=True).select_option("equal_opportunity_difference(race)")
+        it.page.get_by_label("Upwards", exact=True).select_option("objective.error_rate")
+        it.page.get_by_label("test", exact=True).check()
         label = plot.get_attribute("aria-label")
         assert "test rows" in label and "equal opportunity difference (race), lower is better" in label
         assert "error rate objective" in label
@@ -380,8 +380,8 @@ def test_names_are_never_executed(hostile, browser):
     for viewport in (DESKTOP, PHONE):
         with Opened(browser, hostile.path, viewport=viewport) as it:
             for split in SPLITS:
-                it.page.get_by_label(split, exact=True).check(force=True)
-            it.page.get_by_label("Across").select_option(index=3)
+                it.page.get_by_label(split, exact=True).check()
+            it.page.get_by_label("Across", exact=True).select_option(index=3)
             it.page.click("#detail >> text=/show all/")
             it.page.mouse.move(600, 400)
             text = it.page.inner_text("body")

@@ -84,12 +84,19 @@ fn write(
             place.display()
         ));
     }
+    // A front without points has nothing to choose from.
+    let page = (info.points > 0).then(|| super::report::write(shown));
+    let page = page.transpose()?;
     if args.json {
         output::print(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
     } else if !args.quiet {
         output::note(&render::notices(&fitted.notices));
         output::print(&render::fit(shown, &info))?;
         super::show::run(shown, false, false)?;
+        if let Some(page) = page {
+            let page = page.display();
+            output::print(&format!("\nTo choose a model, open {page} in a browser.\n"))?;
+        }
     }
     let stopped = fitted.outcome.stop == StopReason::Stopped && progress::interrupted();
     Ok(match stopped {

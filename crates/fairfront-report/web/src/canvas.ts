@@ -34,13 +34,18 @@ export function theme(): Theme {
   return current;
 }
 
-const drawings: Drawing[] = [];
+const followers: (() => void)[] = [];
 
-/** Draws everything again where colours changed: another scheme, or paper. */
+/** Calls back where colours changed: another scheme, or paper. */
+export function onTheme(follower: () => void): void {
+  followers.push(follower);
+}
+
+/** Watches for other colours. */
 export function followTheme(): void {
   const again = () => {
     current = null;
-    for (const drawing of drawings) drawing.draw();
+    for (const follower of followers) follower();
   };
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   window.matchMedia("print").addEventListener("change", again);
@@ -61,7 +66,7 @@ export abstract class Drawing {
     this.above = h("canvas", { "aria-hidden": "true" });
     this.surface = h("div", { class: "surface", id: freshId("drawing") }, this.below, this.above);
     this.element = h("div", { class: `drawing ${className}` }, this.surface);
-    drawings.push(this);
+    onTheme(() => this.draw());
     // Asking the page for sizes while it changes would make it lay itself out again and again.
     const follow = () => {
       this.width = this.surface.clientWidth;

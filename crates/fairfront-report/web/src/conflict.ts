@@ -42,13 +42,19 @@ export function rankCorrelation(a: (number | null)[], b: (number | null)[]): num
   return correlation(ranks(both.map(([v]) => v)), ranks(both.map(([, w]) => w)));
 }
 
+/** Shares of the front's range: what is as good as nothing, and what a good compromise gives up at most. */
+const [NOTHING, GOOD] = [0.05, 0.25];
+/** From this correlation on two objectives mostly go together. */
+const TOGETHER = 0.3;
+
 export interface Conflict {
   /** Rank correlation of how bad models are in both; `null` where it cannot be given. */
   correlation: number | null;
   /** The model that loses least in the worse of the two, as a share of the front's range. */
   best: number;
   regret: number;
-  verdict: "none" | "mild" | "strong";
+  /** Neither is in the way of the other; they mostly go together; they are at odds. */
+  verdict: "none" | "little" | "conflict";
 }
 
 /** How far two columns are at odds over a front. */
@@ -63,19 +69,17 @@ export function conflict(a: Column, b: Column): Conflict | null {
     if (worse < regret) [regret, best] = [worse, i];
   });
   if (best < 0) return null;
+  const correlation = rankCorrelation(x, y);
+  const together = regret <= GOOD && correlation !== null && correlation >= TOGETHER;
   return {
-    correlation: rankCorrelation(x, y),
+    correlation,
     best,
     regret,
-    verdict: regret <= 0.05 ? "none" : regret <= 0.25 ? "mild" : "strong",
+    verdict: regret <= NOTHING ? "none" : together ? "little" : "conflict",
   };
 }
 
-const VERDICTS = {
-  none: "no conflict",
-  mild: "little conflict",
-  strong: "conflict",
-} as const;
+const VERDICTS = { none: "no conflict", little: "little conflict", conflict: "conflict" } as const;
 
 export function conflicts(store: Store): HTMLElement | null {
   const { front } = store;
@@ -100,7 +104,8 @@ export function conflicts(store: Store): HTMLElement | null {
     "p",
     { class: "note" },
     "Correlation (of ranks): −1 where every gain in one is a loss in the other, 1 where both go together. A verdict is " +
-      "by the model that loses least in the worse of the two: up to 5 % of the range no conflict, up to 25 % little.",
+      "by the model that gives up least in the worse of the two: up to 5 % of the range there is no conflict; up to 25 %, " +
+      "and from a correlation of 0.3 on, little.",
   );
   element.append(scrolling(h("table", { class: "plain" }, caption, h("thead", {}, head), body), "Pairs of objectives"), note);
   const draw = () => {
@@ -132,10 +137,15 @@ function row(store: Store, a: Column, b: Column): HTMLElement {
   pick.addEventListener("click", () => store.pick(found.best));
   pick.addEventListener("pointerenter", () => store.hover(found.best));
   pick.addEventListener("pointerleave", () => store.hover(null));
-  const words =
-    found.verdict === "none"
-      ? [pick, ` is at most ${share} of the range away from the best in both.`]
-      : ["Every model gives up a part of one: ", pick, ` loses least, ${share} of the range in the worse of the two.`];
+  const away = ` is at most ${share} of the range away from the best in both.`;
+  const words = {
+    none: ["Nothing has to be traded: ", pick, away],
+    little: ["They mostly go together: ", pick, away],
+    conflict:
+      found.regret <= GOOD
+        ? ["More of one costs some of the other, but there is a good compromise: ", pick, away]
+        : ["More of one costs the other dearly: even ", pick, ` gives up ${share} of the range in one of them.`],
+  }[found.verdict];
   return h(
     "tr",
     {},

@@ -1,6 +1,6 @@
 // The front with its axes, rows and marks.
 
-import { gradientImage } from "./canvas.ts";
+import { gradientImage, onTheme } from "./canvas.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
@@ -172,7 +172,7 @@ function colourKey(store: Store, measure: Measure): HTMLElement {
     bar.style.backgroundImage = gradientImage();
   };
   store.on(["view"], draw);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTimeout(draw));
+  onTheme(draw);
   draw();
   return element;
 }

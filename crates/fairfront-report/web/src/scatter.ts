@@ -38,7 +38,7 @@ interface Scale {
 function better(measure: Measure, arrows: readonly [more: string, less: string]): string {
   const side = direction(measure);
   if (side === null) return "";
-  return side === "large" ? `higher is better ${arrows[0]}` : `lower is better ${arrows[1]}`;
+  return (side === "large" ? `higher is better ${arrows[0]}` : `lower is better ${arrows[1]}`).trim();
 }
 
 export class Scatter extends Drawing {
@@ -160,7 +160,8 @@ export class Scatter extends Drawing {
     const [x, y] = [this.options.x(), this.options.y()];
     const { chosen, split } = this.store;
     const surface = this.surface;
-    const sides = `${words(x)}, ${better(x, ["", ""])}, across; ${words(y)}, ${better(y, ["", ""])}, upwards`;
+    const named = (measure: Measure) => [words(measure), better(measure, ["", ""])].filter(Boolean).join(", ");
+    const sides = `${named(x)}, across; ${named(y)}, upwards`;
     surface.setAttribute(
       "aria-label",
       `The front on ${split} rows: ${sides}. Arrow keys go from model to model`,

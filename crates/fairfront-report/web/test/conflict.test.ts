@@ -17,13 +17,15 @@ test("ranks are correlated as in any textbook", () => {
 
 test("a verdict is by the model that is good in both", () => {
   const line = conflict(column([0, 1, 2, 3, 4]), column([4, 3, 2, 1, 0]));
-  assert.deepEqual(line, { correlation: -1, best: 2, regret: 0.5, verdict: "strong" });
+  assert.deepEqual(line, { correlation: -1, best: 2, regret: 0.5, verdict: "conflict" });
   const ideal = conflict(column([0, 1, 2]), column([0, 2, 1]));
   assert.equal(ideal?.verdict, "none");
   assert.equal(ideal?.best, 0);
   // Where more is better, the largest is the best.
   const bent = conflict(column([10, 8, 0], true), column([10, 1, 0]));
-  assert.equal(bent?.verdict, "mild");
+  assert.equal(bent?.verdict, "conflict");
   assert.equal(bent?.best, 1);
+  const alike = conflict(column([0, 2, 4, 7, 10]), column([2, 0, 5, 7, 10]));
+  assert.equal(alike?.verdict, "little");
   assert.equal(conflict(column([null, 1]), column([1, null])), null);
 });
