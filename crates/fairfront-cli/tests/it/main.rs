@@ -5,6 +5,7 @@ mod eps_fair;
 mod export;
 mod fit;
 mod predict;
+mod report;
 mod select;
 mod verify;
 
@@ -87,6 +88,7 @@ fn help_of_every_command() {
         ("help-fit", &["fit", "--help"]),
         ("help-show", &["show", "--help"]),
         ("help-select", &["select", "--help"]),
+        ("help-report", &["report", "--help"]),
         ("help-compare", &["compare", "--help"]),
         ("help-verify", &["verify", "--help"]),
         ("help-export", &["export", "--help"]),

@@ -1,7 +1,7 @@
 // The model card: what somebody has to know who is handed this model alone.
 
 import { h, name } from "./dom.ts";
-import { columnOf, pricedMeasures, words } from "./label.ts";
+import { columnOf, pricedMeasures, words, rowsName } from "./label.ts";
 import { cell, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -36,7 +36,7 @@ export function modelCard(store: Store): HTMLElement {
     ...(spec.drop.length > 0 ? ["; left out: ", ...names(spec.drop)] : []),
     ".",
   );
-  const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${split}`).join(", ");
+  const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${rowsName(split)}`).join(", ");
   add("Data", name(run.source, 60), `: ${rows} rows.`);
   const last = front.splits[front.splits.length - 1] ?? "train";
   const said = pricedMeasures(front).map((measure) => {
@@ -44,7 +44,7 @@ export function modelCard(store: Store): HTMLElement {
     const before = front.unmitigated.get(column?.name ?? "") ?? null;
     return `${words(measure, 28)} ${cell(column?.values[chosen] ?? null)} (unmitigated ${cell(before)})`;
   });
-  add(`On ${last} rows`, `${said.join("; ")}.`);
+  add(`On ${rowsName(last)} rows`, `${said.join("; ")}.`);
   const gap = front.values("certificate.gap")?.[chosen] ?? null;
   if (gap !== null) {
     add("Proven", `No model has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective.`);

@@ -3,7 +3,7 @@
 import { h, shorten } from "./dom.ts";
 import { modelText, save } from "./download.ts";
 import { requirementText, termText } from "./grammar.ts";
-import { capital, columnOf, explain, pricedMeasures, words } from "./label.ts";
+import { capital, columnOf, explain, pricedMeasures, words, rowsName } from "./label.ts";
 import { cell, counted, plain } from "./number.ts";
 import { missesAt } from "./select.ts";
 import type { Store } from "./store.ts";
@@ -102,7 +102,7 @@ export function choice(store: Store): HTMLElement {
     const said = store.selection?.price.sentence ?? "";
     sentence.replaceChildren(
       h("span", {}, `${capital(said)}.`),
-      h("span", { class: "note" }, ` On ${front.split} rows, against the unmitigated model; a point is a hundredth.`),
+      h("span", { class: "note" }, ` On ${rowsName(front.split)} rows, against the unmitigated model; a point is a hundredth.`),
     );
     const missed = store.rule.kind === "id" ? missesAt(front, store.requirements, id).filter((m) => !m.met) : [];
     const against =
@@ -112,7 +112,7 @@ export function choice(store: Store): HTMLElement {
         : null);
     problem.hidden = against === null;
     problem.textContent = against === null ? "" : `${capital(shorten(against, 600))}.`;
-    rows.textContent = `On ${store.split} rows`;
+    rows.textContent = `On ${rowsName(store.split)} rows`;
     body.replaceChildren(
       ...pricedMeasures(front).map((measure) => {
         const column = columnOf(front, measure, store.split);

@@ -2,7 +2,7 @@
 
 import { h, scrolling, section } from "./dom.ts";
 import { type Column, ERROR_RATE, known, scaled } from "./front.ts";
-import { capital, measureOf, words } from "./label.ts";
+import { capital, measureOf, words, rowsName } from "./label.ts";
 import { fixed } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -110,7 +110,7 @@ export function conflicts(store: Store): HTMLElement | null {
   element.append(scrolling(h("table", { class: "plain" }, caption, h("thead", {}, head), body), "Pairs of objectives"), note);
   const draw = () => {
     const columns = front.judgedBy(store.split);
-    caption.textContent = `On ${store.split} rows`;
+    caption.textContent = `On ${rowsName(store.split)} rows`;
     body.replaceChildren();
     columns.forEach((a, i) => {
       for (const b of columns.slice(i + 1)) body.append(row(store, a, b));

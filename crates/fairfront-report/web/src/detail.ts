@@ -3,7 +3,7 @@
 import type { Attribute } from "./data.ts";
 import { h, name, scrolling, section } from "./dom.ts";
 import type { Value } from "./front.ts";
-import { capital, explain, words } from "./label.ts";
+import { capital, explain, words, rowsName } from "./label.ts";
 import { modelCard } from "./card.ts";
 import { cell, counted, grouped, readable } from "./number.ts";
 import type { Store } from "./store.ts";
@@ -231,7 +231,7 @@ export function detail(store: Store): HTMLElement {
   const draw = () => {
     heading.textContent = `Model ${store.chosen} in detail`;
     const intro = element.querySelector("#detail-intro") as HTMLElement;
-    intro.textContent = `Bars are this model on ${store.split} rows; the orange line is the unmitigated model. Numbers are those of both, in this order. Groups are alike where bars are equally long.`;
+    intro.textContent = `Bars are this model on ${rowsName(store.split)} rows; the orange line is the unmitigated model. Numbers are those of both, in this order. Groups are alike where bars are equally long.`;
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
     tables.replaceChildren(scrolling(allRows(store), "All measures on all rows"));
     weights.replaceChildren(scrolling(coefficients(store, showAll), "Coefficients"));

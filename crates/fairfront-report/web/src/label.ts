@@ -35,6 +35,11 @@ export function words(measure: Measure, most = 40): string {
   return `${kind.replaceAll("_", " ")}${what}${of}`;
 }
 
+/** Which rows, before the word. */
+export function rowsName(split: Split): string {
+  return split === "train" ? "training" : split;
+}
+
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -2,7 +2,7 @@
 
 import { h, scrolling, section } from "./dom.ts";
 import { frontText, save } from "./download.ts";
-import { capital, columnOf, judgedMeasures, type Measure, pricedMeasures, words } from "./label.ts";
+import { capital, columnOf, judgedMeasures, type Measure, pricedMeasures, words, rowsName } from "./label.ts";
 import { cell, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -80,7 +80,7 @@ export function models(store: Store): HTMLElement {
     const last = Math.max(Math.ceil(order.length / PAGE) - 1, 0);
     page = Math.min(Math.max(page, 0), last);
     const shown = order.slice(page * PAGE, (page + 1) * PAGE);
-    caption.textContent = `On ${store.split} rows; choose a model by its number, sort by a heading`;
+    caption.textContent = `On ${rowsName(store.split)} rows; choose a model by its number, sort by a heading`;
     body.replaceChildren(...shown.map(rowOf));
     for (const head of heads) {
       const sort = head.measure === by ? (descending ? "descending" : "ascending") : "none";

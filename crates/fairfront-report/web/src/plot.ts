@@ -4,7 +4,7 @@ import { gradientImage, onTheme } from "./canvas.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { capital, columnOf, isCount, judgedMeasures, type Measure, words } from "./label.ts";
+import { capital, columnOf, isCount, judgedMeasures, type Measure, words, rowsName } from "./label.ts";
 import { readable } from "./number.ts";
 import { Parallel } from "./parallel.ts";
 import { Scatter } from "./scatter.ts";
@@ -94,7 +94,7 @@ export function mainPlot(store: Store): HTMLElement {
   scatter.surface.id = "front-plot";
   const note = h("p", { class: "note" });
   const follow = () => {
-    note.textContent = `Shown: ${rowsOf(store.data, store.split)} ${store.split} rows; ${MEANING[store.split]}.`;
+    note.textContent = `Shown: ${rowsOf(store.data, store.split)} ${rowsName(store.split)} rows; ${MEANING[store.split]}.`;
   };
   store.on(["view"], follow);
   follow();

@@ -2,7 +2,7 @@
 
 import type { RunFacts } from "./data.ts";
 import { h, name, section, shorten } from "./dom.ts";
-import { capital } from "./label.ts";
+import { capital, rowsName } from "./label.ts";
 import { counted, grouped, plain, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -96,7 +96,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
   const { data, front } = store;
   const { run } = data;
   const { spec } = run;
-  const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${split}`).join(", ");
+  const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${rowsName(split)}`).join(", ");
   const missing = Object.entries(spec.missing_by_column).map(([column, policy]) => `${shorten(column, 40)}: ${policy}`);
   const facts: [string, (Node | string)[]][] = [
     ["Source", [name(run.source, 80)]],

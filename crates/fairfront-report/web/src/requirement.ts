@@ -2,8 +2,8 @@
 
 import { freshId, h, shorten } from "./dom.ts";
 import { extent } from "./front.ts";
-import { canonical, parseTerm, type Requirement, requirementText } from "./grammar.ts";
-import { capital, columnOf, direction, explain, type Measure, pricedMeasures, termOf, words } from "./label.ts";
+import { canonical, parseTerm, type Requirement, requirementText, type Term } from "./grammar.ts";
+import { capital, columnOf, direction, explain, type Measure, pricedMeasures, rowsName, termOf, words } from "./label.ts";
 import { counted, grouped, plain } from "./number.ts";
 import type { Rule } from "./select.ts";
 import type { Store } from "./store.ts";
@@ -24,6 +24,11 @@ function tidy(value: number): number {
 function isPlain(requirement: Requirement): boolean {
   const { term, comparator } = requirement;
   return term.split === null && !term.objective && (comparator === "<=" || comparator === ">=");
+}
+
+/** The side on which a bound leaves the better values. */
+function comparatorOf(measure: Measure): "<=" | ">=" {
+  return direction(measure) === "large" ? ">=" : "<=";
 }
 
 export class Requirements {
@@ -52,8 +57,9 @@ export class Requirements {
     const follow = () => {
       for (const requirement of store.requirements) {
         const measure = canonical(requirement.term);
-        const shown = this.sliders.some((slider) => slider.measure === measure);
-        if (isPlain(requirement) && !shown && columnOf(front, measure, front.split)) this.add(measure);
+        const shown = this.sliders.some((slider) => slider.shows(requirement));
+        const could = isPlain(requirement) && requirement.comparator === comparatorOf(measure);
+        if (!shown && could && columnOf(front, measure, front.split)) this.add(measure);
       }
       for (const slider of this.sliders) slider.follow();
       this.followChips();
@@ -63,7 +69,7 @@ export class Requirements {
           ? `No requirement yet: all ${counted(front.length, "model")} remain.`
           : `${grouped(store.meeting)} of ${counted(front.length, "model")} meet ${
               store.requirements.length === 1 ? "it" : "all of it"
-            }, on ${front.split} rows.`;
+            }, on ${rowsName(front.split)} rows.`;
     };
     store.on(["choice"], follow);
     follow();
@@ -125,6 +131,7 @@ class Slider {
   private readonly range: HTMLInputElement;
   private readonly field: HTMLInputElement;
   private readonly comparator: "<=" | ">=";
+  private readonly term: Term;
   /** Where the slider means no requirement. */
   private readonly open: number;
 
@@ -140,7 +147,9 @@ class Slider {
     const step = high > low ? stepOf(high - low) : 0.001;
     const min = known ? tidy(Math.floor(low / step) * step) : 0;
     const max = known ? tidy(Math.ceil(high / step) * step) : 1;
-    this.comparator = direction(measure) === "large" ? ">=" : "<=";
+    this.comparator = comparatorOf(measure);
+    // With `objective.` before it, a name would be about training rows.
+    this.term = termOf(measure.replace(/^objective\./, ""), store.data.attributes);
     this.open = this.comparator === ">=" ? min : max;
     const id = freshId("slider");
     const title = capital(words(measure, 28));
@@ -172,15 +181,14 @@ class Slider {
     return (
       isPlain(requirement) &&
       requirement.comparator === this.comparator &&
-      canonical(requirement.term) === canonical(termOf(this.measure, this.store.data.attributes))
+      canonical(requirement.term) === canonical(this.term)
     );
   }
 
   private ask(bound: number | null): void {
     const others = this.store.requirements.filter((r) => !this.shows(r));
     const none = bound === null || !Number.isFinite(bound) || bound === this.open;
-    const term = termOf(this.measure, this.store.data.attributes);
-    const own = none ? [] : [{ term, comparator: this.comparator, bound }];
+    const own = none ? [] : [{ term: this.term, comparator: this.comparator, bound }];
     this.store.setRequirements([...others, ...own]);
   }
 

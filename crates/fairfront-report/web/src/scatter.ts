@@ -16,7 +16,7 @@ import {
 import { shorten } from "./dom.ts";
 import { extent, type Value } from "./front.ts";
 import { nondominated } from "./knee.ts";
-import { capital, columnOf, direction, type Measure, words } from "./label.ts";
+import { capital, columnOf, direction, type Measure, words, rowsName } from "./label.ts";
 import { readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -164,7 +164,7 @@ export class Scatter extends Drawing {
     const sides = `${named(x)}, across; ${named(y)}, upwards`;
     surface.setAttribute(
       "aria-label",
-      `The front on ${split} rows: ${sides}. Arrow keys go from model to model`,
+      `The front on ${rowsName(split)} rows: ${sides}. Arrow keys go from model to model`,
     );
     surface.setAttribute("aria-valuemin", "1");
     surface.setAttribute("aria-valuemax", String(Math.max(this.along.length, 1)));
