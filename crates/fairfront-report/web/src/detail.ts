@@ -228,6 +228,13 @@ export function detail(store: Store): HTMLElement {
     h("h3", {}, "Model card"),
     card,
   );
+  let shown = "";
+  const follow = () => {
+    // Requirements may change without another model being chosen.
+    const wanted = `${store.chosen} ${store.split}`;
+    if (wanted !== shown) draw();
+    shown = wanted;
+  };
   const draw = () => {
     heading.textContent = `Model ${store.chosen} in detail`;
     const intro = element.querySelector("#detail-intro") as HTMLElement;
@@ -240,8 +247,8 @@ export function detail(store: Store): HTMLElement {
     more.textContent = showAll ? `show only the ${FEW} largest` : `show all ${counted(n, "coefficient")}`;
     card.replaceChildren(modelCard(store));
   };
-  store.on(["choice", "view"], draw);
-  draw();
+  store.on(["choice", "view"], follow);
+  follow();
   return element;
 }
 

@@ -40,6 +40,7 @@ export class Store {
   readonly knee: number | null;
   private readonly listeners: [Change[], () => void][] = [];
   private slowest = 0;
+  private waiting: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly data: PageData) {
     this.front = data.front;
@@ -69,13 +70,17 @@ export class Store {
     for (const [wanted, listener] of this.listeners) {
       if (wanted.some((one) => changes.includes(one))) listener();
     }
-    if (changes.some((one) => one !== "hover")) {
-      history.replaceState(null, "", `#${this.address()}`);
-    }
+    if (changes.some((one) => one !== "hover")) this.keepAddress();
     const took = performance.now() - start;
     this.slowest = Math.max(this.slowest, took);
     document.documentElement.dataset.lastMs = took.toFixed(1);
     document.documentElement.dataset.slowestMs = this.slowest.toFixed(1);
+  }
+
+  /** Puts the choice into the address, once things are still: browsers allow only so many changes of it. */
+  private keepAddress(): void {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => history.replaceState(null, "", `#${this.address()}`), 150);
   }
 
   hover(point: number | null): void {
