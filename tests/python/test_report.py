@@ -1,113 +1,34 @@
 """The page in a real browser: against front.parquet, `select`, `show --csv` and `predict`.
 
-The browser is Debian's chromium, or the one that FAIRFRONT_CHROMIUM names. Screenshots go to the folder of
-FAIRFRONT_SCREENSHOTS, where it is set.
+Screenshots go to the folder of FAIRFRONT_SCREENSHOTS, where it is set.
 """
 
 import csv
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
+from playwright.sync_api import sync_playwright
 
-playwright = pytest.importorskip("playwright.sync_api")
+from paged import BROWSER, DESKTOP, PHONE, QUIET, Opened, Report, absent
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 AXE = REPOSITORY / "crates/fairfront-report/web/node_modules/axe-core/axe.min.js"
-BROWSER = os.environ.get("FAIRFRONT_CHROMIUM") or shutil.which("chromium") or "absent"
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 SPLITS = ["train", "validation", "test"]
-
-
-def absent(reason):
-    pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
 def browser():
     if not Path(BROWSER).is_file():
         absent("there is no chromium; install it, or name it with FAIRFRONT_CHROMIUM")
-    with playwright.sync_playwright() as p:
+    with sync_playwright() as p:
         found = p.chromium.launch(executable_path=BROWSER, args=QUIET)
         yield found
         found.close()
-
-
-class Report:
-    """A run with its page."""
-
-    def __init__(self, fairfront, folder, *spec):
-        self.fairfront, self.folder = fairfront, folder
-        # The page is among the files that a fit leaves.
-        fairfront("fit", *spec, "--out", folder, "--quiet")
-        self.path = folder / "report.html"
-        self.info = json.loads((folder / "run.json").read_text())
-        self.table = pq.read_table(folder / "front.parquet").to_pandas()
-
-    def select(self, *args):
-        return json.loads(self.fairfront("select", self.folder, "--json", *args))
-
-
-class Opened:
-    """A page that is open, with everything it complained of or asked for."""
-
-    def __init__(self, browser, path, address="", **options):
-        options = {"viewport": DESKTOP, "accept_downloads": True} | options
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(10_000)
-        self.problems, self.requests = [], []
-        self.page.on("console", lambda m: m.type in ("error", "warning") and self.problems.append(m.text))
-        self.page.on("pageerror", lambda e: self.problems.append(str(e)))
-        self.page.on("dialog", lambda d: (self.problems.append(d.message), d.dismiss()))
-        self.page.on("request", lambda r: self.requests.append(r.url))
-        self.page.goto(path.as_uri() + address)
-        self.page.wait_for_selector("html[data-ready]")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *_):
-        self.context.close()
-        if kind is None:
-            assert self.problems == []
-            outside = [r for r in self.requests if not r.startswith(("data:", "blob:"))]
-            # The page itself, and nothing else.
-            assert len(outside) == 1 and outside[0].startswith("file:"), outside
-
-    @property
-    def chosen(self):
-        return int(self.page.inner_text("#choice-title").removeprefix("Model "))
-
-    @property
-    def price(self):
-        return self.page.inner_text(".choice .price span >> nth=0")
-
-    @property
-    def address(self):
-        """What the address keeps, once it does: 150 ms after the last change."""
-        self.page.wait_for_timeout(300)
-        return self.page.url.partition("#")[2]
-
-    def cells(self, within):
-        """Numbers that say which column they are of."""
-        script = "all => all.map(e => [e.dataset.column, e.textContent, e.closest('tr').dataset.point])"
-        found = self.page.eval_on_selector_all(f"{within} [data-column]", script)
-        assert found
-        return [(c, float(text), point) for c, text, point in found if text != "–"]
-
-    def slider(self, label):
-        return self.page.get_by_label(label, exact=True)
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +131,12 @@ def test_pointing_at_a_model_marks_it_everywhere(demo, browser):
     # Tall enough for all of it, so that nothing scrolls away from below the pointer.
     with Opened(browser, demo.path, viewport={"width": 1280, "height": 9000}) as it:
         it.page.wait_for_timeout(200)
-        names = ["#front-plot", "#space-plot", ".parallel .surface", ".projection .surface >> nth=0"]
+        names = [
+            "#front-plot",
+            "#space-plot",
+            ".parallel .surface",
+            ".projection .surface >> nth=0",
+        ]
         before = [it.page.locator(name).screenshot() for name in names]
         row = it.page.locator("#models tbody tr:not([aria-current])").first
         point = int(row.get_attribute("data-point"))
@@ -261,7 +187,9 @@ def test_a_requirement_is_met_as_select_meets_it(demo, browser, bound):
     # The address opens at the same choice.
     with Opened(browser, demo.path, f"#{address}") as it:
         assert it.chosen == demo.select("--require", require, "--regret")["id"]
-        field = it.page.get_by_label("Demographic parity difference (sex): at most, an exact number")
+        field = it.page.get_by_label(
+            "Demographic parity difference (sex): at most, an exact number"
+        )
         assert float(field.input_value()) == bound
 
 
@@ -284,11 +212,15 @@ def test_axes_and_rows_can_be_switched(demo, browser):
     with Opened(browser, demo.path) as it:
         plot = it.page.locator("#front-plot")
         before = plot.screenshot()
-        it.page.get_by_label("Across", exact=True).select_option("equal_opportunity_difference(race)")
+        it.page.get_by_label("Across", exact=True).select_option(
+            "equal_opportunity_difference(race)"
+        )
         it.page.get_by_label("Upwards", exact=True).select_option("objective.error_rate")
         it.page.get_by_label("test", exact=True).check()
         label = plot.get_attribute("aria-label")
-        assert "test rows" in label and "equal opportunity difference (race), lower is better" in label
+        assert (
+            "test rows" in label and "equal opportunity difference (race), lower is better" in label
+        )
         assert "error rate objective" in label
         assert plot.screenshot() != before
         value = demo.table["test.equal_opportunity_difference(race)"][it.chosen]
@@ -334,7 +266,9 @@ def test_downloads_are_what_the_command_writes(demo, browser, tmp_path):
             own = tmp_path / f"own-{point}.json"
             demo.fairfront("select", demo.folder, "--id", point, "--model", own)
             assert path.read_bytes() == own.read_bytes()
-            demo.fairfront("data", "export", "demo(rows=300, seed=9)", "-o", tmp_path / f"{point}.csv")
+            demo.fairfront(
+                "data", "export", "demo(rows=300, seed=9)", "-o", tmp_path / f"{point}.csv"
+            )
             decided = [
                 demo.fairfront("predict", model, tmp_path / f"{point}.csv", "-o", "-")
                 for model in (path, own)
@@ -360,6 +294,7 @@ def test_small_numbers_are_downloaded_exactly(adult, browser, tmp_path):
 
 def test_a_keyboard_is_enough(demo, browser):
     with Opened(browser, demo.path) as it:
+
         def tab_to(condition):
             for _ in range(60):
                 it.page.keyboard.press("Tab")
@@ -405,7 +340,9 @@ def hostile(fairfront, tmp_path_factory):
     long = "x" * 10_000
     group = {"Female": HOSTILE[0], "Male": HOSTILE[1]}
     rows["sex"] = rows["sex"].map(group)
-    rows["housing"] = rows["housing"].map(dict(zip(sorted(set(rows["housing"])), HOSTILE[2:], strict=False)))
+    rows["housing"] = rows["housing"].map(
+        dict(zip(sorted(set(rows["housing"])), HOSTILE[2:], strict=False))
+    )
     names = {"sex": HOSTILE[2], "age": long, "income": HOSTILE[3]}
     names |= {"housing": HOSTILE[4], "district": HOSTILE[5]}
     rows = rows.rename(columns=names)[[*names.values(), "education", "approved"]]
@@ -448,7 +385,9 @@ def test_hostile_models_are_downloaded_exactly(hostile, browser, tmp_path):
             got.value.save_as(tmp_path / name)
     hostile.fairfront("select", hostile.folder, "--id", 0, "--model", tmp_path / "own.json")
     assert (tmp_path / "model.json").read_bytes() == (tmp_path / "own.json").read_bytes()
-    assert (tmp_path / "front.csv").read_bytes() == hostile.fairfront("show", hostile.folder, "--csv")
+    assert (tmp_path / "front.csv").read_bytes() == hostile.fairfront(
+        "show", hostile.folder, "--csv"
+    )
 
 
 def test_a_policy_forbids_every_request(demo, browser):

@@ -44,8 +44,8 @@ export function rankCorrelation(a: (number | null)[], b: (number | null)[]): num
 
 /** Shares of the front's range: what is as good as nothing, and what a good compromise gives up at most. */
 const [NOTHING, GOOD] = [0.05, 0.25];
-/** From this correlation on two objectives mostly go together. */
-const TOGETHER = 0.3;
+/** Down from this correlation a gain in one is mostly a loss in the other. */
+const AGAINST = -0.3;
 
 export interface Conflict {
   /** Rank correlation of how bad models are in both; `null` where it cannot be given. */
@@ -53,7 +53,7 @@ export interface Conflict {
   /** The model that loses least in the worse of the two, as a share of the front's range. */
   best: number;
   regret: number;
-  /** Neither is in the way of the other; they mostly go together; they are at odds. */
+  /** Neither is in the way of the other; hardly; they are at odds. */
   verdict: "none" | "little" | "conflict";
 }
 
@@ -70,12 +70,12 @@ export function conflict(a: Column, b: Column): Conflict | null {
   });
   if (best < 0) return null;
   const correlation = rankCorrelation(x, y);
-  const together = regret <= GOOD && correlation !== null && correlation >= TOGETHER;
+  const little = regret <= GOOD && (correlation === null || correlation > AGAINST);
   return {
     correlation,
     best,
     regret,
-    verdict: regret <= NOTHING ? "none" : together ? "little" : "conflict",
+    verdict: regret <= NOTHING ? "none" : little ? "little" : "conflict",
   };
 }
 
@@ -105,7 +105,7 @@ export function conflicts(store: Store): HTMLElement | null {
     { class: "note" },
     "Correlation (of ranks): −1 where every gain in one is a loss in the other, 1 where both go together. A verdict is " +
       "by the model that gives up least in the worse of the two: up to 5 % of the range there is no conflict; up to 25 %, " +
-      "and from a correlation of 0.3 on, little.",
+      "unless the correlation is −0.3 or less, there is little.",
   );
   element.append(scrolling(h("table", { class: "plain" }, caption, h("thead", {}, head), body), "Pairs of objectives"), note);
   const draw = () => {
@@ -140,7 +140,7 @@ function row(store: Store, a: Column, b: Column): HTMLElement {
   const away = ` is at most ${share} of the range away from the best in both.`;
   const words = {
     none: ["Nothing has to be traded: ", pick, away],
-    little: ["They mostly go together: ", pick, away],
+    little: ["They are hardly in each other’s way: ", pick, away],
     conflict:
       found.regret <= GOOD
         ? ["More of one costs some of the other, but there is a good compromise: ", pick, away]

@@ -82,8 +82,8 @@ function legend(): HTMLElement {
     item("own", "the chosen model"),
     item("start", "unmitigated: trained without regard to fairness"),
     item("knee", "the knee: the best balance"),
-    item("front", "not beaten in what is shown"),
-    item("pale", "beaten here, but not in everything"),
+    item("front", "not beaten in what is shown here"),
+    item("pale", "beaten in what is shown here"),
     item("out", "does not meet your requirements"),
   );
 }

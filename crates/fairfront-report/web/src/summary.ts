@@ -37,7 +37,7 @@ export function summary(store: Store): HTMLElement {
   lede.append(` (${grouped(rows)} rows). `);
   if (attributes.length > 0 && front.length > 1) {
     lede.append("They differ in how alike they treat the groups of ", ...listed(attributes), ". ");
-    lede.append("No other model found beats one of them in everything: what more fairness costs is the choice to make.");
+    lede.append("No other model that was found is better in everything; how much accuracy to give for fairness is the choice to make.");
   }
   element.append(lede, ranges(store));
   return element;
