@@ -23,14 +23,15 @@
 //! ```
 
 mod figure;
+mod html;
 mod marker;
 mod overlay;
-mod page;
+
 mod panel;
 mod scale;
 mod spread;
 mod svg;
 mod text;
 
+pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 pub use overlay::{Overlay, Series};
-pub use page::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
