@@ -1,7 +1,9 @@
 # make test      everything that has to pass; installs what the tests need
+# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test)
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
-#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn
+#                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
+#                make bench-stream: only streams, beside fits on the same rows
 # make docs      the API documentation, warnings as errors
 # make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
 # make reproduce the paper's experiments (none yet)
@@ -22,7 +24,8 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences page page-check python-test bench bench-neighbours bench-measures reproduce clean
+.PHONY: test lint rust-test docs licences page page-check python-test soak bench bench-neighbours bench-measures bench-stream \
+  reproduce clean
 
 test: lint page-check rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -60,12 +63,18 @@ python-test: $(VENV)/.tests-installed $(WEB)/node_modules/.package-lock.json
 	cargo build --locked -p fairfront-cli -p fairfront-bench
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 
+# What is killed ends in the same bytes as what is not.
+soak: $(VENV)/.tests-installed
+	cargo build --release --locked -p fairfront-cli
+	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q \
+	  tests/python/test_stream_kill.py $(wildcard tests/python/test_checkpoint.py)
+
 $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures
+bench: bench-neighbours bench-measures bench-stream
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -81,6 +90,11 @@ bench-neighbours: $(VENV)/.bench-installed
 bench-measures: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli
 	$(VENV_PYTHON) bench/measures.py $(MEASURES)
+
+# With STREAM='--parts change', for instance, only some of it.
+bench-stream: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli -p fairfront-bench
+	$(VENV_PYTHON) bench/stream.py $(STREAM)
 
 $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt

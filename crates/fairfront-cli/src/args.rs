@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairfront_solve::{EpsFair, Method, PfSmg, Trace, Weighted};
-use serde::Deserialize;
 
+use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
 
 /// All worthwhile compromises between accuracy and fairness, from a table to a chosen model.
@@ -52,6 +52,16 @@ pub(crate) enum Command {
         table: Box<TableArgs>,
         #[command(flatten)]
         fit: Box<FitArgs>,
+    },
+    /// Update a front batch by batch while rows arrive
+    #[command(long_about = STREAM, after_help = STREAM_EXAMPLES)]
+    Stream {
+        /// Folder of the stream's state; it is a run folder too
+        state: PathBuf,
+        #[command(flatten)]
+        table: Box<TableArgs>,
+        #[command(flatten)]
+        stream: Box<StreamArgs>,
     },
     /// Show a run: its front as a table and a small plot
     Show {
@@ -253,39 +263,18 @@ pub(crate) struct FitArgs {
     /// Replace a run that is there already
     #[arg(long, help_heading = "Run")]
     pub(crate) force: bool,
-    /// What is minimised; repeat for each, the loss first
-    #[arg(long, value_name = "OBJECTIVE", help_heading = "Solver")]
-    pub(crate) objective: Vec<String>,
-    /// Solver: trace, weighted, pf-smg, eps-fair or auto [default: auto: trace where all objectives
-    /// are convex covariances, weighted where there are rates or groups' losses, otherwise pf-smg
-    /// with --polish]
-    #[arg(
-        long,
-        value_name = "METHOD",
-        hide_possible_values = true,
-        help_heading = "Solver"
-    )]
-    pub(crate) method: Option<MethodName>,
-    /// The settings of the paper's experiments instead of ours
-    #[arg(long, value_name = "NAME", help_heading = "Solver")]
-    pub(crate) preset: Option<Preset>,
-    /// Points of the front [default: trace 1000, weighted at most 200, pf-smg at most 1500, eps-fair
-    /// 100 bounds]
-    #[arg(long, value_name = "N", help_heading = "Solver")]
-    pub(crate) points: Option<usize>,
-    /// A setting of the solver; repeat for several (listed below)
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "Solver")]
-    pub(crate) set: Vec<String>,
-    /// Refine the front by exact steps: no point gets worse in any objective
-    #[arg(long, help_heading = "Solver")]
-    pub(crate) polish: bool,
-    /// Keep what is nondominated in the objectives on training rows, or in the matching measures on
-    /// training and validation rows [default: measures where objectives are rates]
-    #[arg(long, value_name = "WHAT", help_heading = "Solver")]
-    pub(crate) front_in: Option<FrontInName>,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
     /// End after this many seconds and keep what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
+    /// Keep a checkpoint in DIR at most every so many seconds, to go on from after a kill
+    #[arg(long, value_name = "S", help_heading = "Run")]
+    pub(crate) checkpoint_every: Option<f64>,
+    /// Go on from the checkpoint in DIR, to the result of a fit without a break; keeps checkpoints, every
+    /// 60 seconds if nothing else is said
+    #[arg(long, help_heading = "Run")]
+    pub(crate) resume: bool,
     /// Threads [default: one a core]; the result does not depend on it
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(crate) threads: Option<usize>,
@@ -300,48 +289,13 @@ pub(crate) struct FitArgs {
 impl FitArgs {
     /// These flags where given, those of the TOML file where not.
     pub(crate) fn over(&self, config: FitConfig) -> Self {
-        let list = |own: &Vec<String>, other: Vec<String>| match own.is_empty() {
-            true => other,
-            false => own.clone(),
-        };
         Self {
-            objective: list(&self.objective, config.objective),
-            method: self.method.or(config.method),
-            preset: self.preset.or(config.preset),
-            points: self.points.or(config.points),
-            set: list(&self.set, config.set),
-            polish: self.polish || config.polish,
-            front_in: self.front_in.or(config.front_in),
             max_seconds: self.max_seconds.or(config.max_seconds),
+            checkpoint_every: self.checkpoint_every.or(config.checkpoint_every),
+            solver: self.solver.over(config.into()),
             ..self.clone()
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum MethodName {
-    #[default]
-    Auto,
-    PfSmg,
-    EpsFair,
-    Trace,
-    Weighted,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FrontInName {
-    /// The smooth functions that are minimised
-    Objectives,
-    /// What people read: accuracy, differences of rates
-    Measures,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Preset {
-    Paper,
 }
 
 const FIT: &str = "\
@@ -392,6 +346,77 @@ Examples:
     --objective error_rate --objective 'true_positive_rate_parity(race)'
   fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds
   fairfront fit adult:gender --method pf-smg --polish --out runs/polished";
+
+/// Flags of `stream` beyond those of the table.
+#[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is given or not"
+)]
+pub(crate) struct StreamArgs {
+    /// Rows of a batch [default: 2000]
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) batch: Option<usize>,
+    /// Keep the last ROWS rows in use instead of all
+    #[arg(
+        long,
+        value_name = "ROWS",
+        conflicts_with = "reservoir",
+        help_heading = "Stream"
+    )]
+    pub(crate) window: Option<usize>,
+    /// Keep a uniform sample of ROWS rows instead of all
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) reservoir: Option<usize>,
+    /// Wait for more rows at the end of the last file, until Ctrl-C
+    #[arg(long, help_heading = "Stream")]
+    pub(crate) follow: bool,
+    /// Use a last batch that is not full
+    #[arg(long, help_heading = "Stream")]
+    pub(crate) flush: bool,
+    /// End when more rows than this were rejected in all
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) max_rejected: Option<u64>,
+    /// Standard input starts at its beginning again: pass over its first ROWS rows, which were taken
+    #[arg(long, value_name = "ROWS", help_heading = "Stream")]
+    pub(crate) skip: Option<u64>,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+    /// Threads [default: one a core]; the result does not depend on it
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub(crate) threads: Option<usize>,
+    /// No progress and no lines about batches
+    #[arg(long, help_heading = "Run")]
+    pub(crate) quiet: bool,
+    /// Print a line of JSON for every batch
+    #[arg(long, help_heading = "Run")]
+    pub(crate) json: bool,
+}
+
+const STREAM: &str = "\
+Update a front batch by batch while rows arrive
+
+Rows come from files (CSV, CSV.gz or Parquet), from standard input (-) or from a known data set,
+and are cut into batches by their number alone. The first batch makes the front and settles
+columns, types and encoding; each later one updates the front from a selection of its own points:
+on all rows so far, on the last ones (--window) or on a uniform sample (--reservoir). A last batch
+that is not full waits for more rows unless --flush is given.
+
+The first call says what `fit` would be told; later calls need no such flags, and none that
+contradict. Every batch is on the disk before the next begins: after a kill at any moment the same
+command ends in the same front. Inputs are remembered: the same file again goes on where it was
+left. A row that cannot be used goes to rejected.csv with the reason.
+
+`show`, `select`, `compare` and `verify` work on the state at any moment. Unlike a run of `fit`, the
+state holds rows of the data.";
+
+const STREAM_EXAMPLES: &str = "\
+Examples:
+  fairfront stream state monday.csv --target approved --positive yes --sensitive sex
+  fairfront stream state tuesday.csv wednesday.csv
+  fairfront stream state log.csv --follow
+  fairfront stream recent loans.csv --target approved --sensitive sex --window 20000
+  producer | fairfront stream state - --json";
 
 const SELECT: &str = "\
 Choose one point of a front: by requirements, knee, weights, regret or id
@@ -453,7 +478,8 @@ Recompute a run from its folder and its data, and say what agrees
 From the parameters in the run folder and the data alone: every objective, measure, count and
 certificate of every point and of the unmitigated model on all splits, the encoding, and what
 run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
-come from the run; the files too, unless others are named.
+come from the run; the files too, unless others are named. The state of a stream is recomputed from
+the rows that it keeps.
 
 Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees, 1
 where something does not or the data are not the run's; what is worst is named.";

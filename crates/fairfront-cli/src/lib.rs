@@ -8,6 +8,7 @@ mod command;
 mod output;
 mod progress;
 mod render;
+mod solver_args;
 mod table_args;
 
 use std::ffi::OsString;

@@ -70,7 +70,8 @@ impl Target {
                 folder_of(&real).display()
             );
         }
-        if real.with_file_name("run.json").exists() {
+        let in_run = |file: &str| real.with_file_name(file).exists();
+        if in_run("run.json") || (in_run("lock") && in_run("current")) {
             anyhow::bail!(
                 "{}: this is in a run folder, which holds nothing but its run; name a file elsewhere",
                 path.display()

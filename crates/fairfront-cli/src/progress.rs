@@ -53,6 +53,12 @@ impl Bar {
         }
     }
 
+    /// The next piece of work begins.
+    pub(crate) fn restart(&mut self) {
+        self.start = Instant::now();
+        self.said = self.start;
+    }
+
     /// Clears the line of progress.
     pub(crate) fn finish(&self) {
         if self.terminal && !self.quiet {

@@ -4,12 +4,14 @@ mod comparison;
 mod front;
 mod prediction;
 mod selection;
+mod stream;
 mod verification;
 
 pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
 pub(crate) use prediction::{audit, predicted};
 pub(crate) use selection::selection;
+pub(crate) use stream::{batch, batch_json, fed};
 pub(crate) use verification::verification;
 
 use std::fmt::Write;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fairfront_data::{Error, Known, Merge, Prepared, ReadOptions, Spec, data_folder, grammar};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::args::{FrontInName, MethodName, Preset};
+use crate::solver_args::{FrontInName, MethodName, Preset};
 
 /// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
 /// lists there. Flags win over the file, the file over what a known data set brings along.
-#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct TableArgs {
     /// Files with the same columns, or - for standard input, or a known data set
@@ -120,7 +120,7 @@ pub(crate) struct TableArgs {
 }
 
 /// The flags of `fit` that a TOML file can hold, by the same names.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct FitConfig {
     #[serde(deserialize_with = "one_or_many")]
@@ -133,6 +133,7 @@ pub(crate) struct FitConfig {
     pub(crate) polish: bool,
     pub(crate) front_in: Option<FrontInName>,
     pub(crate) max_seconds: Option<f64>,
+    pub(crate) checkpoint_every: Option<f64>,
 }
 
 impl TableArgs {
@@ -152,32 +153,55 @@ impl TableArgs {
     /// The same; for the paper's experiments on COMPAS the sensitive column is a feature.
     pub(crate) fn prepare_for(&self, paper: bool) -> anyhow::Result<Prepared> {
         let args = self.with_config()?;
-        let usage = |message: &str| Err(Error::Usage(message.into()).into());
-        let [first, more @ ..] = args.files.as_slice() else {
-            return usage("name a file, - for standard input, or a known data set");
+        let Some(first) = args.files.first() else {
+            let message = "name a file, - for standard input, or a known data set";
+            return Err(Error::Usage(message.into()).into());
         };
-        if let Some(known) = Known::parse(first)? {
-            if !more.is_empty() {
-                return usage("a known data set stands alone; name it without files");
+        let known = Known::parse(first)?;
+        let (spec, options) = args.settings(known.as_ref(), paper)?;
+        Ok(match known {
+            Some(_) if args.files.len() > 1 => {
+                let message = "a known data set stands alone; name it without files";
+                return Err(Error::Usage(message.into()).into());
             }
-            if args.reads_csv() {
-                return usage(
-                    "a known data set is read as it was published; --separator, --no-header, \
-                     --columns, --missing-value and --no-default-missing are for files",
-                );
-            }
-            let mut base = known.spec();
-            base.use_sensitive |= paper && known.name().starts_with("compas");
-            let spec = args.spec(base)?;
-            let folder = data_folder();
-            return Ok(Prepared::from_known(&known, &spec, folder.as_deref())?);
+            Some(known) => Prepared::from_known(&known, &spec, data_folder().as_deref())?,
+            None => Prepared::from_files(&args.files, &spec, options)?,
+        })
+    }
+
+    /// The same for any files.
+    pub(crate) fn without_files(self) -> Self {
+        Self {
+            files: Vec::new(),
+            fit: FitConfig::default(),
+            ..self
         }
-        let spec = args.spec(Spec::default())?;
-        Ok(Prepared::from_files(
-            &args.files,
-            &spec,
-            args.read_options()?,
-        )?)
+    }
+
+    /// The files, or what stands in for them.
+    pub(crate) fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    /// The spec and how files are read; a known data set brings its own.
+    pub(crate) fn settings(
+        &self,
+        known: Option<&Known>,
+        paper: bool,
+    ) -> Result<(Spec, ReadOptions), Error> {
+        let Some(known) = known else {
+            return Ok((self.spec(Spec::default())?, self.read_options()?));
+        };
+        if self.reads_csv() {
+            return Err(Error::Usage(
+                "a known data set is read as it was published; --separator, --no-header, --columns, \
+                 --missing-value and --no-default-missing are for files"
+                    .into(),
+            ));
+        }
+        let mut base = known.spec();
+        base.use_sensitive |= paper && known.name().starts_with("compas");
+        Ok((self.spec(base)?, ReadOptions::default()))
     }
 
     /// Whether this file is one of the inputs.
@@ -204,7 +228,7 @@ impl TableArgs {
     }
 
     /// These arguments where given, the others where not.
-    fn over(self, other: Self) -> Self {
+    pub(crate) fn over(self, other: Self) -> Self {
         fn list(own: Vec<String>, other: Vec<String>) -> Vec<String> {
             if own.is_empty() { other } else { own }
         }
@@ -489,7 +513,8 @@ fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<S
         Number(f64),
         Flag(bool),
     }
-    Ok(Some(match Value::deserialize(deserializer)? {
+    let value = Option::<Value>::deserialize(deserializer)?;
+    Ok(value.map(|value| match value {
         Value::Text(text) => text,
         Value::Whole(number) => number.to_string(),
         Value::Number(number) => number.to_string(),

@@ -454,12 +454,16 @@ impl Problem for FairProblem {
     }
 
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
-        self.newton()
+        self.newton(None)
+    }
+
+    fn minimiser_from(&self, near: &[f64]) -> Result<Option<Vec<f64>>, Error> {
+        self.newton(Some(near))
     }
 
     fn start(&self) -> Result<Vec<f64>, Error> {
         let found = match &self.stand_in {
-            Some(stand_in) => stand_in.newton()?,
+            Some(stand_in) => stand_in.newton(None)?,
             None => None,
         };
         Ok(found.unwrap_or_else(|| vec![0.0; self.n_params]))

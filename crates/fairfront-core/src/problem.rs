@@ -293,6 +293,10 @@ pub trait Problem: Sync {
     fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
         Ok(None)
     }
+    /// The same, from a point that is likely to be near it.
+    fn minimiser_from(&self, _near: &[f64]) -> Result<Option<Vec<f64>>, Error> {
+        self.minimiser()
+    }
     /// Where to start looking for that minimiser.
     fn start(&self) -> Result<Vec<f64>, Error> {
         Ok(vec![0.0; self.n_params()])

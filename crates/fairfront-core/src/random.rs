@@ -20,6 +20,10 @@ pub enum Purpose {
     Batch = 5,
     /// Starting points, perturbations and choices of a solver.
     Solver = 6,
+    /// Which part a row of a stream goes to.
+    Arrival = 7,
+    /// Which rows of a stream a sample keeps.
+    Reservoir = 8,
 }
 
 /// A random stream keyed by (seed, purpose, two further keys).

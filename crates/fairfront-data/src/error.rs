@@ -199,6 +199,17 @@ pub enum Error {
         /// Where it is published.
         url: String,
     },
+    /// A text that was read before and is not the same now.
+    #[error("{file}: {problem}")]
+    Changed {
+        /// The file.
+        file: String,
+        /// What differs, and what to do.
+        problem: String,
+    },
+    /// Stored rows that cannot be used.
+    #[error("stored rows: {0}")]
+    BadRows(String),
     /// An encoding file that cannot be used.
     #[error("encoding: {0}")]
     BadEncoding(String),
@@ -240,7 +251,23 @@ impl Error {
         }
     }
 
-    pub(crate) fn io(path: impl Into<String>, source: std::io::Error) -> Self {
+    /// The message without the place it starts with, for those who say the place themselves.
+    pub(crate) fn without_place(&self) -> String {
+        let text = self.to_string();
+        let (Self::Ragged { place, .. }
+        | Self::NotUtf8 { place, .. }
+        | Self::NotNumeric { place, .. }
+        | Self::Cell { place, .. }) = self
+        else {
+            return text;
+        };
+        let place = place.to_string();
+        let rest = text.strip_prefix(&place).unwrap_or(&text);
+        rest.trim_start_matches([',', ':', ' ']).to_owned()
+    }
+
+    /// A file that cannot be opened or read.
+    pub fn io(path: impl Into<String>, source: std::io::Error) -> Self {
         Self::Io {
             path: path.into(),
             source,

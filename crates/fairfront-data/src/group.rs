@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, near, near_names, quoted_list, shell};
+use crate::error::{Error, near, near_names, quoted_list, shell, shorten};
 use crate::grammar::quote;
 use crate::read::{has_leading_zero, parse_number};
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
@@ -18,7 +18,7 @@ pub const MISSING_GROUP: &str = "(missing)";
 /// More different numbers than this in a sensitive column need bins.
 const MOST_NUMBERS: usize = 12;
 /// More groups than this cannot be told apart by a person or by statistics.
-const MOST_GROUPS: usize = 1_000;
+pub(crate) const MOST_GROUPS: usize = 1_000;
 
 /// Which value of the target is +1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +125,32 @@ impl TargetRule {
         })
     }
 
+    /// The values in `rows`, merged, in order.
+    pub(crate) fn values(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
+        let column = table.require(&self.column, "the target")?;
+        let levels = Levels::of(column, self.merge.as_ref())?;
+        let counts = levels.counts(rows);
+        let present = levels.names.iter().zip(counts).filter(|(_, n)| *n > 0);
+        let mut values: Vec<String> = present.map(|(name, _)| name.to_string()).collect();
+        values.sort_unstable_by(|a, b| natural(a, b));
+        Ok(values)
+    }
+
+    /// For every row of the table the value of the target, merged, where it is none of these.
+    pub(crate) fn unknown_values(
+        &self,
+        table: &Table,
+        known: &[String],
+    ) -> Result<Vec<Option<String>>, Error> {
+        let column = table.require(&self.column, "the target")?;
+        let levels = Levels::of(column, self.merge.as_ref())?;
+        let is_known = |name: &str| known.iter().any(|k| same_value(k, name));
+        let unknown = |name: &Cow<str>| (!is_known(name)).then(|| shorten(name));
+        let unknown: Vec<Option<String>> = levels.names.iter().map(unknown).collect();
+        let of = |code: &u32| unknown.get(*code as usize).cloned().flatten();
+        Ok(levels.codes.iter().map(of).collect())
+    }
+
     /// `Some(true)` for +1, `None` where the target is missing, for every row of the table.
     pub fn labels(&self, table: &Table) -> Result<Vec<Option<bool>>, Error> {
         let column = table.require(&self.column, "the target")?;
@@ -228,14 +254,7 @@ impl AttributeRule {
             }
         }
         let labels = self.labels(table)?;
-        let mut present = vec![false; labels.names.len()];
-        for &row in rows {
-            if let Some(seen) = present.get_mut(labels.codes[row as usize] as usize) {
-                *seen = true;
-            }
-        }
-        let mut order: Vec<usize> = (0..labels.names.len()).filter(|i| present[*i]).collect();
-        order.sort_unstable_by(|a, b| labels.keys[*a].cmp(&labels.keys[*b]));
+        let order = labels.order(rows);
         let group = |i: &usize| labels.names[*i].clone();
         self.attribute.groups = order.iter().map(group).collect();
         match self.attribute.groups.len() {
@@ -270,6 +289,15 @@ impl AttributeRule {
                     .collect())
             }
         }
+    }
+
+    /// The groups that occur in `rows`, in order; of names that say the same numbers, the first.
+    pub(crate) fn group_names(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
+        let labels = self.labels(table)?;
+        let mut seen = std::collections::BTreeSet::new();
+        let order = labels.order(rows).into_iter();
+        let names = order.map(|i| labels.names[i].clone());
+        Ok(names.filter(|name| seen.insert(self.plain(name))).collect())
     }
 
     /// The group code of every row of a table; [`UNKNOWN_GROUP`] where the value is missing or its
@@ -471,6 +499,19 @@ struct Labels {
 }
 
 impl Labels {
+    /// The labels that occur in `rows`, in order.
+    fn order(&self, rows: &[u32]) -> Vec<usize> {
+        let mut present = vec![false; self.names.len()];
+        for &row in rows {
+            if let Some(seen) = present.get_mut(self.codes[row as usize] as usize) {
+                *seen = true;
+            }
+        }
+        let mut order: Vec<usize> = (0..self.names.len()).filter(|i| present[*i]).collect();
+        order.sort_unstable_by(|a, b| self.keys[*a].cmp(&self.keys[*b]));
+        order
+    }
+
     /// A label as part of an intersection's: in quotes where a colon in it could mislead.
     fn part(&self, label: usize) -> Cow<'_, str> {
         let name = &self.names[label];

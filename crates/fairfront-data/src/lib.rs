@@ -8,6 +8,11 @@
 //! 4. [`Encoded`] fits an [`Encoding`] on the training rows and applies it: three
 //!    [`Dataset`](fairfront_core::Dataset)s.
 //!
+//! Data that arrives bit by bit goes the same way in steps that can be repeated: [`open_text`] and
+//! [`Records`] cut any file into records, [`first_table`] and [`next_table`] make tables of them,
+//! [`Arrival`] settles the use of later rows, [`Encoding::grow`] learns what is new in them, and
+//! [`StoredRows`] keep them.
+//!
 //! [`Inspection`] is what a person sees of it before any training, and [`Known`] names data sets
 //! that bring their own spec.
 //!
@@ -26,10 +31,12 @@
 
 pub mod grammar;
 
+mod arrival;
 mod encoding;
 mod error;
 mod export;
 mod group;
+mod growth;
 mod inspect;
 mod known;
 mod ordered;
@@ -39,12 +46,15 @@ mod read;
 mod rule;
 mod spec;
 mod split;
+mod stored;
 mod table;
 
+pub use arrival::{Arrival, SetAside, set_aside};
 pub use encoding::{Encoded, Encoding, RowFacts, Unseen};
 pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
+pub use growth::{Growth, NewGroup, NewLevel};
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
@@ -54,12 +64,15 @@ pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
 pub use read::{
-    BATCH_ROWS, BatchesRead, MISSING_VALUES, ReadFrom, ReadOptions, Reading, RowBatch, Texts,
-    Wanted, WantedColumn, guarded, panics_are_caught, read_batches, read_table,
+    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, FirstTable, FixedType,
+    MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions, Reading,
+    Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn, column_order,
+    first_table, guarded, next_table, open_text, panics_are_caught, read_batches, read_table,
 };
 pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 pub use spec::{
     Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };
-pub use split::{Part, Split};
+pub use split::{Part, Split, drawn_part};
+pub use stored::StoredRows;
 pub use table::{Column, ColumnType, LeftOut, MISSING, Notice, NoticeLevel, Table, Values};

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use fairfront_core::{Attribute, grouped};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
@@ -22,7 +22,7 @@ pub struct Exclusion {
 }
 
 /// Why rows were dropped, and how many. A row may count under several reasons.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// Why, as a person reads it.
     pub reason: String,
@@ -65,11 +65,29 @@ pub struct Prepared {
 impl Prepared {
     /// Settles the roles of a table's columns and the use of its rows.
     pub fn new(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
-        let name = table.name.clone();
-        Self::settle(table, spec, exclusions).map_err(|error| error.in_table(&name))
+        let by_rule = |table: &Table, rows: &[u32]| Split::new(&spec.split, spec.seed, table, rows);
+        Self::with_split(table, spec, exclusions, by_rule)
     }
 
-    fn settle(table: Table, spec: &Spec, exclusions: &[Exclusion]) -> Result<Self, Error> {
+    /// The same, the use of the rows divided otherwise than by the rule of the spec: `split` is given
+    /// the table and its rows in use.
+    pub fn with_split(
+        table: Table,
+        spec: &Spec,
+        exclusions: &[Exclusion],
+        split: impl FnOnce(&Table, &[u32]) -> Result<Split, Error>,
+    ) -> Result<Self, Error> {
+        let name = table.name.clone();
+        let settled = Self::settle(table, spec, exclusions, split);
+        settled.map_err(|error| error.in_table(&name))
+    }
+
+    fn settle(
+        table: Table,
+        spec: &Spec,
+        exclusions: &[Exclusion],
+        split: impl FnOnce(&Table, &[u32]) -> Result<Split, Error>,
+    ) -> Result<Self, Error> {
         spec.check()?;
         check_columns(&table, spec)?;
         let mut notices = table.notices.clone();
@@ -128,7 +146,7 @@ impl Prepared {
                 .push(rule.fit_groups(&prepared.table, &prepared.rows)?);
         }
         prepared.balance()?;
-        prepared.split = Split::new(&spec.split, spec.seed, &prepared.table, &prepared.rows)?;
+        prepared.split = split(&prepared.table, &prepared.rows)?;
         prepared.check_training();
         Ok(prepared)
     }
@@ -344,7 +362,7 @@ fn idle_merges(table: &Table, spec: &Spec) -> Vec<Notice> {
 }
 
 /// The rows that stay, and why the others go.
-fn rows_in_use(
+pub(crate) fn rows_in_use(
     table: &Table,
     spec: &Spec,
     attributes: &[AttributeRule],
@@ -432,6 +450,18 @@ fn say_missing_sensitive(
     }
 }
 
+/// What is wrong with a weight, if anything.
+pub(crate) fn bad_weight(weight: f64) -> Option<String> {
+    let found = match weight.is_nan() {
+        true => "missing".to_owned(),
+        false if weight.is_finite() && weight >= 0.0 => return None,
+        false => weight.to_string(),
+    };
+    Some(format!(
+        "the weight is {found}; it must be a number that is not negative"
+    ))
+}
+
 fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> {
     let Some(name) = &spec.weight else {
         return Ok(vec![1.0; rows.len()]);
@@ -443,17 +473,11 @@ fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> 
     let mut total = 0.0;
     for &row in rows {
         let weight = values[row as usize];
-        // Also true for NaN, which is a missing value.
-        if !(weight.is_finite() && weight >= 0.0) {
-            let found = if weight.is_nan() {
-                "missing".to_owned()
-            } else {
-                weight.to_string()
-            };
+        if let Some(problem) = bad_weight(weight) {
             return Err(Error::Cell {
                 place: table.place(row as usize),
                 column: name.clone(),
-                problem: format!("the weight is {found}; it must be a number that is not negative"),
+                problem,
             });
         }
         total += weight;

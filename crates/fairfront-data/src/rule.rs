@@ -39,7 +39,9 @@ impl NumericRule {
 pub struct CategoricalRule {
     /// The column.
     pub column: String,
-    /// Levels in the order of their features: sorted, then `(other)`, then `(missing)`.
+    /// Levels in the order of their features: those it was fitted with (sorted, then `(other)`, then
+    /// `(missing)`), then those it has learned since ([`Encoding::grow`](crate::Encoding::grow)), in
+    /// order of arrival. Nothing may rely on the order but the parameters, which have the same.
     pub levels: Vec<String>,
     /// Levels that are pooled into `(other)` because they are rare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -320,7 +320,7 @@ impl Spec {
     }
 
     /// All columns with a role of their own, with the flag that gave it.
-    pub(crate) fn named(&self) -> Vec<(&str, &'static str)> {
+    pub fn named(&self) -> Vec<(&str, &'static str)> {
         let mut named: Vec<(&str, &'static str)> = Vec::new();
         named.extend(self.target.iter().map(|c| (c.as_str(), "--target")));
         named.extend(

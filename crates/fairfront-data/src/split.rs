@@ -32,6 +32,23 @@ impl Part {
     }
 }
 
+/// The part of a row that arrives in a stream: drawn by seed and row number alone, with these
+/// percentages, so that it does not depend on which rows come before or after.
+///
+/// ```
+/// use fairfront_data::{Part, drawn_part};
+/// assert_eq!(drawn_part([100.0, 0.0, 0.0], 7, 12), Part::Train);
+/// assert_eq!(drawn_part([60.0, 10.0, 30.0], 7, 12), drawn_part([60.0, 10.0, 30.0], 7, 12));
+/// ```
+pub fn drawn_part(shares: [f64; 3], seed: u64, row: u64) -> Part {
+    let drawn = Stream::new(seed, Purpose::Arrival, [row, 0]).uniform() * 100.0;
+    let within = |part: &Part| drawn < shares[..=*part as usize].iter().sum::<f64>();
+    let found = Part::ALL.into_iter().find(within);
+    // Shares may miss 100 by rounding: the last part that has a share takes what is left.
+    let last = || Part::ALL.into_iter().rfind(|p| shares[*p as usize] > 0.0);
+    found.or_else(last).unwrap_or(Part::Train)
+}
+
 /// Which prepared rows are for what: positions among the prepared rows, increasing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
@@ -39,6 +56,15 @@ pub struct Split {
 }
 
 impl Split {
+    /// A split that gives each row its part; one entry a prepared row.
+    pub fn from_parts(parts: &[Part]) -> Self {
+        let mut split = Self::default();
+        for (row, part) in parts.iter().enumerate() {
+            split.parts[*part as usize].push(row as u32);
+        }
+        split
+    }
+
     /// The rows of a part.
     pub fn part(&self, part: Part) -> &[u32] {
         &self.parts[part as usize]
@@ -93,42 +119,59 @@ impl Split {
                 Part::Validation
             };
         }
-        let mut split = Self::default();
-        for (row, part) in part_of.into_iter().enumerate() {
-            split.parts[part as usize].push(row as u32);
-        }
-        split
+        Self::from_parts(&part_of)
     }
 
     fn by_column(column: &str, table: &Table, rows: &[u32]) -> Result<Self, Error> {
-        let values = table.require(column, "--split")?;
-        let Some((codes, levels)) = values.categorical() else {
-            return Err(Error::column(column, "a split column holds texts"));
-        };
-        let of_level: Vec<Option<Part>> = levels
-            .iter()
-            .map(|level| Part::ALL.into_iter().find(|p| p.name() == level))
-            .collect();
+        let parts = ColumnParts::new(column, table)?;
         let mut split = Self::default();
         for (position, &row) in rows.iter().enumerate() {
-            let code = codes[row as usize];
-            let found = if code == MISSING {
-                Err("missing".to_owned())
-            } else {
-                of_level[code as usize].ok_or_else(|| format!("{:?}", levels[code as usize]))
-            };
-            let names = Part::ALL.map(Part::name);
-            let part = found.map_err(|value| Error::Cell {
+            let part = parts.of(row).map_err(|problem| Error::Cell {
                 place: table.place(row as usize),
                 column: column.into(),
-                problem: format!(
-                    "the split is {value}; it must be one of {}",
-                    quoted_list(&names, 3)
-                ),
+                problem,
             })?;
             split.parts[part as usize].push(position as u32);
         }
         Ok(split)
+    }
+}
+
+/// A column that says which part each row is in.
+pub(crate) struct ColumnParts<'a> {
+    codes: &'a [u32],
+    levels: &'a [String],
+    of_level: Vec<Option<Part>>,
+}
+
+impl<'a> ColumnParts<'a> {
+    pub(crate) fn new(column: &str, table: &'a Table) -> Result<Self, Error> {
+        let values = table.require(column, "--split")?;
+        let Some((codes, levels)) = values.categorical() else {
+            return Err(Error::column(column, "a split column holds texts"));
+        };
+        let part = |level: &String| Part::ALL.into_iter().find(|p| p.name() == level);
+        Ok(Self {
+            codes,
+            levels,
+            of_level: levels.iter().map(part).collect(),
+        })
+    }
+
+    /// The part of a row of the table, or what is wrong.
+    pub(crate) fn of(&self, row: u32) -> Result<Part, String> {
+        let found = match self.codes[row as usize] {
+            MISSING => Err("missing".to_owned()),
+            code => {
+                let level = &self.levels[code as usize];
+                self.of_level[code as usize].ok_or_else(|| format!("{level:?}"))
+            }
+        };
+        found.map_err(|value| {
+            let names = Part::ALL.map(Part::name);
+            let names = quoted_list(&names, 3);
+            format!("the split is {value}; it must be one of {names}")
+        })
     }
 }
 

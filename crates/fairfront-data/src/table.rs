@@ -84,7 +84,8 @@ impl Notice {
 }
 
 /// Why a column's values were not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LeftOut {
     /// Not asked for: dropped or outside the selection, and so never read.
     NotRead,
@@ -384,6 +385,32 @@ impl Table {
                 hint,
             }
         })
+    }
+
+    /// These rows (from 0) alone, in this order; levels that none of them has are gone.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let picked = |column: &Column| match &column.values {
+            Values::Numeric(values) => {
+                let values = rows.iter().map(|row| values[*row]).collect();
+                Column::from_numbers(&column.name, values)
+            }
+            Values::Categorical { codes, levels, .. } => {
+                let text = |row: &usize| levels.get(codes[*row] as usize);
+                Column::from_texts(&column.name, rows.iter().map(text))
+            }
+            Values::LeftOut(_) => column.clone(),
+        };
+        Self {
+            name: self.name.clone(),
+            columns: self.columns.iter().map(picked).collect(),
+            n_rows: rows.len(),
+            sources: self.sources.clone(),
+            notices: self.notices.clone(),
+        }
     }
 
     /// Where a row (from 0) came from.

@@ -1,8 +1,8 @@
-//! What every figure is made of: panels with axes, and a legend.
+//! What every figure is made of: panels with axes, and markers in them.
 
 use std::fmt::Write;
 
-use crate::marker::{Marker, Position, Shape};
+use crate::marker::{Marker, Position, Shape, line_path};
 use crate::scale::{Scale, Tick};
 use crate::svg::Svg;
 use crate::text::{shorten, width};
@@ -155,6 +155,19 @@ impl Frame {
         }
     }
 
+    /// Says that there is nothing to draw.
+    pub(crate) fn draw_empty(&self, svg: &mut Svg) {
+        svg.tag("text")
+            .at(
+                self.left + self.width / 2.0,
+                self.top + self.height / 2.0 + 4.0,
+            )
+            .set("text-anchor", "middle")
+            .set("font-size", TEXT_SIZE)
+            .set("fill", GREY)
+            .text("no points");
+    }
+
     /// Room beside a frame for the ticks and name of a vertical axis.
     pub(crate) fn beside(axis: &Axis, height: f64) -> f64 {
         let ticks = axis.vertical_ticks(height);
@@ -196,6 +209,10 @@ pub(crate) enum Ink {
     Outlines,
     /// Outlines on white, which stand out from what lies below.
     Signs,
+    /// White without an outline: it hides the line below a marker.
+    Ground,
+    /// Outlines with nothing inside, so that markers at the same place are all seen.
+    Rings,
 }
 
 /// Draws a series' markers; to be called inside a group of [`tenths`].
@@ -219,10 +236,12 @@ pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, a
             .set("stroke-linecap", "round")
             .end();
     }
-    let tag = svg
-        .tag("path")
-        .set("d", &path[..])
-        .set("stroke", marker.colour);
+    let tag = svg.tag("path").set("d", &path[..]);
+    if ink == Ink::Ground {
+        tag.set("fill", "#ffffff").end();
+        return;
+    }
+    let tag = tag.set("stroke", marker.colour);
     match ink {
         Ink::Dots(diameter) => tag
             .set("stroke-width", diameter as f64)
@@ -236,6 +255,46 @@ pub(crate) fn draw_markers(svg: &mut Svg, marker: Marker, ink: Ink, size: i64, a
             .set("fill-opacity", 0.2)
             .end(),
         Ink::Signs => tag.set("stroke-width", 15.0).set("fill", "#ffffff").end(),
+        Ink::Ground | Ink::Rings => tag.set("stroke-width", 15.0).end(),
+    }
+}
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LineStyle {
+    pub(crate) marker: Marker,
+    /// In tenths of a pixel.
+    pub(crate) width: f64,
+    /// Lengths of dashes and gaps in tenths of a pixel; none where it is solid.
+    dashes: Option<&'static str>,
+}
+
+impl LineStyle {
+    /// The style of line number `index`: colours repeat after eight, and the next eight lines have
+    /// other dashes.
+    pub(crate) fn of(index: usize) -> Self {
+        const DASHES: [Option<&str>; 4] =
+            [None, Some("70 40"), Some("15 35"), Some("120 35 15 35")];
+        Self {
+            marker: Marker::of(index),
+            width: 16.0,
+            dashes: DASHES[index / 8 % DASHES.len()],
+        }
+    }
+}
+
+/// Draws a line of several runs; to be called inside a group of [`tenths`].
+pub(crate) fn draw_line(svg: &mut Svg, style: LineStyle, runs: &[Vec<Position>]) {
+    let tag = svg
+        .tag("path")
+        .set("d", &line_path(runs)[..])
+        .set("stroke", style.marker.colour)
+        .set("stroke-width", style.width)
+        .set("stroke-linejoin", "round");
+    match style.dashes {
+        // Round ends would fill the gaps.
+        Some(dashes) => tag.set("stroke-dasharray", dashes).end(),
+        None => tag.set("stroke-linecap", "round").end(),
     }
 }
 
@@ -245,108 +304,6 @@ pub(crate) fn tenths(svg: &mut Svg) {
         .set("transform", "scale(.1)")
         .set("fill", "none")
         .open();
-}
-
-/// What stands before a name in a legend.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Key {
-    /// A marker alone.
-    Marker(Marker),
-    /// Dots.
-    Dots(Marker),
-    /// A marker among dots.
-    Dense(Marker),
-    /// Nothing.
-    None,
-}
-
-/// A line of a legend.
-pub(crate) struct Entry {
-    pub(crate) key: Key,
-    pub(crate) name: String,
-    pub(crate) note: String,
-}
-
-/// A legend in columns of equal width.
-pub(crate) struct Legend {
-    entries: Vec<Entry>,
-    columns: usize,
-    column: f64,
-    /// Room for the keys.
-    key: f64,
-}
-
-impl Legend {
-    const ROW: f64 = 20.0;
-    const GAP: f64 = 24.0;
-    const LONGEST_NAME: f64 = 300.0;
-
-    /// As many columns as there is room for.
-    pub(crate) fn new(entries: Vec<Entry>, room: f64) -> Self {
-        let dense = entries
-            .iter()
-            .any(|e| matches!(e.key, Key::Dense(_) | Key::Dots(_)));
-        let key = if dense { 40.0 } else { 16.0 };
-        let wide = |entry: &Entry| {
-            let name = width(&entry.name, TEXT_SIZE).min(Self::LONGEST_NAME);
-            key + name + 7.0 + width(&entry.note, TEXT_SIZE) + Self::GAP
-        };
-        let column = entries.iter().map(wide).fold(1.0, f64::max);
-        let columns = ((room + Self::GAP) / column).floor().max(1.0) as usize;
-        Self {
-            entries,
-            columns,
-            column,
-            key,
-        }
-    }
-
-    /// How high it is, in pixels.
-    pub(crate) fn height(&self) -> f64 {
-        Self::ROW * self.entries.len().div_ceil(self.columns) as f64
-    }
-
-    /// How wide it is, in pixels.
-    pub(crate) fn width(&self) -> f64 {
-        self.column * self.columns.min(self.entries.len()) as f64 - Self::GAP
-    }
-
-    /// Draws it with its upper left corner here.
-    pub(crate) fn draw(&self, svg: &mut Svg, left: f64, top: f64) {
-        let places = (0..self.entries.len()).map(|i| {
-            let (row, column) = (i / self.columns, i % self.columns);
-            let y = top + Self::ROW * (row as f64 + 0.5);
-            (left + self.column * column as f64, y)
-        });
-        for (entry, (x, y)) in self.entries.iter().zip(places) {
-            let short = shorten(&entry.name, TEXT_SIZE, Self::LONGEST_NAME);
-            let whole = (short != entry.name).then_some(&entry.name[..]);
-            named_group(svg, whole, None);
-            tenths(svg);
-            let at = |dx: f64| ((10.0 * (x + dx)).round() as i64, (10.0 * y).round() as i64);
-            match entry.key {
-                Key::Marker(marker) => {
-                    draw_markers(svg, marker, Ink::Outlines, 36, &[at(self.key / 2.0 - 4.0)]);
-                }
-                Key::Dots(marker) | Key::Dense(marker) => {
-                    let dots: Vec<Position> =
-                        (0..8).map(|i| at(2.0 + 4.0 * f64::from(i))).collect();
-                    draw_markers(svg, marker, Ink::Dots(30), 0, &dots);
-                    if let Key::Dense(_) = entry.key {
-                        draw_markers(svg, marker, Ink::Signs, 40, &[at(self.key / 2.0 - 4.0)]);
-                    }
-                }
-                Key::None => {}
-            }
-            svg.close();
-            svg.tag("text")
-                .at(x + self.key, y + 4.0)
-                .set("font-size", TEXT_SIZE)
-                .set("fill", INK)
-                .text_and_note(&short, &entry.note, GREY);
-            svg.close();
-        }
-    }
 }
 
 #[cfg(test)]
@@ -373,22 +330,6 @@ mod tests {
                 let at = |tick: &Tick| room * axis.scale.share(tick.value);
                 prop_assert!(at(pair[0]) + half(pair[0]) < at(pair[1]) - half(pair[1]));
             }
-        }
-
-        #[test]
-        fn a_legend_keeps_to_its_room(
-            names in prop::collection::vec("[a-z/]{0,80}", 1..30),
-            room in 560.0..1200.0_f64,
-        ) {
-            let n = names.len();
-            let entry = |name: String| Entry {
-                key: Key::Dense(Marker::of(0)),
-                name,
-                note: "1,500 points".into(),
-            };
-            let legend = Legend::new(names.into_iter().map(entry).collect(), room);
-            prop_assert!(legend.width() <= room + 1e-9);
-            prop_assert!(legend.height() <= Legend::ROW * n as f64);
         }
     }
 }

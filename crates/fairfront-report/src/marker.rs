@@ -170,6 +170,30 @@ impl Shape {
     }
 }
 
+/// Path data of lines through these positions, a line for each run.
+pub(crate) fn line_path(runs: &[Vec<Position>]) -> String {
+    let mut path = String::new();
+    for run in runs {
+        let Some((first, others)) = run.split_first() else {
+            continue;
+        };
+        path.push('M');
+        write_pair(*first, &mut path);
+        let mut pen = *first;
+        for (i, (x, y)) in others.iter().enumerate() {
+            let step = (x - pen.0, y - pen.1);
+            match (i, step.0 < 0) {
+                (0, _) => path.push('l'),
+                (_, false) => path.push(' '),
+                (_, true) => {}
+            }
+            write_pair(step, &mut path);
+            pen = (*x, *y);
+        }
+    }
+    path
+}
+
 /// Two numbers with no more than what keeps them apart.
 fn write_pair((x, y): Position, out: &mut String) {
     let space = if y < 0 { "" } else { " " };

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::figure::{Axis, Entry, GREY, INK, Key, Legend, TEXT_SIZE, named_group};
+use crate::figure::{Axis, GREY, TEXT_SIZE, named_group};
+use crate::legend::{Entry, Key, Legend};
 use crate::marker::Marker;
+use crate::page::Page;
 use crate::panel::{Layer, Panels, REFERENCE};
-use crate::scale::{LARGEST, Scale, grouped, rounded};
-use crate::svg::Svg;
-use crate::text::{shorten, width};
+use crate::scale::{LARGEST, Scale, grouped, range, rounded};
+use crate::text::shorten;
 
 /// Points in objective space with a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,26 +86,21 @@ impl Overlay<'_> {
             .collect();
         let panels = Panels::new(&axes, layers.len());
         let drawn = panels.show(&reference);
-        let legend = Legend::new(self.entries(&layers, drawn), panels.width);
         let note = panels.note(&axes);
         let below = if note.is_some() { 22.0 } else { 0.0 };
-
-        let left = panels.beside + MARGIN;
-        let top = HEADER + legend.height() + 14.0;
-        let right = left + panels.width.max(legend.width());
-        let mut svg = Svg::new(
-            right + 24.0,
-            top + panels.height + below + MARGIN,
+        let page = Page {
+            title: self.title.trim(),
+            lower_is_better: true,
+            legend: Legend::new(self.entries(&layers, drawn), panels.width),
+            beside: panels.beside,
+            width: panels.width,
+            height: panels.height + below,
+        };
+        let (left, top, right) = (page.left(), page.top(), page.right());
+        let mut svg = page.open(
             &self.name(),
             &self.describe(&layers, &ranges[..panels.n_shown()], note.as_deref()),
         );
-        svg.tag("rect")
-            .set("width", "100%")
-            .set("height", "100%")
-            .set("fill", "#ffffff")
-            .end();
-        self.draw_header(&mut svg, left, right);
-        legend.draw(&mut svg, left, HEADER);
         for panel in panels.all(left, top) {
             panel.draw(&mut svg, &axes, &layers, &reference);
         }
@@ -123,13 +119,7 @@ impl Overlay<'_> {
 
     /// Smallest and largest value of each objective, where there is one.
     fn ranges(&self, layers: &[Layer]) -> Vec<Option<(f64, f64)>> {
-        let of = |axis: usize| {
-            let values = layers.iter().flat_map(|l| &l.points).map(|p| p[axis]);
-            values.fold(None, |range: Option<(f64, f64)>, v| {
-                let (low, high) = range.unwrap_or((v, v));
-                Some((low.min(v), high.max(v)))
-            })
-        };
+        let of = |axis: usize| range(layers.iter().flat_map(|l| &l.points).map(|p| p[axis]));
         (0..self.axes.len()).map(of).collect()
     }
 
@@ -223,44 +213,7 @@ impl Overlay<'_> {
         }
         text
     }
-
-    /// The title, and that lower is better.
-    fn draw_header(&self, svg: &mut Svg, left: f64, right: f64) {
-        const NOTE: &str = "lower is better";
-        let title = self.title.trim();
-        let arrow = right - width(NOTE, TEXT_SIZE) - 18.0;
-        let short = shorten(title, TITLE_SIZE * BOLD, arrow - left - 12.0);
-        if !short.is_empty() {
-            named_group(svg, (short != title).then_some(title), None);
-            svg.tag("text")
-                .at(left, 28.0)
-                .set("font-size", TITLE_SIZE)
-                .set("font-weight", "bold")
-                .set("fill", INK)
-                .text(&short);
-            svg.close();
-        }
-        // Drawn, as not every font has the arrow.
-        svg.tag("path")
-            .set("d", &format!("M{:.1} 18.5l-9 9m0-6v6h6", arrow + 10.0)[..])
-            .set("fill", "none")
-            .set("stroke", GREY)
-            .set("stroke-width", 1.5)
-            .end();
-        svg.tag("text")
-            .at(right, 27.5)
-            .set("text-anchor", "end")
-            .set("font-size", TEXT_SIZE)
-            .set("fill", GREY)
-            .text(NOTE);
-    }
 }
-
-const MARGIN: f64 = 14.0;
-const HEADER: f64 = 42.0;
-const TITLE_SIZE: f64 = 15.0;
-/// How much wider bold text is.
-const BOLD: f64 = 1.1;
 
 #[cfg(test)]
 mod tests {

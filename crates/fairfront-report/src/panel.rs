@@ -1,9 +1,9 @@
 //! Panels: where they are, and how the points of several series share one.
 
 use std::cmp::Reverse;
-use std::fmt::Write;
 
-use crate::figure::{Axis, Frame, GREY, INK, Ink, TEXT_SIZE, draw_markers, named_group, tenths};
+use crate::figure::{Axis, Frame, GREY, INK, Ink, draw_markers, named_group, tenths};
+use crate::legend::{count, shown_name};
 use crate::marker::{Marker, Position, Shape, merge};
 use crate::overlay::Series;
 use crate::scale::{LARGEST, grouped};
@@ -60,10 +60,7 @@ impl<'a> Layer<'a> {
 
     /// Its name, or that it has none.
     pub(crate) fn shown_name(&self) -> &str {
-        match self.name.trim() {
-            "" => "(no name)",
-            name => name,
-        }
+        shown_name(self.name)
     }
 
     fn draw(&self, svg: &mut Svg, ink: Ink, size: i64, at: &[Position]) {
@@ -76,15 +73,7 @@ impl<'a> Layer<'a> {
 
     /// How many points are drawn, and how many are left out.
     pub(crate) fn count(&self) -> String {
-        let mut text = match self.points.len() {
-            1 => "1 point".into(),
-            n => format!("{} points", grouped(n)),
-        };
-        let why = ["not finite", "beyond ±1e300", "incomplete"];
-        for (n, why) in self.left_out.iter().zip(why).filter(|(n, _)| **n > 0) {
-            let _ = write!(text, ", {} {why}", grouped(*n));
-        }
-        text
+        count(self.points.len(), self.left_out)
     }
 }
 
@@ -219,15 +208,7 @@ impl Panel {
             })
             .collect();
         if positions.iter().all(Vec::is_empty) {
-            svg.tag("text")
-                .at(
-                    self.frame.left + self.frame.width / 2.0,
-                    self.frame.top + self.frame.height / 2.0 + 4.0,
-                )
-                .set("text-anchor", "middle")
-                .set("font-size", TEXT_SIZE)
-                .set("fill", GREY)
-                .text("no points");
+            self.frame.draw_empty(svg);
             tenths(svg);
             self.draw_reference(svg, axes, reference, 40);
             svg.close();

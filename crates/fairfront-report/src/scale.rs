@@ -3,11 +3,21 @@
 /// Values beyond this count as infinite, so that no range overflows.
 pub(crate) const LARGEST: f64 = 1e300;
 
+/// Smallest and largest of some values, where there are any.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |range, v| {
+        let (low, high) = range.unwrap_or((v, v));
+        Some((low.min(v), high.max(v)))
+    })
+}
+
 /// A linear scale over an interval that is never empty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     low: f64,
     high: f64,
+    /// Whether its ticks are whole numbers.
+    whole: bool,
 }
 
 impl Scale {
@@ -32,6 +42,18 @@ impl Scale {
         Self {
             low: (middle - half).min(low),
             high: (middle + half).max(high),
+            whole: false,
+        }
+    }
+
+    /// A scale for counts: as [`Scale::covering`], with whole numbers as ticks and at least one of them.
+    pub(crate) fn counting(low: f64, high: f64) -> Self {
+        let (low, high) = (low.floor(), high.ceil());
+        // Half a step to either side of a single count: no other one is on the axis.
+        let half = if low == high { 0.5 } else { 0.0 };
+        Self {
+            whole: true,
+            ..Self::covering(low - half, high + half)
         }
     }
 
@@ -40,10 +62,11 @@ impl Scale {
         (value - self.low) / (self.high - self.low)
     }
 
-    /// Round numbers inside the scale in equal steps, `most / 2` to `most` of them.
+    /// Round numbers inside the scale in equal steps, `most / 2` to `most` of them; of whole numbers
+    /// fewer where there are not as many.
     ///
     /// Steps are 1, 2, 2.5 or 5 times a power of ten: each is at most twice the one before, hence the
-    /// lower bound.
+    /// lower bound. Without 2.5 it can be one less.
     pub(crate) fn ticks(self, most: u32) -> Vec<Tick> {
         let span = self.high - self.low;
         let mut exponent = decimal_exponent(span) - 3;
@@ -51,6 +74,7 @@ impl Scale {
             let fits = [10_i64, 20, 25, 50]
                 .into_iter()
                 .map(|digits| (digits, number(digits, exponent)))
+                .filter(|(_, step)| !self.whole || step.fract() == 0.0)
                 .find(|(_, step)| span / step < f64::from(most));
             if let Some(found) = fits {
                 break found;
@@ -62,7 +86,11 @@ impl Scale {
         let last = (self.high / step).floor() as i64 + 1;
         let mut counts: Vec<i64> = (first..=last).map(|k| k * digits).collect();
         counts.retain(|n| (self.low..=self.high).contains(&number(*n, exponent)));
-        while counts.iter().all(|n| n % 10 == 0) && counts.iter().any(|n| *n != 0) {
+        let shorter = |counts: &[i64], exponent: i32| {
+            // Nought alone has no digits to drop, but a count has no decimals.
+            counts.iter().any(|n| *n != 0) || self.whole && exponent < 0
+        };
+        while counts.iter().all(|n| n % 10 == 0) && shorter(&counts, exponent) {
             counts.iter_mut().for_each(|n| *n /= 10);
             exponent += 1;
         }
@@ -177,7 +205,11 @@ mod tests {
     use super::*;
 
     fn labels(low: f64, high: f64) -> Vec<String> {
-        let scale = Scale { low, high };
+        let scale = Scale {
+            low,
+            high,
+            whole: false,
+        };
         scale.ticks(6).into_iter().map(|t| t.label).collect()
     }
 
@@ -225,6 +257,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn counts_have_whole_numbers_beside_them() {
+        let labels = |low: f64, high: f64| {
+            let ticks = Scale::counting(low, high).ticks(8);
+            ticks.into_iter().map(|t| t.label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(1.0, 25.0), ["5", "10", "15", "20", "25"]);
+        assert_eq!(labels(0.0, 9.0), ["0", "2", "4", "6", "8"]);
+        assert_eq!(labels(1.0, 2.0), ["1", "2"]);
+        assert_eq!(labels(0.1, 0.9), ["0", "1"]);
+        assert_eq!(labels(7.0, 7.0), ["7"]);
+        assert_eq!(labels(0.0, 0.0), ["0"]);
+        assert_eq!(labels(0.0, 4500.0)[..2], ["0", "1,000"]);
+    }
+
     fn magnitude() -> impl Strategy<Value = f64> {
         (-1.0..1.0_f64, -320..300_i32)
             .prop_map(|(v, e)| v * format!("1e{e}").parse::<f64>().unwrap())
@@ -261,6 +308,23 @@ mod tests {
                 let text = tick.label.replace('−', "-").replace(',', "");
                 prop_assert_eq!(text.parse::<f64>().unwrap(), tick.value);
                 prop_assert!(tick.label.chars().count() <= 16, "{}", tick.label);
+            }
+        }
+
+        #[test]
+        fn ticks_of_counts_are_whole_inside_and_apart(a in magnitude(), b in magnitude()) {
+            let scale = Scale::counting(a.min(b), a.max(b));
+            prop_assert!((0.0..=1.0).contains(&scale.share(a)));
+            let ticks = scale.ticks(8);
+            prop_assert!((1..=9).contains(&ticks.len()), "{ticks:?}");
+            for tick in &ticks {
+                prop_assert!(scale.low <= tick.value && tick.value <= scale.high);
+                prop_assert_eq!(tick.value.fract(), 0.0);
+                let text = tick.label.replace('−', "-").replace(',', "");
+                prop_assert_eq!(text.parse::<f64>().unwrap(), tick.value);
+            }
+            for pair in ticks.windows(2) {
+                prop_assert!(pair[1].value - pair[0].value >= 1.0);
             }
         }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
-    measure,
+    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowBlock, RowSource,
+    Schema, hex, measure,
 };
-use fairfront_data::{Encoded, Notice, Part, Prepared, grammar};
+use fairfront_data::{Encoded, Notice, Part, Prepared, Spec, grammar};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
     Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, polish,
@@ -15,11 +15,12 @@ use fairfront_solve::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
-use crate::{Error, notice, parse_objective, warm};
+use crate::{Error, notice, parse_objective};
 
 /// What is to be fitted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitRequest {
     /// Objectives as written; where there are none, [`default_objectives`].
     pub objectives: Vec<String>,
@@ -33,7 +34,7 @@ pub struct FitRequest {
 
 /// `error_rate` with `demographic_parity` of each attribute; the paper's objectives instead, `log_loss`
 /// with `disparate_impact`, for solvers that need covariances.
-pub fn default_objectives(prepared: &Prepared, covariances: bool) -> Vec<String> {
+pub fn default_objectives(spec: &Spec, covariances: bool) -> Vec<String> {
     let (loss, fair) = match covariances {
         true => ("log_loss", "disparate_impact"),
         false => ("error_rate", "demographic_parity"),
@@ -42,16 +43,18 @@ pub fn default_objectives(prepared: &Prepared, covariances: bool) -> Vec<String>
         let columns: Vec<String> = columns.iter().map(|c| grammar::quote(c)).collect();
         format!("{fair}({})", columns.join(":"))
     };
-    let fair = prepared.spec.sensitive.iter().map(of_attribute);
+    let fair = spec.sensitive.iter().map(of_attribute);
     std::iter::once(loss.to_owned()).chain(fair).collect()
 }
 
 /// A solver that may be used.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodChoice {
     /// The solver with its settings.
+    #[serde(flatten)]
     pub method: Method,
     /// How its front is polished, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polish: Option<Polish>,
 }
 
@@ -108,6 +111,8 @@ pub struct Fitted {
     pub polish: Option<PolishInfo>,
     /// How its points were judged.
     pub judged: JudgedInfo,
+    /// Values that it is judged by.
+    pub(crate) standing: Standing,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
     /// Identifies the encoded data.
@@ -141,67 +146,169 @@ pub fn fit(
     request: &FitRequest,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
+    fit_prepared(prepared, request, None, observer)
+}
+
+/// The same with checkpoints: it goes on from where they say, and keeps new ones. The result is that of
+/// [`fit`]; [`Checkpoints::place`] writes it.
+pub fn fit_with_checkpoints(
+    prepared: &Prepared,
+    request: &FitRequest,
+    checkpoints: &mut Checkpoints,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    fit_prepared(prepared, request, Some(checkpoints), observer)
+}
+
+fn fit_prepared(
+    prepared: &Prepared,
+    request: &FitRequest,
+    mut checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
     let start = Instant::now();
     let encoded = Encoded::new(prepared)?;
-    let train = encoded.part(Part::Train);
-    let schema = train.schema();
-    let requested = match request.objectives.is_empty() {
-        false => request.objectives.clone(),
-        true => default_objectives(prepared, false),
-    };
-    let objectives = parse_objectives(&requested, schema)?;
-    check(&objectives, prepared)?;
-    let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
-    let definitions = objectives.iter().map(|o| o.definition()).collect();
-    let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
-    for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
-        if !meaningful {
-            return Err(Error::Data(format!(
-                "{name} compares groups, but the training rows it is about have fewer than two of \
-                 them; choose another --split, or leave the objective out"
-            )));
-        }
+    let request = with_objectives(prepared, request);
+    if let Some(checkpoints) = &mut checkpoints {
+        let asked = checkpoint::Request::new(prepared, &request, fingerprint(&encoded));
+        checkpoints.expect(&asked)?;
     }
-    judge::check(&problem, &encoded, request.front_in)?;
-    let (candidate, reason) = choose(&request.methods, &problem)?;
-    let mut method_notices = notice::check_method(&candidate.method, &problem)?;
-    let at_zero = values_at_zero(&problem)?;
+    let encoding = start.elapsed().as_secs_f64();
+    let mut fitted = fit_encoded(encoded, &request, None, checkpoints, observer)?;
+    fitted.seconds[0] += encoding;
+    fitted.notices = [prepared.notices.clone(), fitted.notices].concat();
+    Ok(fitted)
+}
+
+/// A request with its objectives, which are the usual ones where none were named.
+pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitRequest {
+    match request.objectives.is_empty() {
+        false => request.clone(),
+        true => FitRequest {
+            objectives: default_objectives(&prepared.spec, false),
+            ..request.clone()
+        },
+    }
+}
+
+/// A front that was found on other rows, to go on from.
+#[derive(Debug, Clone)]
+pub(crate) struct Earlier {
+    /// Its points.
+    pub(crate) front: Points,
+    /// The model that minimised the loss alone.
+    pub(crate) unmitigated: Vec<f64>,
+    /// How many updates there were before, so that each draws its own random numbers.
+    pub(crate) updates: u64,
+}
+
+/// What fronts are judged by, on the rows at hand.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    /// Names of the objectives or measures.
+    pub(crate) names: Vec<String>,
+    /// Values of the front, one of each name to a point.
+    pub(crate) front: Vec<f64>,
+    /// The same of the earlier front; empty where there is none.
+    pub(crate) earlier: Vec<f64>,
+    /// A box to measure fronts in that does not depend on how good this one is: up to the loss of no
+    /// model at all, and to twice what the unmitigated model has of the others.
+    pub(crate) reference: Vec<f64>,
+}
+
+impl Standing {
+    fn new(
+        task: &Task,
+        encoded: &Encoded,
+        judged: &JudgedInfo,
+        outcome: &Outcome,
+        earlier: Option<&Earlier>,
+    ) -> Result<Self, Error> {
+        let values =
+            |points: &Points| judge::values(&task.problem, encoded, judged.front_in, points);
+        let (names, no_model) = match judged.front_in {
+            FrontIn::Objectives => (task.names.clone(), task.at_zero[0]),
+            FrontIn::Measures => {
+                // Everybody is decided for, or nobody.
+                let mut constants = Points::new(task.problem.n_params());
+                for sign in [1.0, -1.0] {
+                    let mut constant = vec![0.0; task.problem.n_params()];
+                    constant.last_mut().into_iter().for_each(|x| *x = sign);
+                    constants.push(&constant);
+                }
+                let m = judged.measures.len();
+                let losses = values(&constants)?;
+                let least = losses.iter().step_by(m.max(1)).copied();
+                (judged.measures.clone(), least.fold(f64::INFINITY, f64::min))
+            }
+        };
+        let (m, front) = (names.len(), values(&outcome.front.points)?);
+        let unmitigated = values(&outcome.unmitigated.points)?;
+        let of_front = |i: usize| front.iter().skip(i).step_by(m).copied();
+        let bound = |i: usize| match i {
+            0 => no_model.max(1.1 * of_front(0).fold(f64::INFINITY, f64::min)),
+            _ => (2.0 * unmitigated[i]).max(1.1 * of_front(i).fold(0.0, f64::max)),
+        };
+        let sound = |bound: f64| {
+            if bound > 0.0 && bound.is_finite() {
+                bound
+            } else {
+                1.0
+            }
+        };
+        Ok(Self {
+            reference: (0..m).map(|i| sound(bound(i))).collect(),
+            names,
+            front,
+            earlier: match earlier {
+                Some(earlier) => values(&earlier.front)?,
+                None => Vec::new(),
+            },
+        })
+    }
+}
+
+/// Fits a front on encoded rows, from nothing or from an earlier front.
+pub(crate) fn fit_encoded(
+    encoded: Encoded,
+    request: &FitRequest,
+    earlier: Option<&Earlier>,
+    checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    let start = Instant::now();
+    let requested = request.objectives.clone();
+    let task = Task::new(&encoded, request)?;
+    let Task {
+        problem, candidate, ..
+    } = &task;
     let encoding_s = start.elapsed().as_secs_f64();
 
     let solving = Instant::now();
-    let mut method = candidate.method.clone();
-    let (starts, no_starts) = warm::starts(&problem, train, &method, observer)?;
-    method_notices.extend(no_starts);
-    if let Some(starts) = starts {
-        method.set_starts(starts);
-    }
-    let mut outcome = method.solve(&problem, observer)?;
-    let mut polished = None;
-    if let Some(settings) = &candidate.polish {
-        let (better, info) = polish_front(&problem, outcome, settings, &at_zero, observer)?;
-        outcome = better;
-        polished = Some(info);
-    }
-    let mut judged = judge::judge(
-        &problem,
-        &encoded,
+    let mut method_notices = notice::check_method(&candidate.method, problem)?;
+    let Solved {
         outcome,
-        request.front_in,
-        method.points(),
-    )?;
+        polish: polished,
+        notice,
+    } = match earlier {
+        Some(earlier) => task.update(earlier, observer)?,
+        None => {
+            let train = encoded.part(Part::Train);
+            let at_zero = &task.at_zero;
+            checkpoint::solve(problem, train, candidate, at_zero, checkpoints, observer)?
+        }
+    };
+    method_notices.extend(notice);
+    let most_points = candidate.method.points();
+    let mut judged = judge::judge(problem, &encoded, outcome, request.front_in, most_points)?;
     if judged.outcome.certificates.is_empty() {
-        judged.outcome.certificates = certify(&problem, &judged.outcome.front)?;
+        judged.outcome.certificates = certify(problem, &judged.outcome.front)?;
     }
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
     let unmitigated = judged.outcome.unmitigated.points.get(0);
-    let splits = split_values(
-        &problem,
-        &encoded,
-        &judged.outcome.front.points,
-        unmitigated,
-    )?;
+    let splits = split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
     judged.count_on_test(&splits)?;
     let Judged {
         outcome,
@@ -209,32 +316,96 @@ pub fn fit(
         notices: judged_notices,
         ..
     } = judged;
+    method_notices.extend(judged_notices);
+    let standing = Standing::new(&task, &encoded, &judged, &outcome, earlier)?;
     let notices = [
-        prepared.notices.clone(),
         encoded.notices.clone(),
         method_notices,
-        judged_notices,
-        notice::few_rows(&problem, train),
-        notice::without_meaning(&names, &splits),
-        notice::about_outcome(&candidate.method, &problem, &outcome)?,
+        notice::few_rows(problem, encoded.part(Part::Train)),
+        notice::without_meaning(&task.names, &splits),
+        notice::about_outcome(&candidate.method, problem, &outcome)?,
     ];
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
-        objectives: names,
         requested,
-        definitions,
-        at_zero,
         method: candidate.method.clone(),
-        reason,
         certificate: CertificateInfo::of(&outcome.certificates),
         outcome,
         polish: polished,
         judged,
+        standing,
         splits,
         seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
+        objectives: task.names,
+        definitions: task.definitions,
+        at_zero: task.at_zero,
+        reason: task.reason,
         encoded,
     })
+}
+
+/// A problem with the solver that is to work on it.
+struct Task {
+    problem: FairProblem,
+    names: Vec<String>,
+    definitions: Vec<String>,
+    at_zero: Vec<f64>,
+    candidate: MethodChoice,
+    reason: Option<String>,
+}
+
+impl Task {
+    /// Says before any work what would be in vain.
+    fn new(encoded: &Encoded, request: &FitRequest) -> Result<Self, Error> {
+        let train = encoded.part(Part::Train);
+        let objectives = parse_objectives(&request.objectives, train.schema())?;
+        check(&objectives, train)?;
+        let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
+        let definitions = objectives.iter().map(|o| o.definition()).collect();
+        let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+        for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
+            if !meaningful {
+                return Err(Error::Data(format!(
+                    "{name} compares groups, but the training rows it is about have fewer than two of \
+                     them; choose another --split, or leave the objective out"
+                )));
+            }
+        }
+        judge::check(&problem, encoded, request.front_in)?;
+        let (candidate, reason) = choose(&request.methods, &problem)?;
+        Ok(Self {
+            names,
+            definitions,
+            at_zero: values_at_zero(&problem)?,
+            candidate: candidate.clone(),
+            reason,
+            problem,
+        })
+    }
+
+    /// Brings an earlier front up to date.
+    fn update(&self, earlier: &Earlier, observer: &mut dyn Observer) -> Result<Solved, Error> {
+        let Self {
+            problem, candidate, ..
+        } = self;
+        let mut points = Points::new(problem.n_params());
+        points.push(&earlier.unmitigated);
+        earlier.front.iter().for_each(|point| points.push(point));
+        let method = &candidate.method;
+        let mut outcome = method.update(problem, &points, earlier.updates, observer)?;
+        let mut info = None;
+        if let Some(settings) = &candidate.polish {
+            let start = PolishStart::new(&outcome.front, settings, &self.at_zero);
+            outcome = polish(problem, outcome, settings, observer)?;
+            info = Some(start.end(&outcome)?);
+        }
+        Ok(Solved {
+            outcome,
+            polish: info,
+            notice: None,
+        })
+    }
 }
 
 /// The objectives that these texts say.
@@ -282,41 +453,49 @@ fn choose<'a>(
     Ok((last, reason))
 }
 
-/// Polishes a front and says what that brought.
-fn polish_front(
-    problem: &FairProblem,
-    outcome: Outcome,
-    settings: &Polish,
-    at_zero: &[f64],
-    observer: &mut dyn Observer,
-) -> Result<(Outcome, PolishInfo), Error> {
-    // Beyond four objectives volumes may take longer than all else.
-    const MOST_JUDGED: usize = 4;
-    let start = Instant::now();
-    let before = outcome.front.clone();
-    let outcome = polish(problem, outcome, settings, observer)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let m = before.n_objectives;
-    let mut reference = at_zero.to_vec();
-    for (i, reference) in reference.iter_mut().enumerate().skip(1) {
-        let values = before.values.iter().skip(i).step_by(m);
-        *reference = 1.1 * values.copied().fold(0.0, f64::max);
-    }
-    let volume =
-        |front: &Front| -> Result<f64, Error> { Ok(hypervolume(front.judged()?, &reference)?) };
-    let info = PolishInfo {
-        settings: settings.clone(),
-        polished: outcome.counters.polished.unwrap_or_default(),
-        hypervolume: match m <= MOST_JUDGED {
-            true => Some([volume(&before)?, volume(&outcome.front)?]),
-            false => None,
-        },
-        seconds,
-    };
-    Ok((outcome, info))
+/// What it takes to say what polishing brought.
+pub(crate) struct PolishStart<'a> {
+    settings: &'a Polish,
+    before: Front,
+    reference: Vec<f64>,
+    start: Instant,
 }
 
-fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), Error> {
+impl<'a> PolishStart<'a> {
+    pub(crate) fn new(before: &Front, settings: &'a Polish, at_zero: &[f64]) -> Self {
+        let mut reference = at_zero.to_vec();
+        for (i, reference) in reference.iter_mut().enumerate().skip(1) {
+            let values = before.values.iter().skip(i).step_by(before.n_objectives);
+            *reference = 1.1 * values.copied().fold(0.0, f64::max);
+        }
+        Self {
+            settings,
+            before: before.clone(),
+            reference,
+            start: Instant::now(),
+        }
+    }
+
+    pub(crate) fn end(self, outcome: &Outcome) -> Result<PolishInfo, Error> {
+        // Beyond four objectives volumes may take longer than all else.
+        const MOST_JUDGED: usize = 4;
+        let seconds = self.start.elapsed().as_secs_f64();
+        let volume = |front: &Front| -> Result<f64, Error> {
+            Ok(hypervolume(front.judged()?, &self.reference)?)
+        };
+        Ok(PolishInfo {
+            settings: self.settings.clone(),
+            polished: outcome.counters.polished.unwrap_or_default(),
+            hypervolume: match self.before.n_objectives <= MOST_JUDGED {
+                true => Some([volume(&self.before)?, volume(&outcome.front)?]),
+                false => None,
+            },
+            seconds,
+        })
+    }
+}
+
+fn check(objectives: &[Box<dyn Objective>], train: &Dataset) -> Result<(), Error> {
     if let Some(first) = objectives.first()
         && !first.is_mean()
     {
@@ -326,11 +505,8 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
         )));
     }
     if objectives.len() < 2 {
-        let advice = match prepared.attributes.first() {
-            Some(rule) => format!(
-                "add --objective 'demographic_parity({})'",
-                rule.attribute.name
-            ),
+        let advice = match train.schema().attributes.first() {
+            Some(attribute) => format!("add --objective 'demographic_parity({})'", attribute.name),
             None => "name a sensitive column with --sensitive".into(),
         };
         return Err(Error::Usage(format!(
@@ -346,16 +522,13 @@ fn check(objectives: &[Box<dyn Objective>], prepared: &Prepared) -> Result<(), E
             return Err(Error::Usage(format!("the objective {name} is named twice")));
         }
     }
-    let train = prepared.split.part(Part::Train);
-    let positives = train
-        .iter()
-        .filter(|p| prepared.labels[**p as usize])
-        .count();
-    if positives == 0 || positives == train.len() {
+    let labels = || train.blocks().flat_map(RowBlock::labels);
+    let positives = labels().filter(|label| **label > 0.0).count();
+    let n = train.n_rows();
+    if positives == 0 || positives == n {
         return Err(Error::Data(format!(
-            "all {} training rows are {}; nothing can be learned from them: choose another \
+            "all {n} training rows are {}; nothing can be learned from them: choose another \
              --split or --target",
-            train.len(),
             if positives == 0 {
                 "negative"
             } else {

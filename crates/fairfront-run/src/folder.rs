@@ -5,13 +5,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Measures, Points, RowSource, Schema, hex};
-use fairfront_data::{Encoded, Ordered, Part, Prepared, ReadFrom, Spec};
+use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec};
 use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::checkpoint;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
-use crate::{Error, FrontIn, FrontTable, JudgedInfo};
+use crate::store::{Lock, is_state, read_stable, resolve};
+use crate::{Error, FrontIn, FrontTable, JudgedInfo, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -69,8 +71,11 @@ pub struct RunInfo {
     pub seconds: Ordered<f64>,
     /// The model that minimises the loss alone.
     pub unmitigated: Unmitigated,
+    /// The stream whose state this is; absent for a run of `fit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamInfo>,
     /// What to be wary of.
-    pub notices: Vec<fairfront_data::Notice>,
+    pub notices: Vec<Notice>,
 }
 
 /// The unmitigated model.
@@ -198,6 +203,17 @@ pub fn front_table(fitted: &Fitted) -> FrontTable {
 
 /// What `run.json` will say.
 pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
+    let read = prepared.read.clone();
+    run_info_of(&prepared.table.name, read, &prepared.spec, fitted)
+}
+
+/// The same for rows of a source that is no prepared table.
+pub(crate) fn run_info_of(
+    source: &str,
+    read: Option<ReadFrom>,
+    spec: &Spec,
+    fitted: &Fitted,
+) -> RunInfo {
     let named = |pairs: Vec<(&str, f64)>| {
         Ordered(
             pairs
@@ -211,9 +227,10 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
         format: FORMAT.into(),
         version: VERSION,
         program: env!("CARGO_PKG_VERSION").into(),
-        source: prepared.table.name.clone(),
-        read: prepared.read.clone(),
-        spec: prepared.spec.clone(),
+        source: source.into(),
+        read,
+        spec: spec.clone(),
+        stream: None,
         method: fitted.method.clone(),
         reason: fitted.reason.clone(),
         certificate: fitted.certificate.clone(),
@@ -249,20 +266,31 @@ pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
     Ordered(Part::ALL.map(of).to_vec())
 }
 
-/// The files of a run; the page is made of the others.
-const FILES: [&str; 4] = ["run.json", "encoding.json", "front.parquet", "report.html"];
+/// The files of a run.
+pub(crate) const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
+/// The page, which is made of the others.
+pub(crate) const PAGE: &str = "report.html";
 
 /// What is at a place where a run is to go.
-enum Place {
+pub(crate) enum Place {
     /// Nothing, or an empty folder.
     Free,
     /// A run, and nothing beside it.
     Run,
+    /// Checkpoints of a fit, be there a run beside them or not.
+    Unfinished,
     /// Something else, which is never touched.
     Taken(String),
 }
 
-fn look(folder: &Path) -> Place {
+/// Why a run there is left alone.
+pub(crate) const TAKEN: &str =
+    "there is a run already; name another folder, or replace it with --force";
+/// The same for one that is not finished.
+pub(crate) const UNFINISHED: &str = "there is a fit that is not finished; go on with it by the same \
+                                     command and --resume, or replace it with --force";
+
+pub(crate) fn look(folder: &Path) -> Place {
     if std::fs::metadata(folder).is_err() {
         return Place::Free;
     }
@@ -276,20 +304,36 @@ fn look(folder: &Path) -> Place {
     if names.is_empty() {
         return Place::Free;
     }
-    if let Some(other) = names.iter().find(|name| !FILES.contains(&name.as_str())) {
+    if is_state(folder) {
+        return Place::Taken(
+            "this folder is the state of work that goes on (a stream, or checkpoints) and is never \
+             replaced; name another folder"
+                .into(),
+        );
+    }
+    let checkpoints = checkpoint::is_own(&folder.join(checkpoint::FOLDER));
+    let own = |name: &str| {
+        let kept = checkpoints && name == checkpoint::FOLDER;
+        FILES.contains(&name) || name == PAGE || kept
+    };
+    if let Some(other) = names.iter().find(|name| !own(name)) {
         return Place::Taken(format!(
             "this folder holds {other:?}, which no run writes; name another folder"
         ));
     }
-    match read_info(folder) {
+    if checkpoints {
+        return Place::Unfinished;
+    }
+    match info_in(folder) {
         Ok(_) => Place::Run,
         Err(_) => Place::Taken("this is there and is no run folder; name another one".into()),
     }
 }
 
-/// The source of the run in a folder, where there is one.
+/// The source of the run in a folder or of the newest one in a state, where there is one.
 pub fn source_of_run(folder: &Path) -> Option<String> {
-    read_info(folder).ok().map(|info| info.source)
+    let (info, _) = read_stable(folder, info_in).ok()?;
+    Some(info.source)
 }
 
 fn parent_of(folder: &Path) -> &Path {
@@ -308,12 +352,10 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
     match look(&place) {
         Place::Free => {}
         Place::Run if force => {}
-        Place::Run => {
-            return Err(Error::file(
-                folder,
-                "there is a run already; name another folder, or replace it with --force",
-            ));
-        }
+        // Whoever works on it is left alone.
+        Place::Unfinished if force => drop(Lock::take(&place.join(checkpoint::FOLDER))?),
+        Place::Run => return Err(Error::file(folder, TAKEN)),
+        Place::Unfinished => return Err(Error::file(folder, UNFINISHED)),
         Place::Taken(problem) => return Err(Error::file(folder, problem)),
     }
     // Whether a folder can be made there.
@@ -328,6 +370,26 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
     std::fs::create_dir_all(parent).map_err(unusable)?;
     tempfile::tempdir_in(parent).map_err(unusable)?;
     Ok(place)
+}
+
+/// The files of a run, by name: the folder only says where they are going.
+pub(crate) fn files_of_run(
+    folder: &Path,
+    info: &mut RunInfo,
+    table: &FrontTable,
+    encoding: &str,
+) -> Result<[(&'static str, Vec<u8>); 3], Error> {
+    let mut parquet = Vec::new();
+    table
+        .write(&mut parquet)
+        .map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
+    info.front_sha256 = hex(&Sha256::digest(&parquet));
+    let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
+    Ok([
+        ("front.parquet", parquet),
+        ("encoding.json", encoding.as_bytes().to_vec()),
+        ("run.json", format!("{json}\n").into_bytes()),
+    ])
 }
 
 /// Writes a run folder: beside its place first, then into place, so that it is there whole or not
@@ -356,15 +418,9 @@ pub fn write_run(
         };
         write().map_err(|e| Error::file(&folder.join(name), e))
     };
-    let mut parquet = Vec::new();
-    table
-        .write(&mut parquet)
-        .map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
-    info.front_sha256 = hex(&Sha256::digest(&parquet));
-    let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
-    file("front.parquet", &parquet)?;
-    file("encoding.json", encoding.as_bytes())?;
-    file("run.json", format!("{json}\n").as_bytes())?;
+    for (name, bytes) in files_of_run(folder, info, table, encoding)? {
+        file(name, &bytes)?;
+    }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -373,7 +429,7 @@ pub fn write_run(
     }
 
     // The old run leaves only when the new one is complete, and comes back if that fails.
-    if force && matches!(look(folder), Place::Run) {
+    if force && matches!(look(folder), Place::Run | Place::Unfinished) {
         let aside = hidden().map_err(failed)?;
         let old = aside.path().join("old");
         std::fs::rename(folder, &old).map_err(failed)?;
@@ -406,9 +462,18 @@ pub fn write_run(
     ))
 }
 
-pub(crate) fn read_info(folder: &Path) -> Result<RunInfo, Error> {
+/// What the run in this very folder says of itself.
+pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
+        false if folder.join("state.json").exists() => Error::file(
+            folder,
+            "this stream has no front yet; it comes with the first full batch, or with stream --flush",
+        ),
+        false if checkpoint::is_unfinished(folder) => Error::file(
+            folder,
+            "this run is not finished; go on with the fit command that began it and --resume",
+        ),
         false => Error::file(
             folder,
             "this is no run folder (no run.json in it); name one that fit wrote",
@@ -448,9 +513,24 @@ pub(crate) fn read_info(folder: &Path) -> Result<RunInfo, Error> {
     Ok(info)
 }
 
-/// Reads a run: what it says of itself, and its front.
+/// What to know about a state before its run is read: newer generations that are damaged. Nothing for a
+/// run of its own.
+pub fn state_notices(folder: &Path) -> Vec<Notice> {
+    // What is wrong otherwise, reading says.
+    resolve(folder).map_or_else(|_| Vec::new(), |found| found.notices)
+}
+
+/// Reads a run: what it says of itself, and its front. Of a state it is the newest one that is sound,
+/// also while a process writes there; that newer ones are damaged is added to its notices.
 pub fn read_run(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
-    let info = read_info(folder)?;
+    let ((mut info, front), notices) = read_stable(folder, run_in)?;
+    info.notices.extend(notices);
+    Ok((info, front))
+}
+
+/// Reads the run in this very folder.
+pub(crate) fn run_in(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
+    let info = info_in(folder)?;
     let path = folder.join("front.parquet");
     let bytes = std::fs::read(&path).map_err(|e| {
         let problem = format!("{}; the run folder is not complete, fit again", e.kind());

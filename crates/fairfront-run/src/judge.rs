@@ -279,6 +279,23 @@ pub(crate) fn chosen_by(
     Ok(Ok(values))
 }
 
+/// The values that points are judged by, on the rows that decide.
+pub(crate) fn values(
+    problem: &FairProblem,
+    encoded: &Encoded,
+    front_in: FrontIn,
+    points: &Points,
+) -> Result<Vec<f64>, Error> {
+    if front_in == FrontIn::Objectives {
+        return Ok(problem.values(points)?);
+    }
+    let measures = matching(problem).map_err(|name| no_measure(&name))?;
+    chosen_by(encoded, points, &measures)?.map_err(|measure| {
+        let name = measure.name(encoded.part(Part::Train).schema());
+        Error::Data(format!("{name} cannot be given on these rows"))
+    })
+}
+
 fn no_measure(objective: &str) -> Error {
     Error::Usage(format!(
         "--front-in measures: there is no measure for {objective}; leave it out, or choose --front-in \

@@ -2,12 +2,14 @@
 //!
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
-//! [`read_run`] reads it again. A run folder holds no row of the data. [`compare`] says what fronts are
+//! [`read_run`] reads it again. With [`Checkpoints`] a fit that was killed goes on to the same result
+//! ([`fit_with_checkpoints`]). A run folder holds no row of the data. [`compare`] says what fronts are
 //! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
 //! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
 //! for other programs, [`verify()`] recomputes a run from its folder and its data, and [`page_data`] is what
 //! the page of a run shows.
 
+mod checkpoint;
 mod compare;
 mod error;
 mod export;
@@ -22,10 +24,18 @@ mod page;
 mod predict;
 mod preset;
 mod select;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "streams and checkpoints stand on all of it"
+)]
+mod store;
+mod stream;
 mod table;
 mod verify;
 mod warm;
 
+pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
 };
@@ -34,15 +44,16 @@ pub use export::ExportFormat;
 pub use file::write_file;
 pub use fit::{
     CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,
-    fit,
+    fit, fit_with_checkpoints,
 };
 pub use folder::{
-    RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run, write_run,
+    RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run,
+    state_notices, write_run,
 };
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
-pub use page::page_data;
+pub use page::{page_data, write_page};
 pub use predict::{
     Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
     Unknown, predict,
@@ -51,6 +62,10 @@ pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
     Term, Unmet, select, weights,
+};
+pub use stream::{
+    CommittedBatch, Drift, Fed, Feed, FrontShift, GroupShift, Keep, Shift, Stream, StreamInfo,
+    StreamOptions, Watcher,
 };
 pub use table::FrontTable;
 pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};

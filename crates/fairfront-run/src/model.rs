@@ -5,8 +5,10 @@ use std::path::Path;
 use fairfront_data::{Encoding, Known, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::file::write_file;
-use crate::{Error, read_run};
+use crate::folder::run_in;
+use crate::store::read_stable;
 
 const FORMAT: &str = "fairfront-model";
 const VERSION: u32 = 1;
@@ -64,21 +66,25 @@ pub struct Provenance {
 }
 
 impl Model {
-    /// The model of a point of a run's front.
+    /// The model of a point of a run's front; of a state it is the newest front.
     pub fn of(folder: &Path, point: usize) -> Result<Self, Error> {
-        let (run, front) = read_run(folder)?;
+        // All three files are of one commit, whoever writes there meanwhile.
+        let (((run, front), path, encoding), _) = read_stable(folder, |folder| {
+            let run = run_in(folder)?;
+            let path = folder.join("encoding.json");
+            let encoding = std::fs::read_to_string(&path).map_err(|e| {
+                let problem = format!("{}; the run folder is not complete, fit again", e.kind());
+                Error::file(&path, problem)
+            });
+            Ok((run, path, encoding))
+        })?;
         let Some(params) = front.params.get(point) else {
             return Err(Error::Usage(format!(
                 "there is no point {point}; the front has the points 0 to {}",
                 front.len().saturating_sub(1)
             )));
         };
-        let path = folder.join("encoding.json");
-        let text = std::fs::read_to_string(&path).map_err(|e| {
-            let problem = format!("{}; the run folder is not complete, fit again", e.kind());
-            Error::file(&path, problem)
-        })?;
-        let encoding = Encoding::from_json(&text).map_err(|e| Error::file(&path, e))?;
+        let encoding = Encoding::from_json(&encoding?).map_err(|e| Error::file(&path, e))?;
         let names = encoding.schema().feature_names();
         let (intercept, coefficients) = match params.split_last() {
             Some((intercept, rest)) if rest.len() == names.len() && names == run.features => {

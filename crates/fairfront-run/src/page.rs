@@ -1,18 +1,16 @@
 //! What the page of a run shows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fairfront_report::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 
-use crate::{Error, FrontIn, FrontTable, Model, RunInfo, read_run};
+use crate::file::write_file_by;
+use crate::folder::PAGE;
+use crate::{Error, FrontIn, FrontTable, Model, RunInfo, read_run, write_file};
 
-/// What the page shows of the run in a folder.
+/// What the page shows of the run in a folder, or of the newest one in a state.
 pub fn page_data(folder: &Path) -> Result<PageData, Error> {
-    let (run, front) = read_run(folder)?;
-    if front.is_empty() {
-        return Err(Error::file(folder, "the front has no points; fit again"));
-    }
-    let model = Model::of(folder, 0)?;
+    let (run, front, model) = read_both(folder)?;
     let text = cut(&model.to_json()).ok_or_else(|| {
         let problem = "the model of point 0 is not written as expected; fit again";
         Error::file(folder, problem)
@@ -42,6 +40,46 @@ pub fn page_data(folder: &Path) -> Result<PageData, Error> {
         model: text,
         run: said(&run).map_err(|e| Error::file(folder, e))?,
     })
+}
+
+/// Writes the page of a run into its folder, where it is one of its files; what is there is replaced.
+/// Returns where it is.
+pub fn write_page(folder: &Path) -> Result<PathBuf, Error> {
+    let html = page_data(folder)?.to_html();
+    if !folder.join("run.json").is_file() {
+        let problem = "this is the state of a stream, which holds no page; name a file with -o";
+        return Err(Error::file(folder, problem));
+    }
+    let path = folder.join(PAGE);
+    // By way of the folder around it, so that a kill leaves nothing in the run that is none of it.
+    let around = folder.canonicalize().ok();
+    let around = around.as_ref().and_then(|folder| folder.parent());
+    let written = around.map(|around| write_file_by(around, &path, html.as_bytes(), true));
+    match written {
+        Some(Ok(())) => Ok(path),
+        // Another disk, or a folder that is not ours to write in.
+        _ => write_file(&path, html.as_bytes(), true).map(|()| path),
+    }
+}
+
+/// A run and the model of its first point.
+fn read_both(folder: &Path) -> Result<(RunInfo, FrontTable, Model), Error> {
+    // A stream may come by another front between one and the other.
+    const TRIES: usize = 10;
+    for _ in 0..TRIES {
+        let (run, front) = read_run(folder)?;
+        if front.is_empty() {
+            return Err(Error::file(folder, "the front has no points; fit again"));
+        }
+        let model = Model::of(folder, 0)?;
+        if model.provenance.front_sha256 == run.front_sha256 {
+            return Ok((run, front, model));
+        }
+    }
+    Err(Error::file(
+        folder,
+        "the run changes while it is read; try again",
+    ))
 }
 
 fn columns(run: &RunInfo, front: &FrontTable) -> Vec<PageColumn> {

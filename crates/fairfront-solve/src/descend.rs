@@ -1,6 +1,7 @@
 use fairfront_core::{Metric, Points, Problem};
 
 use crate::Error;
+use crate::checkpoint::{Reader, Writer, ensure};
 use crate::outcome::{Counters, StopSignal};
 
 /// Steps of a descent at most.
@@ -158,6 +159,26 @@ impl Memory {
             }
             self.pairs.push((s, y, 1.0 / product));
         }
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.count(self.pairs.len());
+        for (s, y, rho) in &self.pairs {
+            writer.numbers(s);
+            writer.numbers(y);
+            writer.number(*rho);
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader, n_params: usize) -> Result<Self, Error> {
+        let n = reader.length(8)?;
+        ensure(n <= Self::MOST)?;
+        let pair = |_| {
+            let (s, y) = (reader.exactly(n_params)?, reader.exactly(n_params)?);
+            Ok((s, y, reader.number()?))
+        };
+        let pairs = (0..n).map(pair).collect::<Result<_, Error>>()?;
+        Ok(Self { pairs })
     }
 
     /// The two loops of L-BFGS: an estimate of H⁻¹g.

@@ -15,6 +15,9 @@ pub enum Error {
     /// A problem that has no front.
     #[error("{0}")]
     Problem(String),
+    /// A checkpoint that cannot be gone on from.
+    #[error("the checkpoint cannot be used: {0}")]
+    Checkpoint(String),
     /// The problem could not be evaluated.
     #[error(transparent)]
     Evaluation(#[from] fairfront_core::Error),

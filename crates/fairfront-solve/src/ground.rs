@@ -46,18 +46,25 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Finds the minimiser, where the problem does not know it by descent in this metric.
+    /// Finds the minimiser, where the problem does not know it by descent in this metric; from a
+    /// point near it where one is known.
     pub(crate) fn find(
         problem: &dyn Problem,
+        near: Option<&[f64]>,
         metric: &Metric,
         counters: &mut Counters,
         stop: &StopSignal,
     ) -> Result<Self, Error> {
         check(problem)?;
         let n = problem.n_params();
-        let minimiser = match problem.minimiser()? {
-            Some(x) => x,
-            None => descend(problem, 0, &problem.start()?, metric, counters, stop)?,
+        let minimiser = match near {
+            Some(near) => problem.minimiser_from(near)?,
+            None => problem.minimiser()?,
+        };
+        let minimiser = match (minimiser, near) {
+            (Some(x), _) => x,
+            (None, Some(near)) => descend(problem, 0, near, metric, counters, stop)?,
+            (None, None) => descend(problem, 0, &problem.start()?, metric, counters, stop)?,
         };
         let points = Points::from_vec(n, minimiser);
         let unmitigated = Front {
@@ -174,18 +181,20 @@ impl Ground {
         for (point, values) in sound.iter().zip(values.chunks_exact(m)) {
             if finite(values) {
                 all.points.push(point);
-                all.values.extend((0..m).map(|i| {
-                    let is_noise = self.fair[i] && values[i] <= self.zeros[i];
-                    if is_noise {
-                        values[i].min(0.0)
-                    } else {
-                        values[i]
-                    }
-                }));
+                all.values.extend(self.quiet(values));
             }
         }
         counters.non_finite += (new.len() - all.len()) as u64;
         Ok(all)
+    }
+
+    /// The values of a point, rounding as 0 where the unmitigated model has nothing else.
+    pub(crate) fn quiet(&self, values: &[f64]) -> impl Iterator<Item = f64> {
+        let of = |(i, value): (usize, &f64)| match self.fair[i] && *value <= self.zeros[i] {
+            true => value.min(0.0),
+            false => *value,
+        };
+        values.iter().enumerate().map(of)
     }
 
     /// Joins evaluated points to a list; what is dominated leaves it.

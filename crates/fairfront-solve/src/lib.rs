@@ -6,13 +6,16 @@
 //! - [`Trace`]: the exact front, followed with second derivatives.
 //! - [`Weighted`]: weighted sums of objectives that need not be convex, while their temperature falls.
 //! - [`polish`]: a front of any of them, brought to the nearest stationary points that dominate it.
-//! - [`Method`]: any of them, chosen at run time.
+//! - [`Method`]: any of them, chosen at run time; [`Method::update`] brings a front to rows that have
+//!   changed.
 //! - [`certify`]: what can be proven about the points of a front.
 //!
 //! A solver sees nothing but the `Problem` trait, so that analytic problems and users' own are
-//! solved by the same code. Long work reports to an [`Observer`], which may ask it to stop.
+//! solved by the same code. Long work reports to an [`Observer`], which may ask it to stop, and may keep
+//! a [`Checkpoint`] of it to go on from.
 
 mod certificate;
+mod checkpoint;
 mod descend;
 mod eps_fair;
 mod error;
@@ -24,9 +27,11 @@ mod pf_smg;
 mod polish;
 mod setting;
 mod trace;
+mod update;
 mod weighted;
 
 pub use certificate::{Certificate, certify};
+pub use checkpoint::Checkpoint;
 pub use eps_fair::EpsFair;
 pub use error::Error;
 pub use ground::none_to_speak_of;
@@ -36,6 +41,6 @@ pub use outcome::{
     Counters, Front, Observer, Outcome, Polished, Progress, StopReason, StopSignal, Subproblems,
 };
 pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, PfSmg};
-pub use polish::{Polish, polish};
+pub use polish::{Polish, polish, resume_polish};
 pub use trace::Trace;
 pub use weighted::Weighted;

@@ -1,7 +1,7 @@
 use fairfront_core::{Points, Problem};
 use serde::{Deserialize, Serialize};
 
-use crate::{EpsFair, Error, Observer, Outcome, PfSmg, Trace, Weighted};
+use crate::{Checkpoint, EpsFair, Error, Observer, Outcome, PfSmg, Trace, Weighted};
 
 /// A solver with its settings. As JSON: `"method"` and `"settings"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -116,6 +116,24 @@ impl Method {
             Self::EpsFair(settings) => settings.solve(problem, observer),
             Self::Trace(settings) => settings.solve(problem, observer),
             Self::Weighted(settings) => settings.solve(problem, observer),
+        }
+    }
+
+    /// Goes on from a checkpoint of the same solver, with the same settings, on the same problem: the
+    /// outcome is that of [`Method::solve`] without a break. Points to start from need not be set.
+    ///
+    /// [`Trace`] is quick: its checkpoint says that it begins, and it begins again.
+    pub fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        match self {
+            Self::PfSmg(settings) => settings.resume(problem, checkpoint, observer),
+            Self::EpsFair(settings) => settings.resume(problem, checkpoint, observer),
+            Self::Trace(settings) => settings.resume(problem, checkpoint, observer),
+            Self::Weighted(settings) => settings.resume(problem, checkpoint, observer),
         }
     }
 }

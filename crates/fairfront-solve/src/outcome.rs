@@ -5,7 +5,7 @@ use fairfront_core::Points;
 use fairfront_pareto::Values;
 use serde::{Deserialize, Serialize};
 
-use crate::Certificate;
+use crate::{Certificate, Checkpoint};
 
 /// Points none of which dominates another, with their values.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,9 +170,16 @@ pub trait Observer {
 
     /// Asked often, from any thread, within a round too: whether to stop now. Steps not yet taken
     /// are left out, and the round ends.
+    /// Once it is set it has to stay so: what was left out cannot be told from the result.
     fn stop_signal(&self) -> StopSignal {
         StopSignal::default()
     }
+
+    /// Called between rounds: `state` says where the solver is, for
+    /// [`Method::resume`](crate::Method::resume) and [`resume_polish`](crate::resume_polish). It takes
+    /// work to find out, so it is called where somebody keeps the answer only. Not called once the stop
+    /// signal is set, because work that was cut short is none to go on from.
+    fn checkpoint(&mut self, _state: &dyn Fn() -> Checkpoint) {}
 }
 
 /// Says from any thread whether to stop.

@@ -25,6 +25,7 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         let message = "--tolerance is a share of a range, from 0 to below 1";
         return Err(Error::Usage(message.into()).into());
     }
+    args.fronts.iter().for_each(|path| super::say_damage(path));
     let fronts = args.fronts.iter().map(|path| NamedFront::read(path));
     let fronts: Vec<NamedFront> = fronts.collect::<Result<_, _>>()?;
     let options = CompareOptions {

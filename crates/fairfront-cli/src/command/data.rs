@@ -77,7 +77,8 @@ fn list(json: bool) -> anyhow::Result<()> {
     table.render(&mut out);
     out.push_str(
         "\nSettings go in parentheses: 'synthetic:3(rows=5000, rotation=1.2)', \
-         'demo(rows=1000, seed=1, bias=0)'.\n",
+         'demo(rows=1000, seed=1, bias=0)'.\n\
+         'demo(change=0.5)' has another population from half-way on, for streams.\n",
     );
     if listed.iter().flat_map(|k| &k.files).any(|f| !f.present) {
         out.push_str("Published files are looked for in the folder that FAIRFRONT_DATA names:\n");

@@ -20,6 +20,7 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.model {
         check_model(path)?;
     }
+    super::say_damage(&args.run);
     let (run, table) = read_run(&args.run)?;
     let front = FrontColumns::of(&run, &table);
     if front.split() == Part::Train {

@@ -1,10 +1,11 @@
 use std::path::Path;
 
-use fairfront_run::{FrontTable, RunInfo, read_run};
+use fairfront_run::{FrontTable, RunInfo, is_unfinished, read_run};
 
 use crate::{output, render};
 
 pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
+    super::say_damage(folder);
     let (run, front) = read_run(folder)?;
     if csv {
         return output::print(&as_csv(&run, &front)?);
@@ -12,7 +13,14 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
     if json {
         return output::print(&format!("{}\n", as_json(&front)?));
     }
-    output::print(&render::front(&run, &front))
+    output::print(&render::front(&run, &front))?;
+    if is_unfinished(folder) {
+        output::note(
+            "this is not the end of it: a checkpoint is here to go on from, by the fit command that \
+             began it and --resume\n",
+        );
+    }
+    Ok(())
 }
 
 fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {

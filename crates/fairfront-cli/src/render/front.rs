@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fairfront_core::{Measure, counted, grouped};
 use fairfront_pareto::{Values, ranges, select_spread};
-use fairfront_run::{FrontIn, FrontTable, PolishInfo, RunInfo};
+use fairfront_run::{FrontIn, FrontTable, Keep, PolishInfo, RunInfo, StreamInfo};
 use fairfront_solve::{Method, StopReason};
 
 use super::TextTable;
@@ -270,8 +270,9 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable) -> String {
         0..=ROWS => String::new(),
         _ => format!("; {ROWS} of them"),
     };
+    let streamed = run.stream.as_ref().map_or_else(String::new, streamed);
     let mut out = format!(
-        "{}: {} by {}{exact}{stopped}{some}, and the unmitigated model (none):\n\n",
+        "{}{streamed}: {} by {}{exact}{stopped}{some}, and the unmitigated model (none):\n\n",
         run.source,
         counted(front.len(), "point"),
         run.method.name(),
@@ -283,6 +284,20 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable) -> String {
         plot(values, &names, &mut out);
     }
     out
+}
+
+/// How far a stream has come.
+fn streamed(stream: &StreamInfo) -> String {
+    let kept = match stream.keep {
+        Keep::All => format!("all {} in use", counted(stream.kept, "row")),
+        Keep::Window(_) => format!("the last {} in use", counted(stream.kept, "row")),
+        Keep::Reservoir(_) => format!("a sample of {}", counted(stream.kept, "row")),
+    };
+    let batches = match stream.batches {
+        1 => "1 batch".into(),
+        n => format!("{} batches", grouped(n as usize)),
+    };
+    format!(", after {batches}, on {kept}")
 }
 
 /// A column's name, short enough for the head of a table.

@@ -115,13 +115,20 @@ impl FairProblem {
         Ok(Some(sums))
     }
 
-    /// The minimiser of the first objective by Newton's method; `None` without second derivatives.
-    pub(super) fn newton(&self) -> Result<Option<Vec<f64>>, Error> {
+    /// The minimiser of the first objective by Newton's method, from a point near it where one is
+    /// known; `None` without second derivatives.
+    pub(super) fn newton(&self, near: Option<&[f64]>) -> Result<Option<Vec<f64>>, Error> {
         let n = self.n_params;
         let mut x = vec![0.0; n];
         let value = |x: &[f64]| -> Result<f64, Error> {
             Ok(self.values_of(0, &Points::from_vec(n, x.to_vec()))?[0])
         };
+        if let Some(near) = near
+            && value(near)? <= value(&x)?
+        {
+            // Anything worse than 0, or no number, is no help.
+            x.copy_from_slice(near);
+        }
         let mut before = f64::INFINITY;
         for _ in 0..100 {
             let Some(SecondOrder {

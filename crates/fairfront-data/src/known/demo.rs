@@ -5,6 +5,10 @@
 //! bias by sex and race from it. Occupation and hours give away sex, the district gives away race,
 //! and women are paid less for the same work, so a model that never sees either attribute can
 //! still be unfair in two ways: by what it learns of the biased decisions, and by true differences.
+//!
+//! With the setting `change` the population changes on the way, as that of a stream may: from this
+//! share of the rows on more women apply, debt counts for more and income for less, the bank is
+//! stricter, and its bias is doubled.
 
 use fairfront_core::{Purpose, Stream};
 
@@ -29,8 +33,24 @@ pub const DEMO_BIAS_RACE: [(&str, f64); 5] = [
 
 const RACE_SHARES: [f64; 5] = [0.08, 0.15, 0.15, 0.04, 0.58];
 const WOMEN_SHARE: f64 = 0.47;
+/// Share of women after a change.
+const WOMEN_SHARE_CHANGED: f64 = 0.6;
 /// Share of each race that lives in its own three districts rather than anywhere.
 const SEGREGATION: f64 = 0.65;
+/// What decides of income, of debt and of everybody alike.
+const DECISION: Decision = Decision {
+    base: 0.9,
+    income: 1.5,
+    debt: 3.0,
+    bias: 1.0,
+};
+/// The same after a change.
+const DECISION_CHANGED: Decision = Decision {
+    base: 0.3,
+    income: 0.8,
+    debt: 6.0,
+    bias: 2.0,
+};
 /// What women's log income lacks for the same work.
 const PAY_GAP: f64 = 0.12;
 
@@ -82,26 +102,49 @@ const PURPOSES: [(&str, f64); 5] = [
     ("medical", 0.12),
 ];
 
+/// How merit becomes a decision, in log-odds.
+struct Decision {
+    base: f64,
+    income: f64,
+    debt: f64,
+    /// Times the setting `bias`.
+    bias: f64,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settings {
     rows: usize,
     seed: u64,
     bias: f64,
+    /// Share of the rows after which the population is another one.
+    change: f64,
 }
 
 impl Settings {
     pub(super) fn from_call(call: &Call) -> Result<Self, Error> {
-        check_settings(call, &["rows", "seed", "bias"])?;
+        check_settings(call, &["rows", "seed", "bias", "change"])?;
         let settings = Self {
             rows: setting(call, "rows", 20_000)?,
             seed: setting(call, "seed", 0)?,
             bias: setting(call, "bias", 1.0)?,
+            change: setting(call, "change", 1.0)?,
         };
         check_rows(call, settings.rows)?;
         if !settings.bias.is_finite() {
             return Err(Error::Usage("demo: the bias must be finite".into()));
         }
+        if !(0.0..=1.0).contains(&settings.change) {
+            return Err(Error::Usage(format!(
+                "demo: change={} is no share of the rows; it must be from 0 to 1 (no change)",
+                settings.change
+            )));
+        }
         Ok(settings)
+    }
+
+    /// Whether a row is of the population after the change.
+    fn is_changed(&self, index: usize) -> bool {
+        index as f64 >= self.change * self.rows as f64
     }
 }
 
@@ -146,11 +189,15 @@ struct Applicant {
 }
 
 impl Applicant {
-    /// Applicant `index`: always the same, whatever the number of rows. The bias changes the
-    /// decision and nothing else.
+    /// Applicant `index`: always the same, whatever the number of rows, unless the population changes.
+    /// The bias changes the decision and nothing else.
     fn draw(settings: &Settings, index: usize) -> Self {
         let random = &mut Stream::new(settings.seed, Purpose::Demo, [index as u64, 0]);
-        let woman = random.chance(WOMEN_SHARE);
+        let (women_share, decision) = match settings.is_changed(index) {
+            false => (WOMEN_SHARE, DECISION),
+            true => (WOMEN_SHARE_CHANGED, DECISION_CHANGED),
+        };
+        let woman = random.chance(women_share);
         let race = random.pick(&RACE_SHARES);
         let age = (41.0 + 13.0 * random.normal()).clamp(18.0, 80.0).round();
         let marital_status =
@@ -183,15 +230,16 @@ impl Applicant {
         let log_savings = 8.5 + 0.8 * (log_income - 10.6) + 1.2 * random.normal();
         let debt_ratio = 1.0 / (1.0 + libm::exp(1.0 - 0.8 * random.normal()));
         let late_payments = random.pick(&[0.52, 0.24, 0.12, 0.07, 0.03, 0.02]) as f64;
-        let merit = 0.9 + 1.5 * (log_income - 10.6) + 0.25 * (log_savings - 8.5)
-            - 3.0 * (debt_ratio - 0.3)
-            - 0.6 * late_payments
-            + 0.03 * years_employed;
+        let merit =
+            decision.base + decision.income * (log_income - 10.6) + 0.25 * (log_savings - 8.5)
+                - decision.debt * (debt_ratio - 0.3)
+                - 0.6 * late_payments
+                + 0.03 * years_employed;
         let housing = HOUSING[random.pick(&HOUSING.map(|h| h.1))].0;
         let purpose = PURPOSES[random.pick(&PURPOSES.map(|p| p.1))].0;
         let amount = (libm::exp(9.3 + 0.5 * random.normal()) / 100.0).round() * 100.0;
         let bias = if woman { DEMO_BIAS_WOMEN } else { 0.0 } + DEMO_BIAS_RACE[race].1;
-        let chance = 1.0 / (1.0 + libm::exp(settings.bias * bias - merit));
+        let chance = 1.0 / (1.0 + libm::exp(settings.bias * decision.bias * bias - merit));
         let approved = if random.chance(chance) { "yes" } else { "no" };
         let present = |random: &mut Stream, missing: f64| !random.chance(missing);
         let race_known = present(random, 0.005);
@@ -265,10 +313,15 @@ mod tests {
     use super::*;
 
     fn demo(rows: usize, bias: f64) -> Table {
+        changing(rows, bias, 1.0)
+    }
+
+    fn changing(rows: usize, bias: f64, change: f64) -> Table {
         table(&Settings {
             rows,
             seed: 0,
             bias,
+            change,
         })
     }
 
@@ -364,5 +417,43 @@ mod tests {
             let rows = |t| shown(t, &column.name, 50);
             assert_eq!(rows(&short), rows(&long));
         }
+    }
+
+    #[test]
+    fn a_change_leaves_the_rows_before_it_as_they_are() {
+        let (plain, changed) = (demo(20_000, 1.0), changing(20_000, 1.0, 0.5));
+        for column in plain.columns() {
+            let rows = |t| shown(t, &column.name, 10_000);
+            assert!(rows(&plain) == rows(&changed), "{} differs", column.name);
+        }
+        let after = |table: &Table, column: &str, wanted: &str| {
+            let values = &texts(table, column)[10_000..];
+            values.iter().filter(|v| **v == Some(wanted)).count() as f64 / 10_000.0
+        };
+        let of_women = (
+            after(&plain, "sex", "Female"),
+            after(&changed, "sex", "Female"),
+        );
+        assert!((of_women.0 - 0.47).abs() < 0.02 && (of_women.1 - 0.6).abs() < 0.02);
+        let approved = (
+            after(&plain, "approved", "yes"),
+            after(&changed, "approved", "yes"),
+        );
+        assert!(approved.1 < approved.0 - 0.1, "{approved:?}");
+    }
+
+    #[test]
+    fn a_change_is_a_share_of_the_rows() {
+        let refused = |text: &str| {
+            let call = crate::grammar::call(text).unwrap();
+            Settings::from_call(&call).unwrap_err().to_string()
+        };
+        for share in ["-0.1", "1.5", "nan"] {
+            let said = refused(&format!("demo(change={share})"));
+            assert!(said.contains("from 0 to 1"), "{said}");
+        }
+        // Nothing is left of the first population, or nothing changes.
+        assert!(shown(&changing(50, 1.0, 0.0), "sex", 50) != shown(&demo(50, 1.0), "sex", 50));
+        assert!(shown(&changing(50, 1.0, 1.0), "sex", 50) == shown(&demo(50, 1.0), "sex", 50));
     }
 }

@@ -14,7 +14,7 @@ pub use published::PublishedFile;
 use crate::error::{Error, near_names};
 use crate::grammar::{self, Call};
 use crate::prepare::Exclusion;
-use crate::read::Reading;
+use crate::read::{Reading, TextInput, table_text};
 use crate::spec::Spec;
 use crate::table::Table;
 
@@ -195,6 +195,14 @@ impl Known {
         };
         table.name.clone_from(&self.name);
         Ok((table, exclusions))
+    }
+
+    /// The rows that the data set's own rules keep, as CSV text with all columns (empty where the spec
+    /// does not ask for them): read with the same spec, it gives the rows that
+    /// [`Prepared::from_known`](crate::Prepared::from_known) uses.
+    pub fn open_text(&self, spec: &Spec, folder: Option<&Path>) -> Result<TextInput, Error> {
+        let (table, exclusions) = self.open(spec, folder)?;
+        Ok(table_text(table, &exclusions))
     }
 
     /// Paths of the published files, checked.

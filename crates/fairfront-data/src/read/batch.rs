@@ -7,7 +7,7 @@ use super::chunk::{Chunk, Record, TakeRecord};
 use super::column::shown;
 use super::csv::{Failure, Opened, Parsed, Wrong};
 use super::lane::{Batch, Lane, Misfit, not_numeric, not_utf8};
-use super::{Input, MissingValues, Plan, Reading, csv, make_unique, open, parquet};
+use super::{Input, MissingValues, Plan, Reading, all_bytes, csv, make_unique, open, parquet};
 use crate::error::{Error, Place, near, quoted_list};
 use crate::table::{Column, ColumnType, SourceFile, Table};
 
@@ -172,12 +172,13 @@ pub fn read_batches<T: Send, E: From<Error> + Send>(
     };
     let (name, input) = open(file)?;
     match input {
-        Input::Text(text) => read_csv(name, text, wanted, &mut finish),
+        Input::Text(text) | Input::Unpacked(text) => read_csv(name, text, wanted, &mut finish),
         Input::ParquetFile(input) => {
             let batches = parquet::Batches::open(name, input, &wanted.reading.missing_values)?;
             read_parquet(name, batches, wanted, &mut finish)
         }
-        Input::ParquetBytes(input) => {
+        Input::ParquetPipe(pipe) => {
+            let input = all_bytes(name, pipe)?;
             let batches = parquet::Batches::open(name, input, &wanted.reading.missing_values)?;
             read_parquet(name, batches, wanted, &mut finish)
         }
@@ -350,7 +351,7 @@ impl CsvRows<'_> {
                     place,
                     column: name.cloned().unwrap_or_default(),
                     problem: match misfit {
-                        Misfit::NotNumeric => not_numeric(&shown(&value)),
+                        Misfit::NotNumeric => not_numeric(&shown(&value), "in the model"),
                         Misfit::NotUtf8 => not_utf8(&shown(&value)),
                     },
                 }
@@ -419,7 +420,7 @@ impl TakeRecord for Strict<'_> {
 
 fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error> + Send>(
     file: &str,
-    mut batches: parquet::Batches<'_, R>,
+    mut batches: parquet::Batches<R>,
     wanted: &Wanted,
     finish: &mut (impl FnMut(Vec<RowBatch>) -> Result<(), E> + Send),
 ) -> Result<BatchesRead, E> {

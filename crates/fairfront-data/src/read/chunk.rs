@@ -14,6 +14,14 @@ pub(super) struct Chunk {
     first_line: u64,
 }
 
+/// The same, where the bytes are someone else's.
+#[derive(Clone, Copy)]
+pub(super) struct Span<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Line of the first byte, from 1.
+    pub(super) first_line: u64,
+}
+
 /// Why there is no next chunk.
 #[derive(Debug)]
 pub(super) enum ChunkError {
@@ -140,17 +148,39 @@ pub(super) trait TakeRecord {
     const BLANKS: bool = false;
     /// Hears of a line of nothing but white space between records.
     fn blank(&mut self, _line: u64) {}
+    /// Whether it wants to know where records end.
+    const ENDS: bool = false;
+    /// Hears where the record that it is about to take ends, one past its line end.
+    fn end(&mut self, _end: usize) {}
     fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error>;
 }
 
 impl Chunk {
+    pub(super) fn span(&self) -> Span<'_> {
+        Span {
+            bytes: &self.bytes,
+            first_line: self.first_line,
+        }
+    }
+
     /// Hands every record to `taker`; lines of nothing but white space are no records.
     pub(super) fn each_record<T: TakeRecord>(
         &self,
         separator: u8,
         taker: &mut T,
     ) -> Result<(), T::Error> {
-        if memchr(b'"', &self.bytes).is_some() || has_lone_return(&self.bytes) {
+        self.span().each_record(separator, taker)
+    }
+}
+
+impl Span<'_> {
+    /// Hands every record to `taker`; lines of nothing but white space are no records.
+    pub(super) fn each_record<T: TakeRecord>(
+        &self,
+        separator: u8,
+        taker: &mut T,
+    ) -> Result<(), T::Error> {
+        if memchr(b'"', self.bytes).is_some() || has_lone_return(self.bytes) {
             self.each_quoted(separator, taker)
         } else {
             self.each_plain(separator, taker)
@@ -158,7 +188,7 @@ impl Chunk {
     }
 
     fn each_plain<T: TakeRecord>(&self, separator: u8, taker: &mut T) -> Result<(), T::Error> {
-        let bytes = &self.bytes[..];
+        let bytes = self.bytes;
         let mut fields: Vec<(usize, usize)> = Vec::new();
         let mut start = 0;
         let mut line = self.first_line;
@@ -175,7 +205,10 @@ impl Chunk {
             };
             match is_blank(&record) {
                 true => taker.blank(line),
-                false => taker.take(&record, line)?,
+                false => {
+                    taker.end(start.min(bytes.len()));
+                    taker.take(&record, line)?;
+                }
             }
             fields.clear();
             line += 1;
@@ -184,7 +217,7 @@ impl Chunk {
     }
 
     fn each_quoted<T: TakeRecord>(&self, separator: u8, taker: &mut T) -> Result<(), T::Error> {
-        let text = Quotes::new(separator).without_spaces(&self.bytes);
+        let (text, spaces) = Quotes::new(separator).without_spaces(self.bytes);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .has_headers(false)
@@ -198,6 +231,8 @@ impl Chunk {
         .map(|line| self.first_line + line)
         .peekable();
         let mut record = csv::ByteRecord::new();
+        let mut spaces = spaces.into_iter().peekable();
+        let mut n_spaces = 0;
         // Reading from memory, into bytes, with any number of fields, cannot fail.
         while let Ok(true) = reader.read_byte_record(&mut record) {
             let (line, byte) = record
@@ -211,6 +246,21 @@ impl Chunk {
             let line = self.first_line + line - 1 + empty;
             while let Some(blank) = blanks.next_if(|blank| *blank < line) {
                 taker.blank(blank);
+            }
+            if T::ENDS {
+                let kept_end = reader.position().byte() as usize;
+                while spaces.next_if(|at| *at < kept_end).is_some() {
+                    n_spaces += 1;
+                }
+                let end = kept_end + n_spaces;
+                let (before, behind) = self.bytes.split_at(end);
+                taker.end(match before.last() {
+                    // The parser stops between a carriage return and its line feed.
+                    Some(b'\r') if behind.starts_with(b"\n") => end + 1,
+                    Some(b'\r' | b'\n') => end,
+                    // No line end: spaces behind it are part of the last record.
+                    _ => self.bytes.len(),
+                });
             }
             match is_blank(&record) {
                 true => taker.blank(line),
@@ -320,17 +370,75 @@ impl Quotes {
     }
 
     /// The bytes without the spaces after a separator, so that a quote behind them still opens a
-    /// quoted field (`a, "b, c"`), which the `csv` crate itself does not allow for.
-    fn without_spaces(&mut self, bytes: &[u8]) -> Vec<u8> {
+    /// quoted field (`a, "b, c"`), which the `csv` crate itself does not allow for; and for each
+    /// space the number of bytes kept before it.
+    fn without_spaces(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<usize>) {
         let mut kept = Vec::with_capacity(bytes.len());
+        let mut spaces = Vec::new();
         for &byte in bytes {
             let skipped = self.state == FieldState::Start && self.skips(byte);
             self.step(byte);
-            if !skipped {
-                kept.push(byte);
+            match skipped {
+                true => spaces.push(kept.len()),
+                false => kept.push(byte),
             }
         }
-        kept
+        (kept, spaces)
+    }
+}
+
+/// Looks for the ends of records in bytes that grow; each byte is looked at once.
+pub(super) struct Scan {
+    quotes: Quotes,
+    /// Bytes looked at.
+    at: usize,
+    /// Whether the last of them is a carriage return outside quotes.
+    after_return: bool,
+    /// One past the line end of the last record that is complete.
+    pub(super) end: Option<usize>,
+}
+
+impl Scan {
+    pub(super) fn new(separator: u8) -> Self {
+        Self {
+            quotes: Quotes::new(separator),
+            at: 0,
+            after_return: false,
+            end: None,
+        }
+    }
+
+    /// Looks at what is new in the bytes.
+    pub(super) fn look(&mut self, bytes: &[u8]) {
+        let mut from = self.at;
+        self.at = bytes.len();
+        let new = &bytes[from..];
+        let in_quotes = matches!(self.quotes.state, FieldState::Quoted | FieldState::Quote);
+        let is_plain = !in_quotes
+            && !self.after_return
+            && memchr(b'"', new).is_none()
+            && !has_lone_return(new);
+        if is_plain && let Some(last) = memrchr(b'\n', new) {
+            from += last + 1;
+            self.end = Some(from);
+            self.quotes.state = FieldState::Start;
+        }
+        for (i, &byte) in bytes.iter().enumerate().skip(from) {
+            if self.after_return && byte != b'\n' {
+                self.end = Some(i);
+            }
+            self.quotes.step(byte);
+            let outside = self.quotes.state == FieldState::Start;
+            if byte == b'\n' && outside {
+                self.end = Some(i + 1);
+            }
+            self.after_return = byte == b'\r' && outside;
+        }
+    }
+
+    /// Whether a quoted field is open at the end of what was looked at.
+    pub(super) fn is_open(&self) -> bool {
+        self.quotes.state == FieldState::Quoted
     }
 }
 
@@ -448,8 +556,8 @@ mod tests {
         fn plain_lines_are_read_as_the_csv_crate_reads_them(text in "[ab, \n]{0,200}") {
             let chunk = Chunk { bytes: text.clone().into_bytes(), first_line: 1 };
             let (mut plain, mut quoted) = (Collect::default(), Collect::default());
-            prop_assert!(chunk.each_plain(b',', &mut plain).is_ok());
-            prop_assert!(chunk.each_quoted(b',', &mut quoted).is_ok());
+            prop_assert!(chunk.span().each_plain(b',', &mut plain).is_ok());
+            prop_assert!(chunk.span().each_quoted(b',', &mut quoted).is_ok());
             prop_assert_eq!(plain.0, quoted.0);
         }
     }

@@ -85,6 +85,8 @@ pub(super) struct ColumnBuilder {
     n_rows: usize,
     n_missing: usize,
     notice: Option<Notice>,
+    /// Values that do not fit, where these are no errors; they are taken as missing.
+    misfits: Option<Vec<BadValue>>,
 }
 
 impl ColumnBuilder {
@@ -105,7 +107,26 @@ impl ColumnBuilder {
             n_rows: 0,
             n_missing: 0,
             notice: None,
+            misfits: None,
         }
+    }
+
+    /// The same, but a value that does not fit is taken as missing and remembered.
+    pub(super) fn lenient(name: String, plan: Plan) -> Self {
+        Self {
+            misfits: Some(Vec::new()),
+            ..Self::new(name, plan)
+        }
+    }
+
+    /// Chooses a type where that is still to be done, and hands over the values that do not fit.
+    pub(super) fn take_misfits(&mut self) -> Result<Vec<BadValue>, BadValue> {
+        self.choose()?;
+        Ok(self
+            .misfits
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default())
     }
 
     /// Whether the reader may pass over this column's fields.
@@ -179,11 +200,18 @@ impl ColumnBuilder {
         self.n_rows += 1;
         if let State::Numeric { values, because } = &mut self.state {
             let Some(number) = parse_number(bytes) else {
-                return Err(BadValue::NotNumeric {
+                let bad = BadValue::NotNumeric {
                     row,
                     value: shown(bytes),
                     because: because.clone(),
-                });
+                };
+                let Some(misfits) = &mut self.misfits else {
+                    return Err(bad);
+                };
+                misfits.push(bad);
+                values.push(f64::NAN);
+                self.n_missing += 1;
+                return Ok(());
             };
             values.push(number);
             return Ok(());
@@ -353,11 +381,20 @@ impl ColumnBuilder {
             let mut values = vec![f64::NAN; n_rows];
             let because = format!(" ({numbers} of the first {n} values are numbers)");
             for (row, text) in looked.texts() {
-                values[row] = parse_number(text.as_bytes()).ok_or(BadValue::NotNumeric {
-                    row,
-                    value: shorten(text),
-                    because: because.clone(),
-                })?;
+                let Some(number) = parse_number(text.as_bytes()) else {
+                    let bad = BadValue::NotNumeric {
+                        row,
+                        value: shorten(text),
+                        because: because.clone(),
+                    };
+                    let Some(misfits) = &mut self.misfits else {
+                        return Err(bad);
+                    };
+                    misfits.push(bad);
+                    self.n_missing += 1;
+                    continue;
+                };
+                values[row] = number;
             }
             self.state = State::Numeric { values, because };
         } else {

@@ -9,9 +9,9 @@ use std::io::{Chain, Cursor, Read};
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
-use super::chunk::{Chunk, ChunkError, Chunks, Record, TakeRecord};
+use super::chunk::{Chunk, ChunkError, Chunks, Record, Span, TakeRecord};
 use super::lane::{Batch, Lane, Misfit};
-use super::{MissingValues, TableBuilder, parse_number, sniff};
+use super::{MissingValues, ReadOptions, TableBuilder, parse_number, sniff};
 use crate::error::{Error, Place};
 use crate::table::{LeftOut, Notice};
 
@@ -131,7 +131,8 @@ impl Reader<'_> {
         };
         self.n_fields = first.len();
         let named = builder.options.columns.is_none() && builder.options.header;
-        let (names, first_is_data) = self.names(builder, &first)?;
+        let (names, first_is_data) =
+            column_names(self.file, builder.options, &first, &mut builder.notices)?;
         let unnamed_first = names.first().is_some_and(String::is_empty) && named;
         let places = builder.begin_file(self.file, number_unnamed(names), named)?;
         builder.index_column = unnamed_first.then_some(places[0]);
@@ -224,58 +225,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The names of the columns, and whether the record at hand is already data.
-    fn names(
-        &self,
-        builder: &mut TableBuilder,
-        first: &[Vec<u8>],
-    ) -> Result<(Vec<String>, bool), Error> {
-        let n_fields = self.n_fields;
-        if let Some(names) = &builder.options.columns {
-            if names.len() != n_fields {
-                return Err(Error::NotATable {
-                    file: self.file.into(),
-                    reason: format!(
-                        "{} columns are named, but the first row has {n_fields} fields; \
-                         name them all",
-                        names.len()
-                    ),
-                });
-            }
-            let is_header = names
-                .iter()
-                .zip(first)
-                .all(|(name, field)| name.as_bytes() == field.trim_ascii());
-            return Ok((names.clone(), !is_header));
-        }
-        if !builder.options.header {
-            return Ok((vec![String::new(); n_fields], true));
-        }
-        let mut names = Vec::with_capacity(n_fields);
-        for field in first {
-            match std::str::from_utf8(field.trim_ascii()) {
-                Ok(name) => names.push(name.to_owned()),
-                Err(_) => {
-                    return Err(Error::NotATable {
-                        file: self.file.into(),
-                        reason: format!(
-                            "the header is not UTF-8 ({:?}); save the file as UTF-8",
-                            String::from_utf8_lossy(field)
-                        ),
-                    });
-                }
-            }
-        }
-        if let Some(number) = names.iter().find(|n| parse_number(n.as_bytes()).is_some()) {
-            builder.notices.push(Notice::warning(format!(
-                "{}: the header holds a number ({number}); if the file has no header, \
-                 say --no-header and name the columns with --columns",
-                self.file
-            )));
-        }
-        Ok((names, false))
-    }
-
     fn failed(&self, builder: &TableBuilder, failure: Failure) -> Error {
         let row = builder.n_rows + failure.row;
         match failure.what {
@@ -292,35 +241,106 @@ impl Reader<'_> {
                 found,
                 last_is_empty,
             } => {
-                let expected = self.n_fields;
-                let hint = if found == expected + 1 && last_is_empty {
-                    "; remove the separator at its end".into()
-                } else {
-                    format!(
-                        "; mend the row, or name the separator with --separator (found {:?})",
-                        self.separator as char
-                    )
+                let place = Place {
+                    file: self.file.into(),
+                    row: self.n_rows + failure.row + 1,
+                    line: Some(failure.line),
                 };
-                Error::Ragged {
-                    place: Place {
-                        file: self.file.into(),
-                        row: self.n_rows + failure.row + 1,
-                        line: Some(failure.line),
-                    },
-                    expected,
-                    found,
-                    hint,
-                }
+                ragged(place, self.n_fields, found, last_is_empty, self.separator)
             }
         }
     }
 }
 
+/// The error for a record with too few or too many fields.
+pub(super) fn ragged(
+    place: Place,
+    expected: usize,
+    found: usize,
+    last_is_empty: bool,
+    separator: u8,
+) -> Error {
+    let hint = if found == expected + 1 && last_is_empty {
+        "; remove the separator at its end".into()
+    } else {
+        format!(
+            "; mend the row, or name the separator with --separator (found {:?})",
+            separator as char
+        )
+    };
+    Error::Ragged {
+        place,
+        expected,
+        found,
+        hint,
+    }
+}
+
+/// The names of the columns (empty where they have none), and whether the first record is already
+/// data.
+pub(super) fn column_names(
+    file: &str,
+    options: &ReadOptions,
+    first: &[Vec<u8>],
+    notices: &mut Vec<Notice>,
+) -> Result<(Vec<String>, bool), Error> {
+    let n_fields = first.len();
+    let not_a_table = |reason: String| {
+        let file = file.into();
+        Err(Error::NotATable { file, reason })
+    };
+    if let Some(names) = &options.columns {
+        if names.len() != n_fields {
+            return not_a_table(format!(
+                "{} columns are named, but the first row has {n_fields} fields; name them all",
+                names.len()
+            ));
+        }
+        let is_header = names
+            .iter()
+            .zip(first)
+            .all(|(name, field)| name.as_bytes() == field.trim_ascii());
+        return Ok((names.clone(), !is_header));
+    }
+    if !options.header {
+        return Ok((vec![String::new(); n_fields], true));
+    }
+    let mut names = Vec::with_capacity(n_fields);
+    for field in first {
+        match std::str::from_utf8(field.trim_ascii()) {
+            Ok(name) => names.push(name.to_owned()),
+            Err(_) => {
+                return not_a_table(format!(
+                    "the header is not UTF-8 ({:?}); save the file as UTF-8",
+                    String::from_utf8_lossy(field)
+                ));
+            }
+        }
+    }
+    if let Some(number) = names.iter().find(|n| parse_number(n.as_bytes()).is_some()) {
+        notices.push(Notice::warning(format!(
+            "{file}: the header holds a number ({number}); if the file has no header, \
+             say --no-header and name the columns with --columns"
+        )));
+    }
+    Ok((names, false))
+}
+
 /// The first record that is not blank.
 pub(super) fn first_record(chunk: &Chunk, separator: u8) -> Option<Vec<Vec<u8>>> {
-    struct First(Vec<Vec<u8>>);
+    first_of(chunk.span(), separator).map(|(fields, _)| fields)
+}
+
+/// The same, with its end.
+pub(super) fn first_of(span: Span, separator: u8) -> Option<(Vec<Vec<u8>>, usize)> {
+    struct First(Vec<Vec<u8>>, usize);
     impl TakeRecord for First {
         type Error = ();
+        const ENDS: bool = true;
+
+        fn end(&mut self, end: usize) {
+            self.1 = end;
+        }
 
         /// Takes one record and asks for no more.
         fn take(&mut self, record: &impl Record, _line: u64) -> Result<(), ()> {
@@ -330,11 +350,9 @@ pub(super) fn first_record(chunk: &Chunk, separator: u8) -> Option<Vec<Vec<u8>>>
             Err(())
         }
     }
-    let mut first = First(Vec::new());
-    chunk
-        .each_record(separator, &mut first)
-        .is_err()
-        .then_some(first.0)
+    let mut first = First(Vec::new(), 0);
+    let found = span.each_record(separator, &mut first).is_err();
+    found.then_some((first.0, first.1))
 }
 
 /// A chunk as batches of values.

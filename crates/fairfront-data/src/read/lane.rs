@@ -114,16 +114,16 @@ impl BadValue {
     /// The row, and what is wrong where the type of the column is fixed.
     pub(super) fn problem(self) -> (usize, String) {
         match self {
-            Self::NotNumeric { row, value, .. } => (row, not_numeric(&value)),
+            Self::NotNumeric { row, value, .. } => (row, not_numeric(&value, "in the model")),
             Self::NotUtf8 { row, value } => (row, not_utf8(&value)),
         }
     }
 }
 
 /// A text where the model needs a number.
-pub(super) fn not_numeric(value: &str) -> String {
+pub(super) fn not_numeric(value: &str, here: &str) -> String {
     format!(
-        "{value:?} is not a number, but the column is numeric in the model; mend the value, or leave \
+        "{value:?} is not a number, but the column is numeric {here}; mend the value, or leave \
          it empty if it is missing"
     )
 }

@@ -4,9 +4,13 @@ mod batch;
 mod chunk;
 mod column;
 mod csv;
+mod fixed;
 mod lane;
 mod parquet;
+mod raw;
+mod record;
 mod sniff;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -27,7 +31,15 @@ pub use self::batch::{
     BATCH_ROWS, BatchesRead, RowBatch, Texts, Wanted, WantedColumn, read_batches,
 };
 pub(crate) use self::column::{Plan, has_leading_zero, parse_number};
+pub use self::fixed::{
+    Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, column_order, first_table,
+    next_table,
+};
 pub use self::parquet::{guarded, panics_are_caught};
+pub use self::raw::{BadRecord, Position, RawRecord};
+pub use self::record::{MOST_RECORD_BYTES, Records};
+pub(crate) use self::text::table_text;
+pub use self::text::{TextInput, open_text};
 
 /// The texts that stand for a missing value unless the user names others. Case does not matter,
 /// and an empty field is always missing.
@@ -198,9 +210,11 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
     for file in files {
         let (name, input) = open(file)?;
         match input {
-            Input::Text(text) => csv::read(&mut builder, name, text)?,
+            Input::Text(text) | Input::Unpacked(text) => csv::read(&mut builder, name, text)?,
             Input::ParquetFile(file) => parquet::read(&mut builder, name, file)?,
-            Input::ParquetBytes(bytes) => parquet::read(&mut builder, name, bytes)?,
+            Input::ParquetPipe(pipe) => {
+                parquet::read(&mut builder, name, all_bytes(name, pipe)?)?;
+            }
         }
     }
     builder.finish()
@@ -208,11 +222,21 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
 
 /// What is in a file, told by its first bytes.
 enum Input {
-    /// CSV, unpacked.
+    /// CSV as it stands.
     Text(Box<dyn Read + Send>),
+    /// CSV that was packed.
+    Unpacked(Box<dyn Read + Send>),
     ParquetFile(File),
-    /// Parquet is read from its end, so all of what cannot be rewound has to be at hand.
-    ParquetBytes(bytes::Bytes),
+    /// Parquet that cannot be rewound.
+    ParquetPipe(Box<dyn Read + Send>),
+}
+
+/// Parquet is read from its end, so all of what cannot be rewound has to be at hand.
+fn all_bytes(name: &str, mut pipe: impl Read) -> Result<bytes::Bytes, Error> {
+    let mut bytes = Vec::new();
+    let read = pipe.read_to_end(&mut bytes);
+    read.map_err(|source| Error::io(name, source))?;
+    Ok(bytes.into())
 }
 
 /// Opens a file (`-` is standard input); returns what to call it, too.
@@ -240,26 +264,22 @@ fn open(file: &str) -> Result<(&str, Input), Error> {
 
 /// What cannot be rewound.
 fn stream(name: &str, mut input: impl Read + Send + 'static) -> Result<Input, Error> {
-    let failed = |source| Error::io(name, source);
-    let mut head = sniff::head(&mut input, 4).map_err(failed)?;
+    let head = sniff::head(&mut input, 4).map_err(|source| Error::io(name, source))?;
     Ok(match sniff::format(&head) {
-        Format::Parquet => {
-            input.read_to_end(&mut head).map_err(failed)?;
-            Input::ParquetBytes(head.into())
-        }
+        Format::Parquet => Input::ParquetPipe(Box::new(std::io::Cursor::new(head).chain(input))),
         format => text(format, head, input),
     })
 }
 
 fn text(format: Format, head: Vec<u8>, rest: impl Read + Send + 'static) -> Input {
     let whole = std::io::Cursor::new(head).chain(rest);
-    Input::Text(match format {
-        Format::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(
-            1 << 16,
-            whole,
-        ))),
-        _ => Box::new(whole),
-    })
+    match format {
+        Format::Gzip => {
+            let packed = BufReader::with_capacity(1 << 16, whole);
+            Input::Unpacked(Box::new(MultiGzDecoder::new(packed)))
+        }
+        _ => Input::Text(Box::new(whole)),
+    }
 }
 
 /// The texts that stand for a missing value.
@@ -337,7 +357,7 @@ impl<'a> TableBuilder<'a> {
             first_row,
         });
         let Some(first) = first_file else {
-            let names = self.unique(file, names);
+            let names = unique_names(file, names, &mut self.notices);
             self.columns = names
                 .into_iter()
                 .map(|name| {
@@ -363,46 +383,9 @@ impl<'a> TableBuilder<'a> {
             }
             return Ok((0..names.len()).collect());
         }
-        let mut repeated = Vec::new();
-        let names = make_unique(names, &mut repeated);
-        let places: FxHashMap<&str, usize> = self
-            .columns
-            .iter()
-            .enumerate()
-            .map(|(i, c)| (c.name.as_str(), i))
-            .collect();
-        let position = |name: &String| places.get(name.as_str()).copied();
-        let is_extra = |n: &&String| position(n).is_none();
-        let extra: Vec<&str> = names.iter().filter(is_extra).map(String::as_str).collect();
-        let here: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-        let all = self.columns.iter().map(|c| c.name.as_str());
-        let absent: Vec<&str> = all.filter(|c| !here.contains(c)).collect();
-        match (absent.is_empty(), extra.is_empty()) {
-            (true, true) => Ok(names.iter().filter_map(position).collect()),
-            (false, _) => Err(differ(format!("it lacks {}", quoted_list(&absent, 5)))),
-            (true, false) => Err(differ(format!("it also has {}", quoted_list(&extra, 5)))),
-        }
-    }
-
-    fn unique(&mut self, file: &str, names: Vec<String>) -> Vec<String> {
-        const SAID: usize = 5;
-        let mut repeated = Vec::new();
-        let names = make_unique(names, &mut repeated);
-        let n_more = repeated.len().saturating_sub(SAID);
-        for (name, new) in repeated.into_iter().take(SAID) {
-            self.notices.push(Notice::info(format!(
-                "{file}: the column name {:?} occurs again; the later one is called {:?}",
-                shorten(&name),
-                shorten(&new)
-            )));
-        }
-        if n_more > 0 {
-            self.notices.push(Notice::info(format!(
-                "{file}: {} more column names occur again",
-                grouped(n_more)
-            )));
-        }
-        names
+        let names = make_unique(names, &mut Vec::new());
+        let known: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
+        match_columns(&known, &names).map_err(differ)
     }
 
     /// The error for a value that a column cannot take; `line` where it is known.
@@ -448,6 +431,47 @@ impl<'a> TableBuilder<'a> {
             self.notices,
         ))
     }
+}
+
+/// The position of each name among those known, or how they differ.
+fn match_columns(known: &[&str], names: &[String]) -> Result<Vec<usize>, String> {
+    let places: FxHashMap<&str, usize> = known.iter().enumerate().map(|(i, c)| (*c, i)).collect();
+    let position = |name: &String| places.get(name.as_str()).copied();
+    let is_extra = |n: &&String| position(n).is_none();
+    let extra: Vec<&str> = names.iter().filter(is_extra).map(String::as_str).collect();
+    let here: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let absent: Vec<&str> = known
+        .iter()
+        .copied()
+        .filter(|c| !here.contains(c))
+        .collect();
+    match (absent.is_empty(), extra.is_empty()) {
+        (true, true) => Ok(names.iter().filter_map(position).collect()),
+        (false, _) => Err(format!("it lacks {}", quoted_list(&absent, 5))),
+        (true, false) => Err(format!("it also has {}", quoted_list(&extra, 5))),
+    }
+}
+
+/// Gives repeated names a suffix, and says so.
+fn unique_names(file: &str, names: Vec<String>, notices: &mut Vec<Notice>) -> Vec<String> {
+    const SAID: usize = 5;
+    let mut repeated = Vec::new();
+    let names = make_unique(names, &mut repeated);
+    let n_more = repeated.len().saturating_sub(SAID);
+    for (name, new) in repeated.into_iter().take(SAID) {
+        notices.push(Notice::info(format!(
+            "{file}: the column name {:?} occurs again; the later one is called {:?}",
+            shorten(&name),
+            shorten(&new)
+        )));
+    }
+    if n_more > 0 {
+        notices.push(Notice::info(format!(
+            "{file}: {} more column names occur again",
+            grouped(n_more)
+        )));
+    }
+    names
 }
 
 /// Gives repeated names a suffix as pandas does: `x`, `x.1`, `x.2`.

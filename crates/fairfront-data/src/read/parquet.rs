@@ -74,11 +74,10 @@ fn read_columns(
         match kind {
             _ if is_index => column.leave_out(LeftOut::PandasIndex),
             Kind::LeftOut(reason) => column.leave_out(reason),
-            Kind::Boolean => column.declare(ColumnType::Boolean),
-            Kind::Text { .. } => column.declare(ColumnType::Categorical),
-            Kind::Integer { .. } | Kind::Decimal { .. } | Kind::Float | Kind::Half => {
-                column.declare(ColumnType::Numeric);
-            }
+            _ => kind
+                .column_type()
+                .into_iter()
+                .for_each(|ty| column.declare(ty)),
         }
         let read = !is_index && !column.is_skipped() && !matches!(kind, Kind::LeftOut(_));
         kinds.push(read.then_some(kind));
@@ -126,8 +125,8 @@ fn rows_of(file: &str, group: &RowGroupMetaData) -> Result<usize, Error> {
 }
 
 /// A file a few rows at a time.
-pub(super) struct Batches<'a, R: ChunkReader> {
-    file: &'a str,
+pub(super) struct Batches<R: ChunkReader> {
+    file: String,
     reader: SerializedFileReader<R>,
     missing: MissingValues,
     /// Field, kind and plan of each column that is read.
@@ -140,11 +139,11 @@ pub(super) struct Batches<'a, R: ChunkReader> {
     n_before: usize,
 }
 
-impl<'a, R: ChunkReader + 'static> Batches<'a, R> {
-    pub(super) fn open(file: &'a str, input: R, missing_values: &[String]) -> Result<Self, Error> {
+impl<R: ChunkReader + 'static> Batches<R> {
+    pub(super) fn open(file: &str, input: R, missing_values: &[String]) -> Result<Self, Error> {
         decoded(file, || {
             Ok(Self {
-                file,
+                file: file.into(),
                 reader: SerializedFileReader::new(input).map_err(|e| damaged(file, &e))?,
                 missing: MissingValues::new(missing_values),
                 columns: Vec::new(),
@@ -171,7 +170,7 @@ impl<'a, R: ChunkReader + 'static> Batches<'a, R> {
     pub(super) fn want(&mut self, field: usize, plan: Plan) -> Result<(), Error> {
         let descriptor = &self.descriptors()[field];
         match Kind::of(descriptor) {
-            Kind::LeftOut(reason) => Err(unusable(self.file, descriptor, reason)),
+            Kind::LeftOut(reason) => Err(unusable(&self.file, descriptor, reason)),
             kind => {
                 self.columns.push((field, kind, plan));
                 Ok(())
@@ -181,11 +180,22 @@ impl<'a, R: ChunkReader + 'static> Batches<'a, R> {
 
     /// The columns of the next rows, at most so many; `None` at the end.
     pub(super) fn next(&mut self, rows: usize) -> Result<Option<(usize, Vec<Column>)>, Error> {
-        decoded(self.file, || self.decode(rows))
+        let file = self.file.clone();
+        decoded(&file, || self.decode(&file, rows))
     }
 
-    fn decode(&mut self, rows: usize) -> Result<Option<(usize, Vec<Column>)>, Error> {
-        let file = self.file;
+    /// What the file says of the type of each column; nothing of those that cannot be used.
+    pub(super) fn types(&self) -> Vec<Option<ColumnType>> {
+        let kinds = self.descriptors().iter().map(|d| Kind::of(d));
+        kinds.map(Kind::column_type).collect()
+    }
+
+    /// The columns that pandas wrote for its row index.
+    pub(super) fn index_columns(&self) -> Vec<String> {
+        pandas_index(self.reader.metadata())
+    }
+
+    fn decode(&mut self, file: &str, rows: usize) -> Result<Option<(usize, Vec<Column>)>, Error> {
         let failed = |e: ParquetError| damaged(file, &e);
         while self.n_left == 0 {
             if self.next_group == self.reader.num_row_groups() {
@@ -270,6 +280,18 @@ enum Kind {
 }
 
 impl Kind {
+    /// The type of such a column; none where it cannot be used.
+    fn column_type(self) -> Option<ColumnType> {
+        match self {
+            Self::LeftOut(_) => None,
+            Self::Boolean => Some(ColumnType::Boolean),
+            Self::Text { .. } => Some(ColumnType::Categorical),
+            Self::Integer { .. } | Self::Decimal { .. } | Self::Float | Self::Half => {
+                Some(ColumnType::Numeric)
+            }
+        }
+    }
+
     fn of(descriptor: &ColumnDescriptor) -> Self {
         if descriptor.max_rep_level() > 0 || descriptor.path().parts().len() > 1 {
             return Self::LeftOut(LeftOut::Nested);

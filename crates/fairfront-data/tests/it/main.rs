@@ -1,11 +1,14 @@
 //! From files to data sets, as a user of the library sees it.
 
+mod arrival;
 mod bad_input;
 mod encoding;
 mod known;
 mod parquet;
 mod prepare;
 mod read;
+mod record;
+mod text;
 
 use std::io::Write as _;
 use std::path::PathBuf;

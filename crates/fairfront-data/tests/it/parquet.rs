@@ -27,7 +27,7 @@ const SCHEMA: &str = "message t {
 }";
 
 /// Two row groups of three rows.
-fn file(compression: Compression) -> Vec<u8> {
+pub(super) fn file(compression: Compression) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
     let properties = WriterProperties::builder()
         .set_compression(compression)

@@ -1,6 +1,6 @@
 //! Whole figures.
 
-use fairfront_report::{Overlay, Series};
+use fairfront_report::{Curve, Line, Overlay, Series};
 
 /// A convex front of `n` points, and `shift` above it.
 fn front(n: u32, shift: f64) -> Vec<f64> {
@@ -35,6 +35,37 @@ fn a_small_figure_stays_as_it_is() {
     }
     .to_svg();
     insta::assert_snapshot!("overlay", svg);
+}
+
+#[test]
+fn a_small_curve_stays_as_it_is() {
+    let values = |shift: f64| {
+        let value = |i: u32| (f64::from(i), 0.8 - shift / f64::from(i));
+        (1..=50).map(value).collect::<Vec<_>>()
+    };
+    let (mut before, long) = (values(0.2)[..6].to_vec(), values(0.1));
+    before[3].1 = f64::NAN;
+    let svg = Curve {
+        title: "Adult <stream> & \"batches\"".into(),
+        x: "batch".into(),
+        y: "hypervolume (share of the box)".into(),
+        lines: vec![
+            Line {
+                name: "before the update",
+                points: &before,
+            },
+            Line {
+                name: "after",
+                points: &long,
+            },
+            Line {
+                name: "none",
+                points: &[],
+            },
+        ],
+    }
+    .to_svg();
+    insta::assert_snapshot!("curve", svg);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fairfront_core::{FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex};
-use fairfront_data::{Encoded, Known, Ordered, Part, Prepared, ReadOptions};
+use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, certify};
 use serde::Serialize;
@@ -18,8 +18,10 @@ pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 use crate::fit::{
     CertificateInfo, SplitValues, fingerprint, parse_objectives, split_values, values_at_zero,
 };
-use crate::folder::{Described, read_info, rows_by_split};
+use crate::folder::{Described, info_in, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, matching, on_test};
+use crate::store::read_stable;
+use crate::stream;
 use crate::{Error, FrontTable, RunInfo};
 
 /// What recomputing a run found.
@@ -39,7 +41,8 @@ pub struct Verification {
 
 /// Recomputes all that a run says of its points, and what it says of its data, from the folder and
 /// the data alone. The data are those that the run names (published files are looked for in
-/// `published`), or `files` in their place, read as the run says.
+/// `published`), or `files` in their place, read as the run says; for a stream, the rows that its state
+/// keeps.
 ///
 /// Fails where there is nothing to compare: `run.json` or the data cannot be read.
 pub fn verify(
@@ -47,22 +50,42 @@ pub fn verify(
     files: &[String],
     published: Option<&Path>,
 ) -> Result<Verification, Error> {
-    let info = read_info(folder)?;
+    // All at once: a state may go on while its run is recomputed.
+    let ((info, encoding, (front, of_file), kept), damaged) = read_stable(folder, |place| {
+        let info = info_in(place)?;
+        let front = read_front(place, &info);
+        let kept = match info.stream {
+            Some(_) if files.is_empty() => Some(stream::kept_rows(folder, place)?),
+            Some(_) => {
+                return Err(Error::Usage(
+                    "a stream is verified by the rows in its own state; name no files".into(),
+                ));
+            }
+            None => None,
+        };
+        Ok((info, read_encoding(place), front, kept))
+    })?;
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
         e => Error::file(&folder.join("run.json"), e),
     };
-    let prepared = reopen(folder, &info, files, published)?;
-    let encoded = Encoded::new(&prepared)?;
+    let (source, encoded) = match kept {
+        Some(encoded) => ("the rows it keeps".into(), encoded),
+        None => {
+            let prepared = reopen(folder, &info, files, published)?;
+            let encoded = Encoded::new(&prepared)?;
+            (prepared.table.name, encoded)
+        }
+    };
     let train = encoded.part(Part::Train);
     let objectives = parse_objectives(&info.requested, train.schema()).map_err(in_run)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
     let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
 
-    let mut checks = vec![data(&info, &encoded)];
-    checks.push(encoding(folder, &encoded));
-    let (front, of_file) = read_front(folder, &info);
+    let mut checks: Vec<Check> = damaged.into_iter().map(of_state).collect();
+    checks.push(data(&info, &encoded));
+    checks.push(check_encoding(encoding, &encoded));
     checks.push(of_file);
 
     let mut facts = Facts {
@@ -98,7 +121,7 @@ pub fn verify(
     checks.push(of_run);
     checks.extend(of_points);
     Ok(Verification {
-        source: prepared.table.name,
+        source,
         points: facts.points,
         agrees: checks.iter().all(Check::agrees),
         tolerance: TOLERANCE,
@@ -234,15 +257,25 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
     check
 }
 
+/// A generation that should have been verified in place of this one.
+fn of_state(damaged: Notice) -> Check {
+    Check {
+        problem: Some(damaged.message),
+        ..Check::new("state")
+    }
+}
+
+/// The stored encoding, or why there is none.
+fn read_encoding(folder: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(folder.join("encoding.json"));
+    let text = text.map_err(|e| format!("it cannot be read ({})", e.kind()))?;
+    serde_json::from_str(&text).map_err(|e| format!("the file is damaged ({e})"))
+}
+
 /// The stored encoding beside the one that these rows give.
-fn encoding(folder: &Path, encoded: &Encoded) -> Check {
+fn check_encoding(stored: Result<Value, String>, encoded: &Encoded) -> Check {
     let mut check = Check::new("encoding.json");
-    let read = || -> Result<Value, String> {
-        let text = std::fs::read_to_string(folder.join("encoding.json"));
-        let text = text.map_err(|e| format!("it cannot be read ({})", e.kind()))?;
-        serde_json::from_str(&text).map_err(|e| format!("the file is damaged ({e})"))
-    };
-    match read() {
+    match stored {
         Ok(stored) => {
             let found = serde_json::to_value(&encoded.encoding).unwrap_or_default();
             check.json("encoding.json", "", &stored, &found, 0.0);

@@ -2,21 +2,26 @@
 
 mod grid;
 mod settings;
+mod state;
 mod subproblem;
 
 pub use settings::EpsFair;
 
-use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
 
 use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
 use rayon::prelude::*;
 
 use self::grid::Grid;
+use self::state::State;
 use self::subproblem::{Setup, Solution};
 use crate::Error;
+use crate::checkpoint::Checkpoint;
 use crate::ground::Ground;
-use crate::outcome::{Counters, Observer, Outcome, Progress, StopReason, Subproblems};
+use crate::outcome::{
+    Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal, Subproblems,
+};
+use crate::update::Known;
 
 /// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
 /// bounds. Their number is fixed so that the result does not depend on threads.
@@ -36,106 +41,61 @@ impl EpsFair {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
+        self.run(problem, None, observer)
+    }
+
+    /// Updates a front: every bound starts from the point that is nearest to it.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.run(problem, Some(known), observer)
+    }
+
+    fn run(
+        &self,
+        problem: &dyn Problem,
+        known: Option<&Known>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
         self.check()?;
         check_problem(problem)?;
-        let (m, n) = (problem.n_objectives(), problem.n_params());
         let stop = observer.stop_signal();
         let mut counters = Counters {
-            gradient_evaluations: vec![0; m],
+            gradient_evaluations: vec![0; problem.n_objectives()],
             subproblems: Some(Subproblems::default()),
             ..Counters::default()
         };
-        let metric = |at: &[f64]| match self.metric {
-            true => problem.metric(at),
-            false => Ok(Metric::Identity),
-        };
-        let ground = Ground::find(problem, &metric(&vec![0.0; n])?, &mut counters, &stop)?;
-        let largest = largest(problem, &ground)?;
-        let unmitigated = ground.unmitigated.points.get(0);
-        let setup = Setup {
-            problem,
-            settings: self,
-            metric: metric(unmitigated)?,
-            loss_metric: problem.metric(unmitigated)?,
-            loss_scale: ground.loss_scale(),
-            bounded: ground.fixed[1..].iter().map(|fixed| !fixed).collect(),
-            stop,
-            largest,
-        };
-        // The first bounds are met by the unmitigated model.
-        let bounds = match m {
-            1 => Vec::new(),
-            _ => Grid::new(&setup.largest, self.points)?.bounds.split_off(1),
-        };
-        let chains = chains(bounds.len());
-        let mut starts = vec![unmitigated.to_vec(); chains.len()];
-        let mut list = ground.unmitigated.clone();
-        let mut tally = Subproblems::default();
-        let mut reason = StopReason::Complete;
-        let mut seen = HashSet::from([bits(unmitigated)]);
-        let n_rounds = chains.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
-        for round in 0..n_rounds {
-            if setup.stop.is_set() {
-                reason = StopReason::Stopped;
-                break;
-            }
-            // The next subproblem of every chain that has one.
-            let next: Vec<(usize, usize)> = (0..chains.len())
-                .filter_map(|chain| Some((chain, chains[chain].clone().nth(round)?)))
-                .collect();
-            let solutions: Vec<Solution> = next
-                .par_iter()
-                .map(|&(chain, number)| {
-                    let start = match self.cold {
-                        true => self.draw_start(number, n),
-                        false => starts[chain].clone(),
-                    };
-                    setup.solve(&bounds[number], &start)
-                })
-                .collect::<Result<_, _>>()?;
-            let mut points = Points::new(n);
-            for (&(chain, _), solution) in next.iter().zip(&solutions) {
-                count(&mut counters, problem, solution);
-                if solution.stopped {
-                    continue;
-                }
-                match solution.solved {
-                    true => tally.solved += 1,
-                    false => tally.failed += 1,
-                }
-                points.push(&solution.point);
-                if solution.point.iter().all(|x| x.is_finite()) {
-                    starts[chain].clone_from(&solution.point);
-                }
-            }
-            let points = ground.evaluate(problem, &points, &mut counters)?;
-            let copies = points.points.iter().filter(|x| !seen.insert(bits(x)));
-            tally.copies += copies.count() as u64;
-            list = ground.merge(list, &points)?;
-            counters.points_by_round.push(list.len());
-            let progress = Progress {
-                round: round + 1,
-                share: (tally.solved + tally.failed) as f64 / bounds.len() as f64,
-                values: &list.values,
-                n_objectives: m,
-                reference: &ground.reference,
-            };
-            let asked = observer.round(&progress) == ControlFlow::Break(());
-            if solutions.iter().any(|s| s.stopped) || (asked && round + 1 < n_rounds) {
-                reason = StopReason::Stopped;
-                break;
-            }
-        }
-        let found = 1 + tally.solved + tally.failed - counters.non_finite;
-        tally.dominated = found - tally.copies - list.len() as u64;
-        counters.subproblems = Some(tally);
-        Ok(Outcome {
-            front: list.sorted(),
-            unmitigated: ground.unmitigated,
-            stop: reason,
-            counters,
-            certificates: Vec::new(),
-            candidates: Points::default(),
+        let origin = vec![0.0; problem.n_params()];
+        let metric = self.metric(problem, &origin)?;
+        let least = known.map(Known::least);
+        let ground = Ground::find(problem, least, &metric, &mut counters, &stop)?;
+        let mut work = Work::new(self, problem, ground, stop)?;
+        work.near = nearest(problem, known, &work.bounds, &work.setup.largest)?;
+        let state = State::new(&work, counters);
+        work.go_on(state, observer)
+    }
+
+    /// Goes on from a checkpoint of [`EpsFair::solve`].
+    pub(crate) fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check()?;
+        check_problem(problem)?;
+        let (work, state) = Work::read(self, problem, checkpoint, observer.stop_signal())?;
+        work.go_on(state, observer)
+    }
+
+    /// In which steps are measured that start at a point.
+    fn metric(&self, problem: &dyn Problem, at: &[f64]) -> Result<Metric, Error> {
+        Ok(match self.metric {
+            true => problem.metric(at)?,
+            false => Metric::Identity,
         })
     }
 
@@ -145,6 +105,144 @@ impl EpsFair {
         (0..n_params)
             .map(|_| self.start_radius * (2.0 * random.uniform() - 1.0))
             .collect()
+    }
+}
+
+/// What does not change from round to round.
+struct Work<'a> {
+    setup: Setup<'a>,
+    ground: Ground,
+    bounds: Vec<Vec<f64>>,
+    chains: Vec<Range<usize>>,
+    /// Where each of the bounds starts, in an update.
+    near: Option<Points>,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        settings: &'a EpsFair,
+        problem: &'a dyn Problem,
+        ground: Ground,
+        stop: StopSignal,
+    ) -> Result<Self, Error> {
+        let largest = largest(problem, &ground)?;
+        let unmitigated = ground.unmitigated.points.get(0);
+        let setup = Setup {
+            problem,
+            settings,
+            metric: settings.metric(problem, unmitigated)?,
+            loss_metric: problem.metric(unmitigated)?,
+            loss_scale: ground.loss_scale(),
+            bounded: ground.fixed[1..].iter().map(|fixed| !fixed).collect(),
+            stop,
+            largest,
+        };
+        // The first bounds are met by the unmitigated model.
+        let bounds = match problem.n_objectives() {
+            1 => Vec::new(),
+            _ => Grid::new(&setup.largest, settings.points)?
+                .bounds
+                .split_off(1),
+        };
+        Ok(Self {
+            chains: chains(bounds.len()),
+            setup,
+            ground,
+            bounds,
+            near: None,
+        })
+    }
+
+    /// The subproblems that are left, a round after the other.
+    fn go_on(self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        let lengths = self.chains.iter().map(ExactSizeIterator::len);
+        let n_rounds = lengths.max().unwrap_or(0);
+        let mut reason = StopReason::Complete;
+        while state.round < n_rounds {
+            if self.setup.stop.is_set() {
+                reason = StopReason::Stopped;
+                break;
+            }
+            observer.checkpoint(&|| self.checkpoint(&state));
+            let stopped = self.round(&mut state)?;
+            let tally = &state.tally;
+            let progress = Progress {
+                round: state.round,
+                share: (tally.solved + tally.failed) as f64 / self.bounds.len() as f64,
+                values: &state.list.values,
+                n_objectives: state.list.n_objectives,
+                reference: &self.ground.reference,
+            };
+            let asked = observer.round(&progress) == ControlFlow::Break(());
+            if stopped || (asked && state.round < n_rounds) {
+                reason = StopReason::Stopped;
+                break;
+            }
+        }
+        let State {
+            list,
+            mut tally,
+            mut counters,
+            ..
+        } = state;
+        let found = (1 + tally.solved + tally.failed).saturating_sub(counters.non_finite);
+        tally.dominated = found.saturating_sub(tally.copies + list.len() as u64);
+        counters.subproblems = Some(tally);
+        Ok(Outcome {
+            front: list.sorted(),
+            unmitigated: self.ground.unmitigated,
+            stop: reason,
+            counters,
+            certificates: Vec::new(),
+            candidates: Points::default(),
+        })
+    }
+
+    /// The next subproblem of every chain that has one; whether any was stopped.
+    fn round(&self, state: &mut State) -> Result<bool, Error> {
+        let Setup {
+            problem, settings, ..
+        } = self.setup;
+        let n = problem.n_params();
+        let next: Vec<(usize, usize)> = (0..self.chains.len())
+            .filter_map(|chain| Some((chain, self.chains[chain].clone().nth(state.round)?)))
+            .collect();
+        let solutions: Vec<Solution> = next
+            .par_iter()
+            .map(|&(chain, number)| {
+                let start = match (&self.near, settings.cold) {
+                    (Some(near), _) => near.get(number).to_vec(),
+                    (None, true) => settings.draw_start(number, n),
+                    (None, false) => state.starts.get(chain).to_vec(),
+                };
+                self.setup.solve(&self.bounds[number], &start)
+            })
+            .collect::<Result<_, _>>()?;
+        let mut points = Points::new(n);
+        for (&(chain, _), solution) in next.iter().zip(&solutions) {
+            count(&mut state.counters, problem, solution);
+            if solution.stopped {
+                continue;
+            }
+            match solution.solved {
+                true => state.tally.solved += 1,
+                false => state.tally.failed += 1,
+            }
+            points.push(&solution.point);
+            if solution.point.iter().all(|x| x.is_finite()) {
+                state.starts.get_mut(chain).copy_from_slice(&solution.point);
+            }
+        }
+        let points = self
+            .ground
+            .evaluate(problem, &points, &mut state.counters)?;
+        let copies = points.points.iter().filter(|x| !state.seen.insert(bits(x)));
+        state.tally.copies += copies.count() as u64;
+        let list = std::mem::replace(&mut state.list, Front::empty(n, points.n_objectives));
+        state.list = self.ground.merge(list, &points)?;
+        state.counters.points_by_round.push(state.list.len());
+        state.round += 1;
+        Ok(solutions.iter().any(|s| s.stopped))
     }
 }
 
@@ -177,6 +275,41 @@ fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
         Ok(roots.iter().fold(0.0, |most, c| c.abs().max(most)))
     };
     (1..problem.n_objectives()).map(of).collect()
+}
+
+/// For each of the bounds the known point whose covariances are nearest to them, as shares of the
+/// unmitigated model's; `None` where none are known.
+fn nearest(
+    problem: &dyn Problem,
+    known: Option<&Known>,
+    bounds: &[Vec<f64>],
+    largest: &[f64],
+) -> Result<Option<Points>, Error> {
+    let Some(points) = known.map(|known| &known.front.points) else {
+        return Ok(None);
+    };
+    // Of each point the largest covariance of each fairness objective.
+    let mut sizes = vec![Vec::new(); points.len()];
+    for objective in 1..problem.n_objectives() {
+        let roots = problem.root_values(objective, points)?;
+        let roots = roots.chunks_exact(problem.n_roots(objective));
+        for (size, roots) in sizes.iter_mut().zip(roots) {
+            size.push(roots.iter().fold(0.0, |most: f64, c| most.max(c.abs())));
+        }
+    }
+    let of = |bounds: &Vec<f64>| {
+        let distance = |i: &usize| -> f64 {
+            let each = sizes[*i].iter().zip(bounds).zip(largest);
+            let varied = each.filter(|(_, largest)| **largest > 0.0);
+            let shares = varied.map(|((size, bound), largest)| (size - bound) / largest);
+            shares.map(|share| share * share).sum()
+        };
+        let all = 0..points.len();
+        let nearest = all.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.unwrap_or(0)
+    };
+    let numbers: Vec<usize> = bounds.iter().map(of).collect();
+    Ok(Some(points.select(&numbers)))
 }
 
 /// What tells a point from every other.

@@ -3,6 +3,7 @@
 mod settings;
 mod smg;
 mod start;
+mod state;
 
 pub use settings::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 
@@ -12,9 +13,12 @@ use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
 use fairfront_pareto::{holes, hypervolume, ranges, select_spread, thin};
 
 use self::smg::{Frame, Pace, Run, Way};
+use self::state::State;
 use crate::Error;
+use crate::checkpoint::Checkpoint;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
+use crate::update::Known;
 
 /// An improvement of the hypervolume below this share of it is none.
 const IMPROVEMENT: f64 = 5e-5;
@@ -22,6 +26,12 @@ const IMPROVEMENT: f64 = 5e-5;
 /// Up to so many objectives the hypervolume is found after every round; beyond, it would take
 /// longer than the round.
 const MOST_JUDGED: usize = 4;
+
+/// Points that an update starts from, at most.
+const MOST_STARTS: usize = 96;
+
+/// An update spends the last share of the budget.
+const UPDATE_SHARE: f64 = 0.1;
 
 /// For this share of the budget steps go by softened objectives.
 const SOFT_SHARE: f64 = 0.4;
@@ -36,58 +46,72 @@ impl PfSmg {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
-        let settings = self;
-        settings.check(problem.n_params())?;
-        let m = problem.n_objectives();
-        let mut solver = Solver::new(problem, settings, observer.stop_signal())?;
+        self.run(problem, None, observer)
+    }
+
+    /// Updates a front: a selection of it is the starting list, from which a run goes on as one that
+    /// has spent most of its budget.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        round: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let starts = known.spread(MOST_STARTS)?;
+        let settings = Self {
+            // So many of its own.
+            most_points: self.most_points.saturating_add(starts.len()),
+            starts: Some(starts),
+            seed: Stream::new(self.seed, Purpose::Solver, [4, round]).bits(),
+            ..self.clone()
+        };
+        let budget = (UPDATE_SHARE * self.most_steps as f64).ceil() as usize;
+        let warm = Warm {
+            near: known.least(),
+            k: self.most_steps.saturating_sub(budget),
+        };
+        settings.run(problem, Some(warm), observer)
+    }
+
+    fn run(
+        &self,
+        problem: &dyn Problem,
+        warm: Option<Warm>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check(problem.n_params())?;
+        let near = warm.as_ref().map(|warm| warm.near);
+        let mut solver = Solver::new(problem, self, near, observer.stop_signal())?;
         if solver.ground.is_all() {
             let front = solver.ground.unmitigated.clone();
             return solver.outcome(front, StopReason::Converged);
         }
-        let mut list = solver.start()?;
-        let mut best = 0.0;
-        let mut idle = 0;
-        let mut k = 0;
-        let mut round = 0;
-        let stop = loop {
-            if list.len() >= settings.most_points {
-                break StopReason::Points;
-            }
-            if k >= settings.most_steps {
-                break StopReason::Steps;
-            }
-            list = solver.round(list, round, k, idle)?;
-            solver.counters.points_by_round.push(list.len());
-            k = k.saturating_add(settings.steps);
-            round += 1;
-
-            let progress = Progress {
-                round,
-                share: (k as f64 / settings.most_steps as f64)
-                    .max(list.len() as f64 / settings.most_points as f64)
-                    .min(1.0),
-                values: &list.values,
-                n_objectives: m,
-                reference: &solver.ground.reference,
-            };
-            if observer.round(&progress) == ControlFlow::Break(()) {
-                break StopReason::Stopped;
-            }
-            if settings.patience > 0 && m <= MOST_JUDGED {
-                let volume = hypervolume(list.judged()?, &solver.corner)?;
-                idle = if volume > best * (1.0 + IMPROVEMENT) {
-                    0
-                } else {
-                    idle + 1
-                };
-                best = volume.max(best);
-                if idle >= settings.patience {
-                    break StopReason::Converged;
-                }
-            }
-        };
-        solver.outcome(list, stop)
+        let list = solver.start(warm.is_some())?;
+        solver.spent = warm.map_or(0, |warm| warm.k);
+        let state = State::new(list, solver.spent);
+        solver.go_on(state, observer)
     }
+
+    /// Goes on from a checkpoint of [`PfSmg::solve`].
+    pub(crate) fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check(problem.n_params())?;
+        let (solver, state) = Solver::read(problem, self, checkpoint, observer.stop_signal())?;
+        solver.go_on(state, observer)
+    }
+}
+
+/// Where a run that updates a front begins.
+struct Warm<'a> {
+    /// A point near the unmitigated model.
+    near: &'a [f64],
+    /// Steps that count as spent.
+    k: usize,
 }
 
 pub(crate) struct Solver<'a> {
@@ -100,22 +124,26 @@ pub(crate) struct Solver<'a> {
     /// A tenth of the starting front's range beyond it: improvements are judged in this corner,
     /// where the front fills most of the volume.
     corner: Vec<f64>,
+    /// Steps that counted as spent at the beginning.
+    spent: usize,
     counters: Counters,
     stop: StopSignal,
 }
 
 impl<'a> Solver<'a> {
-    fn new(problem: &'a dyn Problem, settings: &'a PfSmg, stop: StopSignal) -> Result<Self, Error> {
+    fn new(
+        problem: &'a dyn Problem,
+        settings: &'a PfSmg,
+        near: Option<&[f64]>,
+        stop: StopSignal,
+    ) -> Result<Self, Error> {
         let m = problem.n_objectives();
         let mut counters = Counters {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
-        let metric = match settings.metric {
-            true => problem.metric(&vec![0.0; problem.n_params()])?,
-            false => Metric::Identity,
-        };
-        let ground = Ground::find(problem, &metric, &mut counters, &stop)?;
+        let metric = metric(problem, settings)?;
+        let ground = Ground::find(problem, near, &metric, &mut counters, &stop)?;
         let frame = Frame::new(problem, settings, metric, &ground, &mut counters)?;
         Ok(Self {
             problem,
@@ -124,9 +152,56 @@ impl<'a> Solver<'a> {
             frame,
             corner: ground.reference.clone(),
             ground,
+            spent: 0,
             counters,
             stop,
         })
+    }
+
+    /// Rounds until one of the reasons to stop holds.
+    fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        let (settings, m) = (self.settings, self.m);
+        let stop = loop {
+            if state.list.len() >= settings.most_points {
+                break StopReason::Points;
+            }
+            if state.k >= settings.most_steps {
+                break StopReason::Steps;
+            }
+            if !self.stop.is_set() {
+                observer.checkpoint(&|| self.checkpoint(&state));
+            }
+            state.list = self.round(state.list, state.round, state.k, state.idle)?;
+            self.counters.points_by_round.push(state.list.len());
+            state.k = state.k.saturating_add(settings.steps);
+            state.round += 1;
+
+            let progress = Progress {
+                round: state.round,
+                share: ((state.k - self.spent) as f64 / (settings.most_steps - self.spent) as f64)
+                    .max(state.list.len() as f64 / settings.most_points as f64)
+                    .min(1.0),
+                values: &state.list.values,
+                n_objectives: m,
+                reference: &self.ground.reference,
+            };
+            if observer.round(&progress) == ControlFlow::Break(()) {
+                break StopReason::Stopped;
+            }
+            if settings.patience > 0 && m <= MOST_JUDGED {
+                let volume = hypervolume(state.list.judged()?, &self.corner)?;
+                state.idle = if volume > state.best * (1.0 + IMPROVEMENT) {
+                    0
+                } else {
+                    state.idle + 1
+                };
+                state.best = volume.max(state.best);
+                if state.idle >= settings.patience {
+                    break StopReason::Converged;
+                }
+            }
+        };
+        self.outcome(state.list, stop)
     }
 
     fn outcome(self, mut list: Front, stop: StopReason) -> Result<Outcome, Error> {
@@ -145,9 +220,10 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The starting list, evaluated and filtered.
-    fn start(&mut self) -> Result<Front, Error> {
+    /// The starting list, evaluated and filtered; with its ends of now where it is that of an update.
+    fn start(&mut self, update: bool) -> Result<Front, Error> {
         let points = match &self.settings.starts {
+            Some(points) if update => self.with_ends(points)?,
             Some(points) => points.clone(),
             None => self.draw_starts()?,
         };
@@ -294,4 +370,12 @@ impl<'a> Solver<'a> {
         let ranges = ranges(list.judged()?, Some(&self.ground.reference));
         Ok(list.select(&thin(list.judged()?, share, &ranges)))
     }
+}
+
+/// In which steps are measured.
+fn metric(problem: &dyn Problem, settings: &PfSmg) -> Result<Metric, Error> {
+    Ok(match settings.metric {
+        true => problem.metric(&vec![0.0; problem.n_params()])?,
+        false => Metric::Identity,
+    })
 }

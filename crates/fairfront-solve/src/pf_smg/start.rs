@@ -40,6 +40,25 @@ impl Solver<'_> {
 }
 
 impl Solver<'_> {
+    /// Starts with the unmitigated model of now, and without what the fairest of them have left of a
+    /// covariance: a zero on the rows before is none on others.
+    pub(super) fn with_ends(&mut self, starts: &Points) -> Result<Points, Error> {
+        let mut all = starts.clone();
+        all.push(self.ground.unmitigated.points.get(0));
+        let values = self.problem.values(starts)?;
+        self.counters.evaluations += starts.len() as u64;
+        for objective in 1..self.m {
+            let value = |i: &usize| values[i * self.m + objective];
+            let fairest = (0..starts.len()).min_by(|a, b| value(a).total_cmp(&value(b)));
+            let Some(fairest) = fairest else { continue };
+            let mut projected = starts.get(fairest).to_vec();
+            if self.frame.project(1 << objective, &mut projected) {
+                all.push(&projected);
+            }
+        }
+        Ok(all)
+    }
+
     /// A point near the unmitigated model where an objective is at its least.
     fn least(&mut self, objective: usize) -> Result<Vec<f64>, Error> {
         let unmitigated = self.ground.unmitigated.points.get(0);

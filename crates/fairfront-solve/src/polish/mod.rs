@@ -2,6 +2,7 @@
 //! without another rising.
 
 mod model;
+mod state;
 
 use std::ops::ControlFlow;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::model::{Model, Reference};
 use crate::Error;
+use crate::checkpoint::Checkpoint;
 use crate::ground::Ground;
 use crate::outcome::{
     Counters, Front, Observer, Outcome, Polished, Progress, StopReason, StopSignal,
@@ -119,84 +121,149 @@ pub fn polish(
     settings: &Polish,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
-    settings.check()?;
-    let Outcome {
-        front,
-        unmitigated,
-        mut stop,
-        mut counters,
-        mut candidates,
-        ..
-    } = outcome;
-    let m = problem.n_objectives();
-    let is_of_problem = |front: &Front| {
-        front.n_objectives == m
-            && front.points.n_params() == problem.n_params()
-            && front.values.len() == m * front.len()
-    };
-    if !is_of_problem(&front) || !is_of_problem(&unmitigated) || unmitigated.is_empty() {
-        return Err(Error::Problem(
-            "the front to be polished is of another problem: its objectives or parameters differ \
-             in number"
-                .into(),
-        ));
-    }
-    counters.gradient_evaluations.resize(m, 0);
-    let ground = Ground::on(problem, unmitigated, &mut counters)?;
-    let mut workshop = Workshop::new(problem, settings, ground, &front, observer.stop_signal())?;
-    let mut points = take(&front);
-    let mut report = Polished {
-        points: points.len(),
-        ..Polished::default()
-    };
-    for round in 1..=settings.most_steps {
-        let open: Vec<usize> = (0..points.len()).filter(|i| !points[*i].done).collect();
-        if open.is_empty() {
-            break;
-        }
-        if workshop.stop.is_set() {
-            stop = StopReason::Stopped;
-            break;
-        }
-        if (round - 1) % REFRESH == 0 {
-            workshop.refer(&mut points, &open)?;
-        }
-        report.rounds = round;
-        workshop.round(&mut points, &open, &mut counters)?;
-        let values: Vec<f64> = points.iter().flat_map(|p| p.values.clone()).collect();
-        let progress = Progress {
-            round,
-            share: round as f64 / settings.most_steps as f64,
-            values: &values,
-            n_objectives: m,
-            reference: &workshop.ground.reference,
+    let bench = Bench::new(problem, outcome, settings, observer.stop_signal())?;
+    bench.go_on(settings, observer)
+}
+
+/// Goes on from a checkpoint of [`polish`] with the same outcome, settings and problem: the result is
+/// that of [`polish`] without a break.
+pub fn resume_polish(
+    problem: &dyn Problem,
+    outcome: Outcome,
+    settings: &Polish,
+    checkpoint: &Checkpoint,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    let mut bench = Bench::new(problem, outcome, settings, observer.stop_signal())?;
+    bench.read(checkpoint)?;
+    bench.go_on(settings, observer)
+}
+
+/// A front on which work is being done.
+struct Bench<'a> {
+    workshop: Workshop<'a>,
+    points: Vec<Piece>,
+    counters: Counters,
+    /// Rounds done.
+    round: usize,
+    stop: StopReason,
+    candidates: Points,
+}
+
+impl<'a> Bench<'a> {
+    /// Before any work.
+    fn new(
+        problem: &'a dyn Problem,
+        outcome: Outcome,
+        settings: &Polish,
+        signal: StopSignal,
+    ) -> Result<Self, Error> {
+        settings.check()?;
+        let Outcome {
+            front,
+            unmitigated,
+            stop,
+            mut counters,
+            candidates,
+            ..
+        } = outcome;
+        let m = problem.n_objectives();
+        let is_of_problem = |front: &Front| {
+            front.n_objectives == m
+                && front.points.n_params() == problem.n_params()
+                && front.values.len() == m * front.len()
         };
-        if observer.round(&progress) == ControlFlow::Break(()) {
-            stop = StopReason::Stopped;
-            break;
+        if !is_of_problem(&front) || !is_of_problem(&unmitigated) || unmitigated.is_empty() {
+            return Err(Error::Problem(
+                "the front to be polished is of another problem: its objectives or parameters \
+                 differ in number"
+                    .into(),
+            ));
         }
+        counters.gradient_evaluations.resize(m, 0);
+        let ground = Ground::on(problem, unmitigated, &mut counters)?;
+        Ok(Self {
+            workshop: Workshop::new(problem, settings, ground, &front, signal)?,
+            points: take(&front),
+            counters,
+            round: 0,
+            stop,
+            candidates,
+        })
     }
-    let mut polished = Front::empty(problem.n_params(), m);
-    for point in &points {
-        polished.points.push(&point.x);
-        polished.values.extend_from_slice(&point.values);
+
+    /// The rounds that are left.
+    fn go_on(mut self, settings: &Polish, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        while self.round < settings.most_steps {
+            let open = (0..self.points.len()).filter(|i| !self.points[*i].done);
+            let open: Vec<usize> = open.collect();
+            if open.is_empty() {
+                break;
+            }
+            if self.workshop.stop.is_set() {
+                self.stop = StopReason::Stopped;
+                break;
+            }
+            if self.round > 0 {
+                observer.checkpoint(&|| self.checkpoint());
+            }
+            if self.round.is_multiple_of(REFRESH) {
+                self.workshop.refer(&mut self.points, &open)?;
+            }
+            self.round += 1;
+            self.workshop
+                .round(&mut self.points, &open, &mut self.counters)?;
+            let values = self.points.iter().flat_map(|p| p.values.clone());
+            let progress = Progress {
+                round: self.round,
+                share: self.round as f64 / settings.most_steps as f64,
+                values: &values.collect::<Vec<f64>>(),
+                n_objectives: self.workshop.problem.n_objectives(),
+                reference: &self.workshop.ground.reference,
+            };
+            if observer.round(&progress) == ControlFlow::Break(()) {
+                self.stop = StopReason::Stopped;
+                break;
+            }
+        }
+        self.end()
     }
-    let polished = workshop.ground.nondominated(&polished)?;
-    if !candidates.is_empty() {
-        points.iter().for_each(|p| candidates.push(&p.x));
+
+    /// What is nondominated now.
+    fn end(self) -> Result<Outcome, Error> {
+        let Self {
+            workshop,
+            points,
+            mut counters,
+            mut candidates,
+            ..
+        } = self;
+        let problem = workshop.problem;
+        let mut all = Front::empty(problem.n_params(), problem.n_objectives());
+        for point in &points {
+            all.points.push(&point.x);
+            all.values.extend_from_slice(&point.values);
+        }
+        let front = workshop.ground.nondominated(&all)?;
+        if !candidates.is_empty() {
+            points.iter().for_each(|p| candidates.push(&p.x));
+        }
+        counters.polished = Some(Polished {
+            points: points.len(),
+            improved: points.iter().filter(|p| p.moved).count(),
+            dominated: points.len() - front.len(),
+            rounds: self.round,
+        });
+        Ok(Outcome {
+            front: front.sorted(),
+            unmitigated: workshop.ground.unmitigated,
+            stop: self.stop,
+            counters,
+            // Points have moved.
+            certificates: Vec::new(),
+            candidates,
+        })
     }
-    report.improved = points.iter().filter(|p| p.moved).count();
-    report.dominated = report.points - polished.len();
-    counters.polished = Some(report);
-    Ok(Outcome {
-        front: polished.sorted(),
-        unmitigated: workshop.ground.unmitigated,
-        stop,
-        counters,
-        // Points have moved.
-        certificates: Vec::new(),
-        candidates,
-    })
 }
 
 /// A point at work.

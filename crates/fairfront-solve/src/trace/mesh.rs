@@ -25,17 +25,17 @@ const BATCH: usize = 16;
 pub(super) const MOST_AXES: usize = 7;
 
 /// A solved choice of weights.
-struct Vertex {
+pub(super) struct Vertex {
     /// Place in the cube: 0 for no weight, 1 for ∞.
-    place: Vec<f64>,
-    x: Vec<f64>,
-    values: Vec<f64>,
+    pub(super) place: Vec<f64>,
+    pub(super) x: Vec<f64>,
+    pub(super) values: Vec<f64>,
 }
 
 /// A choice of weights to be solved, and where from.
-struct Place {
-    place: Vec<f64>,
-    starts: Vec<Vec<f64>>,
+pub(super) struct Place {
+    pub(super) place: Vec<f64>,
+    pub(super) starts: Vec<Vec<f64>>,
 }
 
 /// An edge by its length, longest first; ties by its ends.
@@ -63,19 +63,19 @@ impl PartialOrd for Edge {
 /// Points of the surface.
 pub(super) struct Surface {
     pub(super) points: Points,
-    /// The longest edge left, as a share of the objectives' ranges.
-    pub(super) hole: f64,
+    /// The longest edge left, as a share of the objectives' ranges, where there are edges.
+    pub(super) hole: Option<f64>,
     /// Whether all was done that was asked for.
     pub(super) complete: bool,
 }
 
 pub(super) struct Mesh<'a> {
-    model: &'a Model<'a>,
-    settings: &'a Trace,
-    ground: &'a Ground,
+    pub(super) model: &'a Model<'a>,
+    pub(super) settings: &'a Trace,
+    pub(super) ground: &'a Ground,
     /// For each axis the weight in the middle of the cube.
-    scales: Vec<f64>,
-    vertices: Vec<Vertex>,
+    pub(super) scales: Vec<f64>,
+    pub(super) vertices: Vec<Vertex>,
     cells: Vec<Vec<usize>>,
     /// The cells around each edge.
     around: HashMap<(usize, usize), Vec<usize>>,
@@ -136,16 +136,7 @@ impl<'a> Mesh<'a> {
     ) -> Result<Surface, Error> {
         let axes = self.scales.len();
         let origin = vec![0.0; self.model.problem.n_params()];
-        let unmitigated = self.ground.unmitigated.points.get(0).to_vec();
-        let corners: Vec<Place> = (0..1_usize << axes)
-            .map(|bits| {
-                let place = (0..axes).map(|axis| f64::from(u8::from(bits >> axis & 1 == 1)));
-                Place {
-                    place: place.collect(),
-                    starts: vec![unmitigated.clone(), origin.clone()],
-                }
-            })
-            .collect();
+        let corners = self.corners(&[origin]);
         self.solve(corners, counters)?;
         self.measure();
         self.cut_cube(axes);
@@ -197,9 +188,42 @@ impl<'a> Mesh<'a> {
         }
         Ok(Surface {
             points,
-            hole: self.longest(),
+            hole: Some(self.longest()),
             complete,
         })
+    }
+
+    /// The corners of the cube, to be solved from the unmitigated model, and from others too where the
+    /// problem is not convex.
+    pub(super) fn corners(&self, others: &[Vec<f64>]) -> Vec<Place> {
+        let axes = self.scales.len();
+        let unmitigated = self.ground.unmitigated.points.get(0).to_vec();
+        let starts = [&[unmitigated], others].concat();
+        let corner = |bits: usize| Place {
+            place: (0..axes)
+                .map(|axis| f64::from(u8::from(bits >> axis & 1 == 1)))
+                .collect(),
+            starts: starts.clone(),
+        };
+        (0..1_usize << axes).map(corner).collect()
+    }
+
+    /// The weights at a place.
+    pub(super) fn weights(&self, place: &[f64]) -> Vec<Weight> {
+        let weight = |(z, scale): (&f64, &f64)| match *z < 1.0 {
+            true => Weight::Finite(scale * z / (1.0 - z)),
+            false => Weight::Infinite,
+        };
+        place.iter().zip(&self.scales).map(weight).collect()
+    }
+
+    /// Adds a point that is solved.
+    pub(super) fn push(&mut self, place: Vec<f64>, x: Vec<f64>, values: &[f64]) {
+        self.vertices.push(Vertex {
+            place,
+            x,
+            values: values.to_vec(),
+        });
     }
 
     /// The longest edge that is left as it is. A curve has as many points as were asked for.
@@ -211,7 +235,11 @@ impl<'a> Mesh<'a> {
     }
 
     /// Solves at some places, each from its own start, and keeps what is finite.
-    fn solve(&mut self, places: Vec<Place>, counters: &mut Counters) -> Result<(), Error> {
+    pub(super) fn solve(
+        &mut self,
+        places: Vec<Place>,
+        counters: &mut Counters,
+    ) -> Result<(), Error> {
         let m = self.scales.len() + 1;
         let solved: Vec<(Vec<f64>, Solved, Counters)> = places
             .into_par_iter()
@@ -220,15 +248,7 @@ impl<'a> Mesh<'a> {
                     gradient_evaluations: vec![0; m],
                     ..Counters::default()
                 };
-                let weights: Vec<Weight> = place
-                    .iter()
-                    .zip(&self.scales)
-                    .map(|(z, scale)| match *z < 1.0 {
-                        true => Weight::Finite(scale * z / (1.0 - z)),
-                        false => Weight::Infinite,
-                    })
-                    .collect();
-                let found = self.best_of(&weights, &starts, &mut own)?;
+                let found = self.best_of(&self.weights(&place), &starts, &mut own)?;
                 Ok((place, found, own))
             })
             .collect::<Result<_, Error>>()?;
@@ -252,11 +272,7 @@ impl<'a> Mesh<'a> {
         counters.evaluations += points.len() as u64;
         let values = self.model.problem.values(&points)?;
         for ((place, found, _), values) in solved.into_iter().zip(values.chunks_exact(m)) {
-            self.vertices.push(Vertex {
-                place,
-                x: found.x,
-                values: values.to_vec(),
-            });
+            self.push(place, found.x, values);
         }
         Ok(())
     }
@@ -285,7 +301,7 @@ impl<'a> Mesh<'a> {
     }
 
     /// Ranges of the objectives over the corners.
-    fn measure(&mut self) {
+    pub(super) fn measure(&mut self) {
         let m = self.scales.len() + 1;
         self.widths = (0..m)
             .map(|i| {
@@ -341,8 +357,14 @@ impl<'a> Mesh<'a> {
     }
 
     fn length(&self, (a, b): (usize, usize)) -> f64 {
-        let pairs = self.vertices[a].values.iter().zip(&self.vertices[b].values);
-        let scaled = pairs
+        self.distance(&self.vertices[a].values, &self.vertices[b].values)
+    }
+
+    /// How far apart values are, in the objectives' ranges.
+    pub(super) fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        let scaled = a
+            .iter()
+            .zip(b)
             .zip(&self.widths)
             .map(|((a, b), w)| ((a - b) / w).powi(2));
         let length = scaled.sum::<f64>().sqrt();

@@ -4,12 +4,13 @@ mod curve;
 mod kkt;
 mod mesh;
 mod model;
+mod renew;
 mod settings;
 mod wide;
 
 pub use settings::Trace;
 
-use fairfront_core::{Metric, Points, Problem};
+use fairfront_core::{MOST_DENSE, Metric, Points, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
@@ -17,13 +18,18 @@ use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
 use crate::certificate::{Certificate, Evaluated, certify};
+use crate::checkpoint::{Checkpoint, Writer};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
+use crate::update::Known;
 
 /// Points of a curve are mended where their gap is above this share of the loss at 0, a few times at
 /// most.
 const LOOSE: f64 = 1e-6;
 const REPAIRS: usize = 2;
+
+/// The name of its checkpoints.
+const KIND: &str = "trace";
 
 impl Trace {
     /// Whether the exact front of a problem can be followed with a proof, and why or why not.
@@ -48,16 +54,38 @@ impl Trace {
         problem: &dyn Problem,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
+        self.follow(problem, None, None, observer)
+    }
+
+    /// Whether the front is followed as a curve.
+    pub(crate) fn is_curve(problem: &dyn Problem) -> Result<bool, Error> {
+        let n = problem.n_params();
+        Ok(problem.n_objectives() == 2
+            && problem.n_roots(1) > 0
+            && n <= MOST_DENSE
+            && problem.roots(1, &vec![0.0; n])?.affine)
+    }
+
+    /// Computes a front, from a point near the unmitigated model where one is known. Of a surface that is
+    /// known every point is solved anew.
+    pub(crate) fn follow(
+        &self,
+        problem: &dyn Problem,
+        near: Option<&[f64]>,
+        known: Option<&Known>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
         self.check()?;
         let m = problem.n_objectives();
         let mut counters = Counters {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
+        observer.checkpoint(&|| Checkpoint::new(KIND, problem, Writer::default()));
         let stop = observer.stop_signal();
         let model = Model::new(problem, &stop)?;
         let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
-        let ground = Ground::find(problem, metric, &mut counters, &stop)?;
+        let ground = Ground::find(problem, near, metric, &mut counters, &stop)?;
         let (front, certificates, complete) = match m {
             1 => {
                 let front = ground.unmitigated.clone();
@@ -76,8 +104,11 @@ impl Trace {
             }
             _ => {
                 let mesh = Mesh::new(&model, self, &ground, &mut counters)?;
-                let surface = mesh.refine(&mut counters, observer)?;
-                counters.largest_hole = Some(surface.hole);
+                let surface = match known {
+                    Some(known) => mesh.renew(known, &mut counters, observer)?,
+                    None => mesh.refine(&mut counters, observer)?,
+                };
+                counters.largest_hole = surface.hole;
                 let start = ground.unmitigated.clone();
                 let mut front = ground.join(problem, start, &surface.points, &mut counters)?;
                 if front.len() > self.points {
@@ -100,6 +131,17 @@ impl Trace {
             },
             counters,
         })
+    }
+
+    /// Begins again: what [`Trace::solve`] keeps of its work is that it began.
+    pub(crate) fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        checkpoint.read(KIND, problem)?.end()?;
+        self.solve(problem, observer)
     }
 
     /// Two objectives: points along the curve with their certificates, mended where a cubic

@@ -9,7 +9,7 @@ use crate::outcome::{Counters, StopSignal};
 
 /// Newton's method ends when a step's energy, dxᵀW dx, is below this: what is left of the loss is
 /// far less.
-const DONE: f64 = 1e-13;
+pub(super) const DONE: f64 = 1e-13;
 /// Energies after a step of Newton's method are at most about this times the square of those before.
 pub(super) const SQUARED: f64 = 100.0;
 /// Points of a front where each takes long: of what is not convex, or has very many parameters.

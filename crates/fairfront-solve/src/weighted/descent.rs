@@ -2,6 +2,8 @@
 
 use fairfront_core::Metric;
 
+use crate::Error;
+use crate::checkpoint::{Reader, Writer};
 use crate::descend::{Memory, dot};
 
 /// A step is enough if the sum falls by this share of what its gradient promises.
@@ -48,6 +50,52 @@ impl Descent {
             std::mem::take(&mut self.x),
             std::mem::take(&mut self.weights),
         );
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer) {
+        let Self {
+            x,
+            weights,
+            known,
+            memory,
+            step,
+            promised,
+            length,
+            trials,
+            steps,
+            done,
+        } = self;
+        writer.numbers(x);
+        writer.numbers(weights);
+        writer.option(known.as_ref(), |w, (value, gradient)| {
+            w.number(*value);
+            w.numbers(gradient);
+        });
+        memory.write(writer);
+        writer.numbers(step);
+        for number in [*promised, *length] {
+            writer.number(number);
+        }
+        for count in [*trials, *steps] {
+            writer.count(count);
+        }
+        writer.flag(*done);
+    }
+
+    /// A descent in `n` parameters of a sum of `m` objectives.
+    pub(super) fn read(reader: &mut Reader, n: usize, m: usize) -> Result<Self, Error> {
+        Ok(Self {
+            x: reader.exactly(n)?,
+            weights: reader.exactly(m)?,
+            known: reader.option(|r| Ok((r.number()?, r.exactly(n)?)))?,
+            memory: Memory::read(reader, n)?,
+            step: reader.exactly(n)?,
+            promised: reader.number()?,
+            length: reader.number()?,
+            trials: reader.count()?,
+            steps: reader.count()?,
+            done: reader.flag()?,
+        })
     }
 
     /// Where to look next.

@@ -4,6 +4,7 @@
 mod descent;
 mod lattice;
 mod settings;
+mod state;
 
 pub use settings::Weighted;
 
@@ -14,9 +15,15 @@ use fairfront_pareto::{ranges, select_spread};
 
 use self::descent::Descent;
 use self::lattice::lattice;
+use self::state::State;
 use crate::Error;
+use crate::checkpoint::Checkpoint;
 use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
+use crate::update::Known;
+
+/// An update has one stage, and this part of the steps: a higher temperature would undo what is known.
+const UPDATE: usize = 2;
 
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
@@ -49,40 +56,47 @@ impl Weighted {
             Some(starts) => starts.clone(),
             None => Points::from_vec(n, problem.start()?),
         };
-        let mut work = Work {
-            problem,
-            settings: self,
-            metric: problem.metric(starts.get(0))?,
-            counters: Counters {
-                gradient_evaluations: vec![0; problem.n_objectives()],
-                ..Counters::default()
-            },
-            stop: observer.stop_signal(),
-            round: 0,
-        };
-        let (mut descents, reference) = work.begin(&starts)?;
-        let mut candidates = starts;
-        let mut complete = true;
-        let factors = match problem.softened(self.softening) {
-            Some(_) => self.factors(),
-            None => vec![1.0],
-        };
-        for (stage, factor) in factors.iter().enumerate() {
-            let softened = (*factor > 1.0).then(|| problem.softened(*factor)).flatten();
-            let problem = softened.as_deref().unwrap_or(problem);
-            if stage == 0 {
-                work.choose_starts(problem, &candidates, &mut descents)?;
-            } else {
-                descents.iter_mut().for_each(Descent::restart);
+        let mut work = Work::new(self, problem, starts.get(0), observer.stop_signal())?;
+        let state = work.begin(starts)?;
+        work.go_on(state, observer)
+    }
+
+    /// Goes on from a checkpoint of [`Weighted::solve`].
+    pub(crate) fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check(problem.n_params())?;
+        check(problem)?;
+        let (work, state) = Work::read(self, problem, checkpoint, observer.stop_signal())?;
+        work.go_on(state, observer)
+    }
+
+    /// Updates a front: every sum starts from the best for it of a selection, at the objectives' own
+    /// temperature.
+    pub(crate) fn update(
+        &self,
+        problem: &dyn Problem,
+        known: &Known,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let mut starts = known.spread(self.sums)?;
+        if let Some(minimiser) = problem.minimiser_from(known.least())? {
+            // Beside a single point, which may be anywhere, it would say wrongly what objectives cost.
+            if starts.len() == 1 {
+                starts = Points::new(problem.n_params());
             }
-            let share = (stage as f64, factors.len() as f64);
-            complete = work.stage(problem, &mut descents, share, &reference, observer)?;
-            descents.iter().for_each(|d| candidates.push(&d.x));
-            if !complete {
-                break;
-            }
+            starts.push(&minimiser);
         }
-        work.end(candidates, complete)
+        let settings = Self {
+            starts: Some(starts),
+            stages: 1,
+            most_steps: self.most_steps.div_ceil(UPDATE),
+            ..self.clone()
+        };
+        settings.solve(problem, observer)
     }
 }
 
@@ -92,19 +106,75 @@ struct Work<'a> {
     metric: Metric,
     counters: Counters,
     stop: StopSignal,
-    round: usize,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    /// Work whose first start is this one.
+    fn new(
+        settings: &'a Weighted,
+        problem: &'a dyn Problem,
+        start: &[f64],
+        stop: StopSignal,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            problem,
+            settings,
+            metric: problem.metric(start)?,
+            counters: Counters {
+                gradient_evaluations: vec![0; problem.n_objectives()],
+                ..Counters::default()
+            },
+            stop,
+        })
+    }
+
+    /// By what the temperature is multiplied in each stage.
+    fn factors(&self) -> Vec<f64> {
+        match self.problem.softened(self.settings.softening) {
+            Some(_) => self.settings.factors(),
+            None => vec![1.0],
+        }
+    }
+
+    /// The stages that are left.
+    fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+        let whole = self.problem;
+        let factors = self.factors();
+        let mut complete = true;
+        while complete && state.stage < factors.len() {
+            let factor = factors[state.stage];
+            let softened = (factor > 1.0).then(|| whole.softened(factor)).flatten();
+            let problem = softened.as_deref().unwrap_or(whole);
+            match state.stage {
+                // A checkpoint is of a stage that has begun.
+                _ if state.begun => {}
+                0 => self.choose_starts(problem, &state.candidates, &mut state.descents)?,
+                _ => state.descents.iter_mut().for_each(Descent::restart),
+            }
+            state.begun = true;
+            complete = self.stage(problem, &mut state, factors.len(), observer)?;
+            let State {
+                descents,
+                candidates,
+                ..
+            } = &mut state;
+            descents.iter().for_each(|d| candidates.push(&d.x));
+            state.stage += 1;
+            state.step = 0;
+            state.begun = false;
+        }
+        self.end(state.candidates, complete)
+    }
+
     /// One descent for each vector of weights, and a corner beyond the starts' values.
-    fn begin(&mut self, starts: &Points) -> Result<(Vec<Descent>, Vec<f64>), Error> {
+    fn begin(&mut self, starts: Points) -> Result<State, Error> {
         let m = self.problem.n_objectives();
         let front = Front {
-            values: self.problem.values(starts)?,
-            points: starts.clone(),
+            values: self.problem.values(&starts)?,
+            points: starts,
             n_objectives: m,
         };
-        self.counters.evaluations += starts.len() as u64;
+        self.counters.evaluations += front.len() as u64;
         if !front.values.iter().all(|v| v.is_finite()) {
             return Err(Error::Problem(
                 "the objectives are not finite at a starting point; scale the features, or start elsewhere".into(),
@@ -126,8 +196,18 @@ impl Work<'_> {
         };
         let units: Vec<f64> = (1..m).map(unit).collect();
         let weights = lattice(self.settings.sums, &units).into_iter();
-        let descents = weights.map(|w| Descent::new(starts.get(0).to_vec(), w));
-        Ok((descents.collect(), reference))
+        let first = front.points.get(0);
+        let descents: Vec<Descent> = weights.map(|w| Descent::new(first.to_vec(), w)).collect();
+        Ok(State {
+            values: vec![0.0; descents.len() * m],
+            descents,
+            candidates: front.points,
+            reference,
+            stage: 0,
+            begun: false,
+            step: 0,
+            round: 0,
+        })
     }
 
     /// Each descent begins at the point whose sum is least.
@@ -153,51 +233,68 @@ impl Work<'_> {
     fn stage(
         &mut self,
         problem: &dyn Problem,
-        descents: &mut [Descent],
-        (stage, stages): (f64, f64),
-        reference: &[f64],
+        state: &mut State,
+        n_stages: usize,
         observer: &mut dyn Observer,
     ) -> Result<bool, Error> {
-        let (m, n) = (problem.n_objectives(), problem.n_params());
-        let mut values = vec![0.0; descents.len() * m];
-        for step in 0_usize.. {
-            let open: Vec<usize> = (0..descents.len()).filter(|i| !descents[*i].done).collect();
+        loop {
+            let descents = state.descents.iter().enumerate();
+            let open = descents.filter_map(|(i, d)| (!d.done).then_some(i));
+            let open: Vec<usize> = open.collect();
             if open.is_empty() {
-                break;
+                return Ok(true);
             }
-            let mut trials = Points::new(n);
-            let mut weights = Vec::with_capacity(open.len() * m);
-            for i in &open {
-                trials.push(&descents[*i].trial());
-                weights.extend_from_slice(&descents[*i].weights);
+            if !self.stop.is_set() {
+                observer.checkpoint(&|| self.checkpoint(state));
             }
-            let (found, gradients) = problem.weighted(&trials, &weights)?;
-            self.counters.evaluations += open.len() as u64;
-            for count in &mut self.counters.gradient_evaluations {
-                *count += open.len() as u64;
-            }
-            for (place, i) in open.iter().enumerate() {
-                let of_trial = &found[place * m..(place + 1) * m];
-                let gradient = &gradients[place * n..(place + 1) * n];
-                let limits = (self.settings.most_steps, self.settings.tolerance);
-                let trial = trials.get(place).to_vec();
-                descents[*i].take(trial, of_trial, gradient, &self.metric, limits);
-                values[i * m..(i + 1) * m].copy_from_slice(of_trial);
-            }
-            self.round += 1;
-            let within = (step as f64 / self.settings.most_steps as f64).min(1.0);
+            self.step(problem, state, &open)?;
+            let within = (state.step as f64 / self.settings.most_steps as f64).min(1.0);
+            state.step += 1;
+            state.round += 1;
             let progress = Progress {
-                round: self.round,
-                share: (stage + within) / stages,
-                values: &values,
-                n_objectives: m,
-                reference,
+                round: state.round,
+                share: (state.stage as f64 + within) / n_stages as f64,
+                values: &state.values,
+                n_objectives: problem.n_objectives(),
+                reference: &state.reference,
             };
             if observer.round(&progress) == ControlFlow::Break(()) || self.stop.is_set() {
                 return Ok(false);
             }
         }
-        Ok(true)
+    }
+
+    /// One step of the descents that are open.
+    fn step(
+        &mut self,
+        problem: &dyn Problem,
+        state: &mut State,
+        open: &[usize],
+    ) -> Result<(), Error> {
+        let (m, n) = (problem.n_objectives(), problem.n_params());
+        let State {
+            descents, values, ..
+        } = state;
+        let mut trials = Points::new(n);
+        let mut weights = Vec::with_capacity(open.len() * m);
+        for i in open {
+            trials.push(&descents[*i].trial());
+            weights.extend_from_slice(&descents[*i].weights);
+        }
+        let (found, gradients) = problem.weighted(&trials, &weights)?;
+        self.counters.evaluations += open.len() as u64;
+        for count in &mut self.counters.gradient_evaluations {
+            *count += open.len() as u64;
+        }
+        for (place, i) in open.iter().enumerate() {
+            let of_trial = &found[place * m..(place + 1) * m];
+            let gradient = &gradients[place * n..(place + 1) * n];
+            let limits = (self.settings.most_steps, self.settings.tolerance);
+            let trial = trials.get(place).to_vec();
+            descents[*i].take(trial, of_trial, gradient, &self.metric, limits);
+            values[i * m..(i + 1) * m].copy_from_slice(of_trial);
+        }
+        Ok(())
     }
 
     /// The front among all points found.

@@ -2,6 +2,7 @@
 
 mod analytic;
 mod certificate;
+mod checkpoint;
 mod eps_fair;
 mod observer;
 mod pf_smg;
@@ -9,4 +10,5 @@ mod polish;
 mod table;
 mod trace;
 mod trace_tolerance;
+mod update;
 mod weighted;

@@ -1,0 +1,318 @@
+use std::path::Path;
+use std::process::ExitCode;
+
+use fairfront_data::{Error, Known, Notice};
+use fairfront_report::{Curve, Line};
+use fairfront_run::{
+    CommittedBatch, Drift, Feed, FrontShift, Keep, Stream, StreamOptions, Watcher, write_file,
+};
+use fairfront_solve::Observer;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::args::StreamArgs;
+use crate::progress::{self, Bar};
+use crate::solver_args::SolverArgs;
+use crate::table_args::TableArgs;
+use crate::{output, render};
+
+/// Rows of a batch where nothing else is said, as in the paper.
+const BATCH: usize = 2_000;
+/// Settings that are one for each column, and the flag that says them.
+const BY_COLUMN: [(&str, &str); 4] = [
+    ("bins", "bins"),
+    ("types", "type"),
+    ("merges", "merge"),
+    ("missing_by_column", "missing"),
+];
+
+pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow::Result<ExitCode> {
+    super::set_threads(args.threads)?;
+    let given = table.with_config()?;
+    let inputs = given.files().to_vec();
+    if inputs.is_empty() && !args.flush {
+        let message = "name a file, - for standard input, or a known data set";
+        return Err(Error::Usage(message.into()).into());
+    }
+    if args.follow && inputs.last().is_some_and(|last| last == "-") {
+        let message = "--follow is for files; standard input is read until it ends";
+        return Err(Error::Usage(message.into()).into());
+    }
+    if args.skip.is_some() && !inputs.iter().any(|input| input == "-") {
+        let message =
+            "--skip is for standard input; files are remembered and go on where they were left";
+        return Err(Error::Usage(message.into()).into());
+    }
+    let mut stream = open(folder, &given, args)?;
+    let mut screen = Screen {
+        bar: Bar::new(args.quiet || args.json, None),
+        args: args.clone(),
+        failed: None,
+    };
+    for notice in stream.notices().to_vec() {
+        screen.notice(&notice);
+    }
+    let feed = Feed {
+        follow: args.follow,
+        flush: args.flush,
+        max_rejected: args.max_rejected,
+        skip: args.skip,
+    };
+    let fed = stream.feed(&inputs, &feed, &mut screen);
+    screen.bar.finish();
+    let figure = write_figure(folder, &stream);
+    let fed = fed?;
+    figure?;
+    if let Some(error) = screen.failed {
+        return Err(error);
+    }
+    if !args.quiet && !args.json {
+        let from_stdin = inputs.iter().any(|input| input == "-");
+        let stdin_rows = from_stdin.then(|| stream.stdin_rows());
+        output::print(&render::fed(folder, &stream, &fed, stdin_rows))?;
+    }
+    Ok(match fed.stopped && progress::interrupted() {
+        true => ExitCode::from(130),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// What the first call was told: later ones are laid over it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Asked {
+    table: TableArgs,
+    solver: SolverArgs,
+    batch: Option<usize>,
+    window: Option<usize>,
+    reservoir: Option<usize>,
+}
+
+/// The stream in a folder, or a new one.
+fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<Stream> {
+    let Some(mut stream) = Stream::open(folder)? else {
+        let options = options(given, args, None)?;
+        return Ok(Stream::begin(folder, options)?);
+    };
+    let stored = stream.options().clone();
+    let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
+        0 => error,
+        _ => Error::Usage(format!(
+            "{}: beside what this stream was begun with, these flags make no sense ({error}); leave them \
+             out, or name another folder for another stream",
+            folder.display()
+        ))
+        .into(),
+    })?;
+    if let Some((key, before, after)) = difference(&stored, &now)? {
+        if stream.batches() > 0 {
+            let message = format!(
+                "{}: this stream was begun with {key} = {before}, not {after}; leave the flag out, or \
+                 name another folder for another stream",
+                folder.display()
+            );
+            return Err(Error::Usage(message).into());
+        }
+        // Nothing stands on them yet.
+        stream.set_options(now)?;
+    }
+    Ok(stream)
+}
+
+/// What determines the result: flags as given, laid over those of the first call.
+fn options(
+    given: &TableArgs,
+    args: &StreamArgs,
+    stored: Option<&StreamOptions>,
+) -> anyhow::Result<StreamOptions> {
+    let before: Asked = match stored {
+        Some(options) => serde_json::from_value(options.asked.clone())?,
+        None => Asked::default(),
+    };
+    // A setting alone leaves the others as they are.
+    let mut solver = args.solver.over(given.fit.clone().into());
+    let name_of = |set: &str| set.split('=').next().unwrap_or_default().trim().to_owned();
+    let named: Vec<String> = solver.set.iter().map(|set| name_of(set)).collect();
+    let others = before.solver.set.iter();
+    let others = others.filter(|set| !named.contains(&name_of(set)));
+    solver.set.extend(others.cloned());
+    let names_rows = args.window.is_some() || args.reservoir.is_some();
+    let asked = Asked {
+        solver: solver.over(before.solver),
+        table: given.clone().over(before.table).without_files(),
+        batch: args.batch.or(before.batch),
+        window: if names_rows {
+            args.window
+        } else {
+            before.window
+        },
+        reservoir: if names_rows {
+            args.reservoir
+        } else {
+            before.reservoir
+        },
+    };
+    let known = match (given.files().first(), stored) {
+        (_, Some(stored)) => stored.known.clone(),
+        (Some(first), None) => Known::parse(first)?.map(|known| known.name().to_owned()),
+        (None, None) => None,
+    };
+    let set = known.as_deref().map(Known::named).transpose()?.flatten();
+    let (spec, read) = asked
+        .table
+        .settings(set.as_ref(), asked.solver.is_paper())?;
+    let source = known.clone().unwrap_or_else(|| "stream".into());
+    Ok(StreamOptions {
+        request: asked.solver.request(&source, &spec)?,
+        known,
+        spec,
+        read,
+        batch: asked.batch.unwrap_or(BATCH),
+        keep: match (asked.window, asked.reservoir) {
+            (Some(rows), _) => Keep::Window(rows),
+            (None, Some(rows)) => Keep::Reservoir(rows),
+            (None, None) => Keep::All,
+        },
+        asked: serde_json::to_value(asked)?,
+    })
+}
+
+/// The first setting that differs, with its values before and now.
+fn difference(
+    before: &StreamOptions,
+    now: &StreamOptions,
+) -> anyhow::Result<Option<(String, String, String)>> {
+    // In the order in which people say them; seeds and the like follow from the spec.
+    let parts = |options: &StreamOptions| -> serde_json::Result<[Value; 6]> {
+        Ok([
+            serde_json::to_value(&options.spec)?,
+            serde_json::json!({"batch": options.batch, "keep": options.keep}),
+            serde_json::to_value(&options.read)?,
+            serde_json::json!({"objective": options.request.objectives}),
+            serde_json::json!({"front_in": options.request.front_in}),
+            serde_json::json!({"method": options.request.methods}),
+        ])
+    };
+    let (before, now) = (parts(before)?, parts(now)?);
+    let mut pairs = before.iter().zip(&now);
+    Ok(pairs.find_map(|(a, b)| first_difference("", a, b)))
+}
+
+fn first_difference(key: &str, a: &Value, b: &Value) -> Option<(String, String, String)> {
+    if a == b {
+        return None;
+    }
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => {
+            let mut keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
+            let of = |map: &Map<String, Value>, name: &str| map.get(name).cloned();
+            keys.find_map(|name| {
+                let (a, b) = (of(a, name), of(b, name));
+                let name = match BY_COLUMN.iter().find(|(map, _)| *map == key) {
+                    Some((_, flag)) => format!("{flag} of {name}"),
+                    None => name.clone(),
+                };
+                first_difference(&name, &a.unwrap_or_default(), &b.unwrap_or_default())
+            })
+        }
+        // Solvers that are tried in turn; lists of names are said whole.
+        (Value::Array(a), Value::Array(b))
+            if a.len() == b.len() && a.iter().all(Value::is_object) =>
+        {
+            let mut pairs = a.iter().zip(b);
+            pairs.find_map(|(a, b)| first_difference(key, a, b))
+        }
+        _ => Some((key.replace('_', "-"), said(a), said(b))),
+    }
+}
+
+/// A setting as people say it.
+fn said(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".into(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.iter().all(|item| item.get("method").is_some()) => {
+            let names = items.iter().filter_map(|item| item["method"].as_str());
+            names.collect::<Vec<_>>().join(" or ")
+        }
+        Value::Array(items) if items.is_empty() => "nothing".into(),
+        Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let pair = |(name, value): (&String, &Value)| format!("{name} {}", said(value));
+            fields.iter().map(pair).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Says what happens.
+struct Screen {
+    bar: Bar,
+    args: StreamArgs,
+    /// Why nothing more can be printed.
+    failed: Option<anyhow::Error>,
+}
+
+impl Watcher for Screen {
+    fn observer(&mut self) -> &mut dyn Observer {
+        self.bar.restart();
+        &mut self.bar
+    }
+
+    fn is_stopped(&self) -> bool {
+        progress::interrupted() || self.failed.is_some()
+    }
+
+    fn committed(&mut self, batch: &CommittedBatch) {
+        self.bar.finish();
+        let lines = match (self.args.json, self.args.quiet) {
+            (true, _) => render::batch_json(batch),
+            (false, true) => return,
+            (false, false) => {
+                output::note(&render::notices(batch.notices));
+                render::batch(batch)
+            }
+        };
+        self.failed = self.failed.take().or(output::print(&lines).err());
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.bar.finish();
+        output::note(&render::notices(std::slice::from_ref(notice)));
+    }
+}
+
+/// Draws the hypervolume by batch, where there are batches.
+fn write_figure(folder: &Path, stream: &Stream) -> anyhow::Result<()> {
+    let history = stream.history()?;
+    let points = |of: fn(&FrontShift) -> Option<f64>| -> Vec<(f64, f64)> {
+        let point = |d: &Drift| (d.batch as f64, of(&d.front).unwrap_or(f64::NAN));
+        history.iter().map(point).collect()
+    };
+    let (before, after) = (points(|f| f.hypervolume_before), points(|f| f.hypervolume));
+    if after.iter().all(|(_, volume)| volume.is_nan()) {
+        return Ok(());
+    }
+    let curve = Curve {
+        title: "Hypervolume by batch, on the rows kept".into(),
+        x: "batch".into(),
+        y: "hypervolume (share of the box)".into(),
+        lines: vec![
+            Line {
+                name: "before the update",
+                points: &before,
+            },
+            Line {
+                name: "after the update",
+                points: &after,
+            },
+        ],
+    };
+    let figures = folder.join("figures");
+    std::fs::create_dir_all(&figures).map_err(|source| Error::Io {
+        path: figures.display().to_string(),
+        source,
+    })?;
+    let path = figures.join("hypervolume.svg");
+    Ok(write_file(&path, curve.to_svg().as_bytes(), true)?)
+}

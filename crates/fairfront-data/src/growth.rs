@@ -1,0 +1,191 @@
+//! An encoding learns categories and groups that were not there when it was fitted.
+
+use std::collections::BTreeSet;
+
+use fairfront_core::{UNKNOWN_GROUP, grouped};
+use serde::{Deserialize, Serialize};
+
+use crate::encoding::Encoding;
+use crate::error::{Error, quoted_list};
+use crate::group::{AttributeRule, MOST_GROUPS};
+use crate::rule::{CategoricalRule, MISSING_LEVEL, OTHER};
+use crate::table::{MISSING, Notice, Table};
+
+/// What an encoding has learned.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Growth {
+    /// New levels, in the order of their parameters.
+    pub levels: Vec<NewLevel>,
+    /// New groups, attribute by attribute.
+    pub groups: Vec<NewGroup>,
+    /// Rows with a category that was unknown before, be it pooled into *other*, or with a missing value
+    /// where none was known.
+    pub unseen_rows: usize,
+    /// Positions of the new parameters among those of the grown encoding, increasing.
+    pub params: Vec<usize>,
+    /// What else should be known.
+    pub notices: Vec<Notice>,
+}
+
+/// A level that a column did not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewLevel {
+    /// The column.
+    pub column: String,
+    /// The level, merged.
+    pub level: String,
+}
+
+/// A group that an attribute did not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewGroup {
+    /// The attribute.
+    pub attribute: String,
+    /// The group.
+    pub group: String,
+}
+
+impl Growth {
+    /// Whether the encoding is as it was.
+    pub fn is_empty(&self) -> bool {
+        self.levels.is_empty() && self.groups.is_empty()
+    }
+
+    /// A point of the encoding as it was, as one of the grown encoding: new parameters are 0, so that
+    /// all rows that were known score as before.
+    pub fn embed(&self, point: &[f64]) -> Vec<f64> {
+        let mut old = point.iter().copied();
+        let mut new = self.params.iter().copied().peekable();
+        (0..point.len() + self.params.len())
+            .map(|i| match new.next_if_eq(&i) {
+                Some(_) => 0.0,
+                None => old.next().unwrap_or(0.0),
+            })
+            .collect()
+    }
+}
+
+impl Encoding {
+    /// Learns the categories and groups of rows of a table.
+    ///
+    /// An unknown category is appended to the levels of its column, and so is `(missing)` where a value
+    /// is missing for the first time; where the column has a level `(other)`, both go there as they
+    /// always did. An unknown group is appended to those of its attribute, up to 1,000 of them.
+    /// The new levels and groups of one call are in sorted order.
+    pub fn grow(&mut self, table: &Table, rows: &[u32]) -> Result<Growth, Error> {
+        // All looking comes before any change, so that an error leaves the encoding as it was.
+        let mut unseen = vec![false; table.n_rows()];
+        let mut new_levels = Vec::with_capacity(self.categorical.len());
+        for rule in &self.categorical {
+            let new = new_levels_of(rule, table, rows, &mut unseen);
+            new_levels.push(new.map_err(|e| e.in_table(&table.name))?);
+        }
+        let mut new_groups = Vec::with_capacity(self.attributes.len());
+        for rule in &self.attributes {
+            let new = rule.new_groups(table, rows);
+            new_groups.push(new.map_err(|e| e.in_table(&table.name))?);
+        }
+
+        let mut growth = Growth {
+            unseen_rows: rows.iter().filter(|row| unseen[**row as usize]).count(),
+            ..Growth::default()
+        };
+        let mut offset = self.schema().numeric.len();
+        for (rule, new) in self.categorical.iter_mut().zip(new_levels) {
+            offset += rule.levels.len();
+            for level in new {
+                growth.params.push(offset);
+                offset += 1;
+                growth.levels.push(NewLevel {
+                    column: rule.column.clone(),
+                    level: level.clone(),
+                });
+                rule.levels.push(level);
+            }
+        }
+        for (rule, new) in self.attributes.iter_mut().zip(new_groups) {
+            grow_groups(rule, new, &mut growth);
+        }
+        Ok(growth)
+    }
+}
+
+/// The levels that a column has to learn, sorted, a missing value last.
+fn new_levels_of(
+    rule: &CategoricalRule,
+    table: &Table,
+    rows: &[u32],
+    unseen: &mut [bool],
+) -> Result<Vec<String>, Error> {
+    let column = table.require(&rule.column, "a feature of the encoding")?;
+    let (codes, levels) = column
+        .categorical()
+        .ok_or_else(|| Error::column(&rule.column, "this feature is categorical in training"))?;
+    let known: Vec<bool> = levels.iter().map(|level| rule.knows(level)).collect();
+    let knows_missing = rule.position(MISSING_LEVEL).is_some();
+    let mut new: BTreeSet<&str> = BTreeSet::new();
+    let mut missing = false;
+    for &row in rows {
+        let code = codes[row as usize];
+        let is_known = match code {
+            MISSING => knows_missing,
+            code => known[code as usize],
+        };
+        if is_known {
+            continue;
+        }
+        unseen[row as usize] = true;
+        match levels.get(code as usize) {
+            Some(raw) => {
+                let merge = rule.merge.as_ref();
+                new.insert(merge.map_or(raw.as_str(), |merge| merge.apply(raw)));
+            }
+            None => missing = true,
+        }
+    }
+    if rule.position(OTHER).is_some() {
+        return Ok(Vec::new());
+    }
+    // A level that is called so already takes them in.
+    let own = missing && !new.contains(MISSING_LEVEL);
+    let new = new.into_iter().chain(own.then_some(MISSING_LEVEL));
+    Ok(new.map(Into::into).collect())
+}
+
+fn grow_groups(rule: &mut AttributeRule, new: Vec<String>, growth: &mut Growth) {
+    let attribute = &mut rule.attribute;
+    let room = MOST_GROUPS.saturating_sub(attribute.groups.len());
+    if new.len() > room {
+        let more: Vec<&str> = new[room..].iter().map(String::as_str).collect();
+        growth.notices.push(Notice::warning(format!(
+            "the sensitive attribute {:?} has {} groups, and no more are taken in: rows of {} count for \
+             the loss only; merge groups with --merge",
+            attribute.name,
+            grouped(MOST_GROUPS),
+            quoted_list(&more, 5)
+        )));
+    }
+    for group in new.into_iter().take(room) {
+        growth.groups.push(NewGroup {
+            attribute: attribute.name.clone(),
+            group: group.clone(),
+        });
+        attribute.groups.push(group);
+    }
+}
+
+impl AttributeRule {
+    /// The groups of these rows that the rule does not know, in order.
+    fn new_groups(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
+        let known = self.groups(table)?;
+        let unknown: Vec<u32> = rows
+            .iter()
+            .copied()
+            .filter(|row| known[*row as usize] == UNKNOWN_GROUP)
+            .collect();
+        match unknown.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.group_names(table, &unknown),
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Tables of records that arrive in batches: the first batch says what type each column has, later
+//! ones have to fit it. A row that does not fit is set aside with a reason, never an error.
+
+use std::collections::BTreeMap;
+
+use fairfront_core::grouped;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::column::{BadValue, ColumnBuilder};
+use super::lane::not_numeric;
+use super::raw::RawRecord;
+use super::{MissingValues, Plan, ReadOptions, match_columns, parse_number};
+use crate::error::{Error, Place};
+use crate::table::{Column, ColumnType, LeftOut, Notice, SourceFile, Table, Values};
+
+/// What a column is, once the first batch has been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FixedType {
+    /// Numbers; a row with anything else is rejected.
+    Numeric,
+    /// Levels; new ones may come.
+    Categorical,
+    /// Not kept, whatever comes.
+    LeftOut(LeftOut),
+}
+
+/// A column with its type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypedColumn {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub fixed: FixedType,
+}
+
+/// The columns of a stream, as its first batch has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnTypes {
+    /// The text that the first batch came from.
+    pub source: String,
+    /// All columns in its order, those left out included.
+    pub columns: Vec<TypedColumn>,
+    /// Texts that stand for a missing value, beside the empty one.
+    pub missing_values: Vec<String>,
+}
+
+/// Something that cannot be used: what it was given as, and why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejected {
+    /// Position among what was given (records, or rows of a table), from 0.
+    pub index: usize,
+    /// What is wrong and what to do.
+    pub reason: String,
+}
+
+/// The table of a first batch.
+#[derive(Debug, Clone)]
+pub struct FirstTable {
+    /// The rows that fit.
+    pub table: Table,
+    /// The record of each row of the table.
+    pub accepted: Vec<usize>,
+    /// The records that do not fit, increasing.
+    pub rejected: Vec<Rejected>,
+    /// What later batches have to be.
+    pub types: ColumnTypes,
+}
+
+/// The table of a later batch.
+#[derive(Debug, Clone)]
+pub struct Arrived {
+    /// The rows that fit; its columns are those of the first batch, in their order.
+    pub table: Table,
+    /// The record of each row of the table.
+    pub accepted: Vec<usize>,
+    /// The records that do not fit, increasing.
+    pub rejected: Vec<Rejected>,
+}
+
+/// Records with their fields, and what is wrong with the others.
+struct Sorted<'a> {
+    /// Index and fields.
+    sound: Vec<(usize, &'a [String])>,
+    /// Reasons by index.
+    bad: BTreeMap<usize, String>,
+}
+
+impl<'a> Sorted<'a> {
+    fn new(records: &'a [RawRecord], n_columns: usize) -> Self {
+        let mut sorted = Self {
+            sound: Vec::with_capacity(records.len()),
+            bad: BTreeMap::new(),
+        };
+        for (index, record) in records.iter().enumerate() {
+            match &record.fields {
+                Ok(fields) if fields.len() == n_columns => sorted.sound.push((index, fields)),
+                Ok(fields) => {
+                    let found = fields.len();
+                    let reason = format!("expected {n_columns} fields, found {found}");
+                    sorted.bad.insert(index, reason);
+                }
+                Err(bad) => {
+                    sorted.bad.insert(index, bad.reason.clone());
+                }
+            }
+        }
+        sorted
+    }
+
+    /// Takes out the records at these positions among the sound ones; of several reasons for one
+    /// record the first counts.
+    fn reject(&mut self, misfits: impl IntoIterator<Item = (usize, String)>) {
+        for (position, reason) in misfits {
+            let index = self.sound[position].0;
+            self.bad.entry(index).or_insert(reason);
+        }
+        self.sound
+            .retain(|(index, _)| !self.bad.contains_key(index));
+    }
+
+    fn accepted(&self) -> Vec<usize> {
+        self.sound.iter().map(|(index, _)| *index).collect()
+    }
+
+    fn rejected(self) -> Vec<Rejected> {
+        let rejected = |(index, reason)| Rejected { index, reason };
+        self.bad.into_iter().map(rejected).collect()
+    }
+}
+
+/// The table of the first records of a stream. Types are found by looking, as
+/// [`read_table`](crate::read_table) does, but for those of `options` and, behind them, those that the
+/// format of the file says (`declared`). Records whose values do not fit the types are rejected.
+pub fn first_table(
+    name: &str,
+    columns: &[String],
+    records: &[RawRecord],
+    options: &ReadOptions,
+    declared: &BTreeMap<String, ColumnType>,
+) -> Result<FirstTable, Error> {
+    let missing = MissingValues::new(&options.missing_values);
+    let mut sorted = Sorted::new(records, columns.len());
+    let build = |sorted: &Sorted, found: &[Option<FixedType>]| -> Vec<ColumnBuilder> {
+        let column = |(field, column): (usize, &String)| {
+            let mut builder = ColumnBuilder::lenient(column.clone(), options.plan(column));
+            match found.get(field).copied().flatten() {
+                Some(FixedType::Numeric) => builder.declare(ColumnType::Numeric),
+                Some(FixedType::Categorical) => builder.declare(ColumnType::Categorical),
+                Some(FixedType::LeftOut(reason)) => builder.leave_out(reason),
+                None => declared
+                    .get(column)
+                    .into_iter()
+                    .for_each(|t| builder.declare(*t)),
+            }
+            push(&mut builder, sorted, field, &missing);
+            builder
+        };
+        columns.par_iter().enumerate().map(column).collect()
+    };
+    let finish = |builders: Vec<ColumnBuilder>| -> Vec<(Column, Option<Notice>)> {
+        // A lenient builder takes everything.
+        let finished = builders.into_iter().map(|b| b.finish(&missing.numbers));
+        finished.filter_map(Result::ok).collect()
+    };
+    let mut builders = build(&sorted, &[]);
+    let mut misfits = Vec::new();
+    for builder in &mut builders {
+        let column = builder.name.clone();
+        let found = builder.take_misfits().unwrap_or_default();
+        misfits.extend(found.into_iter().map(|bad| reason(name, &column, bad)));
+    }
+    let index_column = (options.header && options.columns.is_none())
+        .then(|| builders.first())
+        .flatten()
+        .is_some_and(|b| b.name == "column_1" && !b.is_skipped() && b.counts_up_from(0));
+    if index_column {
+        builders[0].leave_out(LeftOut::PandasIndex);
+    }
+    let mut finished = finish(builders);
+    if !misfits.is_empty() {
+        // Once more without the rows that do not fit, the types as found.
+        let found: Vec<_> = finished
+            .iter()
+            .map(|(c, _)| Some(FixedType::of(c)))
+            .collect();
+        sorted.reject(misfits);
+        let again = finish(build(&sorted, &found));
+        let both = finished.into_iter().zip(again);
+        finished = both
+            .map(|((_, a), (column, b))| (column, a.or(b)))
+            .collect();
+    }
+    if sorted.sound.is_empty() {
+        return Err(match sorted.bad.first_key_value() {
+            None => Error::NoRows {
+                file: name.into(),
+                what: "there are no rows",
+            },
+            Some((_, reason)) => Error::NoRowsLeft(format!(
+                "{name}: all {} rows of the first batch are rejected, the first because: {reason}",
+                grouped(sorted.bad.len())
+            )),
+        });
+    }
+    let (columns, notices): (Vec<Column>, Vec<Option<Notice>>) = finished.into_iter().unzip();
+    let typed = |column: &Column| TypedColumn {
+        name: column.name.clone(),
+        fixed: FixedType::of(column),
+    };
+    Ok(FirstTable {
+        types: ColumnTypes {
+            source: name.into(),
+            columns: columns.iter().map(typed).collect(),
+            missing_values: options.missing_values.clone(),
+        },
+        table: table(name, columns, sorted.sound.len(), notices),
+        accepted: sorted.accepted(),
+        rejected: sorted.rejected(),
+    })
+}
+
+/// The table of further records of a stream, by the types of its first batch. The columns may come in
+/// another order; records whose values do not fit are rejected.
+pub fn next_table(
+    name: &str,
+    columns: &[String],
+    records: &[RawRecord],
+    types: &ColumnTypes,
+) -> Result<Arrived, Error> {
+    let fields = types.fields(name, columns)?;
+    let missing = MissingValues::new(&types.missing_values);
+    let mut sorted = Sorted::new(records, columns.len());
+    let typed = || types.columns.iter().zip(&fields).collect::<Vec<_>>();
+    let misfits: Vec<Vec<(usize, String)>> = typed()
+        .into_par_iter()
+        .filter(|(column, _)| column.fixed == FixedType::Numeric)
+        .map(|(column, &field)| {
+            let rows = sorted.sound.iter().enumerate();
+            let misfit = |(position, (_, fields)): (usize, &(usize, &[String]))| {
+                let text = &fields[field];
+                let fits =
+                    missing.contains(text.as_bytes()) || parse_number(text.as_bytes()).is_some();
+                let shown = || super::column::shown(text.as_bytes());
+                (!fits).then(|| {
+                    let reason = format!(
+                        "column {:?}: {}",
+                        column.name,
+                        not_numeric(&shown(), "since the first batch")
+                    );
+                    (position, reason)
+                })
+            };
+            rows.filter_map(misfit).collect()
+        })
+        .collect();
+    sorted.reject(misfits.into_iter().flatten());
+    let column = |(column, &field): (&TypedColumn, &usize)| {
+        let plan = match column.fixed {
+            FixedType::Numeric => Plan::Numeric,
+            FixedType::Categorical => Plan::Levels,
+            FixedType::LeftOut(reason) => {
+                return Column {
+                    name: column.name.clone(),
+                    values: Values::LeftOut(reason),
+                    n_missing: 0,
+                };
+            }
+        };
+        let mut builder = ColumnBuilder::lenient(column.name.clone(), plan);
+        push(&mut builder, &sorted, field, &missing);
+        let empty = Column::from_numbers(&column.name, Vec::new());
+        builder.finish(&missing.numbers).map_or(empty, |(c, _)| c)
+    };
+    let columns: Vec<Column> = typed().into_par_iter().map(column).collect();
+    Ok(Arrived {
+        table: table(name, columns, sorted.sound.len(), Vec::new()),
+        accepted: sorted.accepted(),
+        rejected: sorted.rejected(),
+    })
+}
+
+/// The field of each of a stream's columns in a text whose columns may come in another order. `first` is
+/// what messages call the text that the columns are from.
+pub fn column_order(
+    file: &str,
+    first: &str,
+    columns: &[String],
+    names: &[String],
+) -> Result<Vec<usize>, Error> {
+    let known: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let places = match_columns(&known, names).map_err(|difference| Error::ColumnsDiffer {
+        file: file.into(),
+        first: first.into(),
+        difference,
+    })?;
+    let mut fields = vec![0; known.len()];
+    for (field, place) in places.into_iter().enumerate() {
+        fields[place] = field;
+    }
+    Ok(fields)
+}
+
+impl ColumnTypes {
+    /// The field of each column in a text with these columns.
+    fn fields(&self, file: &str, names: &[String]) -> Result<Vec<usize>, Error> {
+        let known: Vec<String> = self.columns.iter().map(|c| c.name.clone()).collect();
+        column_order(file, &self.source, &known, names)
+    }
+}
+
+impl FixedType {
+    fn of(column: &Column) -> Self {
+        match &column.values {
+            Values::Numeric(_) => Self::Numeric,
+            Values::Categorical { .. } => Self::Categorical,
+            Values::LeftOut(reason) => Self::LeftOut(*reason),
+        }
+    }
+}
+
+/// Hands a field of all sound records to a column, which takes all of them.
+fn push(builder: &mut ColumnBuilder, sorted: &Sorted, field: usize, missing: &MissingValues) {
+    if builder.is_skipped() {
+        return;
+    }
+    for (_, fields) in &sorted.sound {
+        let text = fields[field].as_bytes();
+        if missing.contains(text) || builder.push_text(text).is_err() {
+            builder.push_missing();
+        }
+    }
+}
+
+/// Position and reason of a value that does not fit.
+fn reason(file: &str, column: &str, bad: BadValue) -> (usize, String) {
+    match bad {
+        BadValue::NotNumeric {
+            row,
+            value,
+            because,
+        } => {
+            let place = Place {
+                file: file.into(),
+                row: row + 1,
+                line: None,
+            };
+            let column = column.into();
+            let error = Error::NotNumeric {
+                place,
+                column,
+                value,
+                because,
+            };
+            (row, error.without_place())
+        }
+        BadValue::NotUtf8 { .. } => {
+            let (row, problem) = bad.problem();
+            (row, format!("column {column:?}: {problem}"))
+        }
+    }
+}
+
+fn table(name: &str, columns: Vec<Column>, n_rows: usize, notices: Vec<Option<Notice>>) -> Table {
+    let source = SourceFile {
+        name: name.into(),
+        first_row: 0,
+    };
+    let notices = notices.into_iter().flatten().collect();
+    Table::from_parts(columns, n_rows, vec![source], notices)
+}

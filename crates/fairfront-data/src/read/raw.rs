@@ -1,0 +1,139 @@
+//! Records of CSV text, and where in the text they are.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::chunk::{Record, TakeRecord};
+use super::column::shown;
+use super::csv::ragged;
+use crate::error::{Error, Place};
+
+/// Characters of a bad record that are kept.
+const MOST_SHOWN: usize = 10_000;
+
+/// How far a text was read: what it takes to go on from there later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Records handed out, bad ones included.
+    pub rows: u64,
+    /// Bytes of the text up to the end of the last of them; 0 before the first.
+    pub bytes: u64,
+    /// SHA-256 of these bytes, in hexadecimal.
+    pub sha256: String,
+    /// Whether the last of them is not the end of a line.
+    pub ends_open: bool,
+    /// The field separator.
+    pub separator: u8,
+    /// Bytes before the table: a byte order mark and comment lines.
+    pub head: u64,
+}
+
+/// A row of CSV text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawRecord {
+    /// Row within its text, from 1; bad ones count.
+    pub row: u64,
+    /// The line on which it starts, from 1.
+    pub line: u64,
+    /// One text a column, without white space around it; or why they cannot be had.
+    pub fields: Result<Vec<String>, BadRecord>,
+}
+
+/// A record that cannot be cut into the fields of its table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadRecord {
+    /// The record as it stands, bad bytes replaced, at most 10,000 characters of it.
+    pub text: String,
+    /// What is wrong and what to do.
+    pub reason: String,
+}
+
+impl BadRecord {
+    pub(super) fn new(bytes: &[u8], reason: String) -> Self {
+        // Enough for the longest that is kept, whatever its characters.
+        let start = &bytes[..bytes.len().min(4 * MOST_SHOWN)];
+        let text = String::from_utf8_lossy(start);
+        Self {
+            text: text.trim().chars().take(MOST_SHOWN).collect(),
+            reason,
+        }
+    }
+}
+
+/// A record on its way out.
+pub(super) struct Cut {
+    pub(super) line: u64,
+    pub(super) fields: Result<Vec<String>, BadRecord>,
+    /// Its end in the buffer.
+    pub(super) end: usize,
+}
+
+/// Takes the fields of records.
+pub(super) struct Fields<'a> {
+    pub(super) name: &'a str,
+    pub(super) columns: &'a [String],
+    pub(super) separator: u8,
+    /// Rows before the records that are ready.
+    pub(super) rows: u64,
+    pub(super) bytes: &'a [u8],
+    /// Where in the bytes the records start, and the one at hand starts and ends.
+    pub(super) first: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) cuts: &'a mut VecDeque<Cut>,
+}
+
+impl Fields<'_> {
+    fn fields(&self, record: &impl Record, line: u64) -> Result<Vec<String>, BadRecord> {
+        let place = || Place {
+            file: self.name.into(),
+            row: self.rows as usize + self.cuts.len() + 1,
+            line: Some(line),
+        };
+        let bad = |error: &Error| {
+            BadRecord::new(&self.bytes[self.start..self.end], error.without_place())
+        };
+        let (expected, found) = (self.columns.len(), record.n_fields());
+        if found != expected {
+            let last_is_empty = record.field(found - 1).trim_ascii().is_empty();
+            let error = ragged(place(), expected, found, last_is_empty, self.separator);
+            return Err(bad(&error));
+        }
+        let mut fields = Vec::with_capacity(found);
+        for (i, column) in self.columns.iter().enumerate() {
+            let bytes = record.field(i).trim_ascii();
+            match std::str::from_utf8(bytes) {
+                Ok(text) => fields.push(text.to_owned()),
+                Err(_) => {
+                    return Err(bad(&Error::NotUtf8 {
+                        place: place(),
+                        column: column.clone(),
+                        value: shown(bytes),
+                    }));
+                }
+            }
+        }
+        Ok(fields)
+    }
+}
+
+impl TakeRecord for Fields<'_> {
+    type Error = std::convert::Infallible;
+    const ENDS: bool = true;
+
+    fn end(&mut self, end: usize) {
+        self.start = self.end;
+        self.end = self.first + end;
+    }
+
+    fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error> {
+        let fields = self.fields(record, line);
+        self.cuts.push_back(Cut {
+            line,
+            fields,
+            end: self.end,
+        });
+        Ok(())
+    }
+}

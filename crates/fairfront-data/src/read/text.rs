@@ -1,0 +1,233 @@
+//! Any file that can be read, as CSV text that arrives while it is asked for: memory does not grow
+//! with the file.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use super::record::Records;
+use super::{BATCH_ROWS, Input, Plan, ReadOptions, make_unique, open, parquet};
+use crate::error::Error;
+use crate::prepare::Exclusion;
+use crate::table::{Column, ColumnType, Table, Values};
+
+/// A file as CSV text.
+pub struct TextInput {
+    /// What messages call it.
+    pub name: String,
+    /// The text. A `read` that gives nothing means "nothing more for now" where the file is plain, and
+    /// the end otherwise.
+    pub text: Box<dyn Read + Send>,
+    /// The field separator, where the text was made here; it has a header then.
+    pub separator: Option<u8>,
+    /// What the format itself says of the columns.
+    pub types: BTreeMap<String, ColumnType>,
+    /// Whether the text is the bytes of a CSV file, which can be followed while it grows.
+    pub is_plain: bool,
+}
+
+impl std::fmt::Debug for TextInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextInput")
+            .field("name", &self.name)
+            .field("separator", &self.separator)
+            .field("types", &self.types)
+            .field("is_plain", &self.is_plain)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TextInput {
+    /// Its records. How CSV files are laid out concerns texts that were made here no more than it
+    /// concerns Parquet files.
+    pub fn records(self, options: &ReadOptions) -> Records<Box<dyn Read + Send>> {
+        let mut options = options.clone();
+        if self.separator.is_some() {
+            options.separator = self.separator;
+            options.header = true;
+            options.columns = None;
+        }
+        Records::new(&self.name, self.text, &options)
+    }
+
+    fn made(
+        name: &str,
+        types: BTreeMap<String, ColumnType>,
+        text: impl Read + Send + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            text: Box::new(text),
+            separator: Some(b','),
+            types,
+            is_plain: false,
+        }
+    }
+}
+
+/// Opens a file as CSV text: a CSV file as it stands, a packed one unpacked, a Parquet file written
+/// out row by row. `-` is standard input, which cannot be Parquet.
+///
+/// In the text of a Parquet file numbers come back exactly, what is null is empty, and so are columns
+/// that `options` do not ask for or that cannot be used (dates, nested values, a pandas index).
+pub fn open_text(file: &str, options: &ReadOptions) -> Result<TextInput, Error> {
+    let (name, input) = open(file)?;
+    let csv = |text, is_plain| TextInput {
+        name: name.into(),
+        text,
+        separator: None,
+        types: BTreeMap::new(),
+        is_plain,
+    };
+    match input {
+        Input::Text(text) => {
+            let is_file = std::fs::metadata(file).is_ok_and(|m| m.is_file());
+            Ok(csv(text, file != "-" && is_file))
+        }
+        Input::Unpacked(text) => Ok(csv(text, false)),
+        Input::ParquetFile(opened) => parquet_text(name, opened, options),
+        Input::ParquetPipe(_) => Err(Error::NotATable {
+            file: name.into(),
+            reason:
+                "this is Parquet, which cannot be read while it arrives; write it to a file first \
+                     and name the file"
+                    .into(),
+        }),
+    }
+}
+
+fn parquet_text(
+    name: &str,
+    file: std::fs::File,
+    options: &ReadOptions,
+) -> Result<TextInput, Error> {
+    let mut batches = parquet::Batches::open(name, file, &options.missing_values)?;
+    let names = make_unique(batches.names(), &mut Vec::new());
+    let index = batches.index_columns();
+    let mut types = BTreeMap::new();
+    // For each column whether it is among those that are read.
+    let mut read = Vec::with_capacity(names.len());
+    for (field, (column, declared)) in names.iter().zip(batches.types()).enumerate() {
+        let plan = options.plan(column);
+        let is_index = plan == Plan::Look && index.contains(column);
+        let wanted = declared.filter(|_| plan != Plan::Skip && !is_index);
+        read.push(wanted.is_some());
+        if let Some(declared) = wanted {
+            types.insert(column.clone(), declared);
+            batches.want(field, Plan::Copy)?;
+        }
+    }
+    let mut header = Some(names);
+    let next = move || -> Result<Option<Vec<u8>>, Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        if let Some(names) = header.take() {
+            writer.write_record(&names).map_err(unwritten)?;
+            return written(writer);
+        }
+        let Some((n, columns)) = batches.next(BATCH_ROWS)? else {
+            return Ok(None);
+        };
+        let mut columns = columns.iter();
+        let fields: Vec<Option<&Column>> = read
+            .iter()
+            .map(|read| read.then(|| columns.next()).flatten())
+            .collect();
+        (0..n).try_for_each(|row| write_row(&mut writer, &fields, row))?;
+        written(writer)
+    };
+    Ok(TextInput::made(name, types, Pieces::new(next)))
+}
+
+/// A table without the rows that its data set's own rules exclude, as CSV text.
+pub(crate) fn table_text(table: Table, exclusions: &[Exclusion]) -> TextInput {
+    let kept = |row: &usize| !exclusions.iter().any(|e| e.rows[*row]);
+    let rows: Vec<usize> = (0..table.n_rows()).filter(kept).collect();
+    let types = table.columns().iter();
+    let types = types.filter_map(|c| Some((c.name.clone(), c.column_type()?)));
+    let types = types.collect();
+    let name = table.name.clone();
+    let mut next_row = None;
+    let next = move || -> Result<Option<Vec<u8>>, Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let Some(first) = next_row else {
+            let names = table.columns().iter().map(|c| &c.name);
+            writer
+                .write_record(names.map(String::as_bytes))
+                .map_err(unwritten)?;
+            next_row = Some(0);
+            return written(writer);
+        };
+        let last = rows.len().min(first + BATCH_ROWS);
+        next_row = Some(last);
+        if first == last {
+            return Ok(None);
+        }
+        let fields: Vec<Option<&Column>> = table.columns().iter().map(Some).collect();
+        let mut some = rows[first..last].iter();
+        some.try_for_each(|row| write_row(&mut writer, &fields, *row))?;
+        written(writer)
+    };
+    TextInput::made(&name, types, Pieces::new(next))
+}
+
+fn write_row(
+    writer: &mut csv::Writer<Vec<u8>>,
+    fields: &[Option<&Column>],
+    row: usize,
+) -> Result<(), Error> {
+    for field in fields {
+        match field.map(|column| &column.values) {
+            Some(Values::Numeric(values)) if !values[row].is_nan() => {
+                writer.write_field(values[row].to_string())
+            }
+            Some(Values::Categorical { codes, levels, .. }) => {
+                writer.write_field(levels.get(codes[row] as usize).map_or("", String::as_str))
+            }
+            _ => writer.write_field(""),
+        }
+        .map_err(unwritten)?;
+    }
+    writer.write_record(None::<&[u8]>).map_err(unwritten)
+}
+
+/// Writing to memory fails only where a record has another number of fields than those before.
+fn unwritten(error: csv::Error) -> Error {
+    Error::io("the text of a table", error.into())
+}
+
+fn written(writer: csv::Writer<Vec<u8>>) -> Result<Option<Vec<u8>>, Error> {
+    let bytes = writer.into_inner();
+    let failed = |e: csv::IntoInnerError<_>| Error::io("the text of a table", e.into_error());
+    bytes.map(Some).map_err(failed)
+}
+
+/// A text that is made piece by piece.
+struct Pieces<F> {
+    next: F,
+    piece: io::Cursor<Vec<u8>>,
+    is_over: bool,
+}
+
+impl<F: FnMut() -> Result<Option<Vec<u8>>, Error>> Pieces<F> {
+    fn new(next: F) -> Self {
+        Self {
+            next,
+            piece: io::Cursor::default(),
+            is_over: false,
+        }
+    }
+}
+
+impl<F: FnMut() -> Result<Option<Vec<u8>>, Error>> Read for Pieces<F> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let n = self.piece.read(to)?;
+            if n > 0 || to.is_empty() || self.is_over {
+                return Ok(n);
+            }
+            match (self.next)().map_err(io::Error::other)? {
+                Some(piece) => self.piece = io::Cursor::new(piece),
+                None => self.is_over = true,
+            }
+        }
+    }
+}

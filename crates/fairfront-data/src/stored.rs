@@ -1,0 +1,329 @@
+//! Encoded rows in a form that does not change when the encoding grows.
+
+use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, RowSource, Schema};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::split::Part;
+
+/// The level of a categorical value that has none.
+const NO_LEVEL: u32 = u32::MAX;
+const MAGIC: &[u8; 8] = b"ffrows\r\n";
+const VERSION: u32 = 1;
+/// Bytes of the magic word, version and shapes.
+const HEADER: usize = 8 + 4 + 4 + 4 + 4 + 8;
+const SUM: usize = 32;
+
+/// Encoded rows with their parts, in order of arrival. Levels are positions within their column,
+/// groups positions within their attribute: both lists grow at their ends only, so that the rows stay
+/// right.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRows {
+    n_numeric: usize,
+    n_categorical: usize,
+    n_attributes: usize,
+    /// Row by row, as are levels and groups.
+    numeric: Vec<f64>,
+    levels: Vec<u32>,
+    groups: Vec<u32>,
+    weights: Vec<f64>,
+    /// 1 for +1, 0 for −1.
+    labels: Vec<u8>,
+    parts: Vec<u8>,
+}
+
+impl StoredRows {
+    /// No rows, of the shape of this schema.
+    pub fn new(schema: &Schema) -> Self {
+        Self {
+            n_numeric: schema.numeric.len(),
+            n_categorical: schema.categorical.len(),
+            n_attributes: schema.attributes.len(),
+            numeric: Vec::new(),
+            levels: Vec::new(),
+            groups: Vec::new(),
+            weights: Vec::new(),
+            labels: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// The rows of a data set, each with its part.
+    pub fn from_dataset(data: &Dataset, parts: &[Part]) -> Result<Self, Error> {
+        let schema = data.schema();
+        if parts.len() != data.n_rows() || schema.n_outputs != 1 {
+            return Err(Error::BadRows(format!(
+                "{} parts for {} rows with {} labels each",
+                parts.len(),
+                data.n_rows(),
+                schema.n_outputs
+            )));
+        }
+        let (offsets, null) = (schema.offsets(), schema.null_feature());
+        let mut rows = Self::new(schema);
+        for block in data.blocks() {
+            for row in 0..block.n_rows() {
+                rows.numeric.extend_from_slice(block.numeric(row));
+                let codes = block.codes(row).iter().zip(&offsets);
+                rows.levels.extend(codes.map(|(code, offset)| match *code {
+                    code if code == null => NO_LEVEL,
+                    code => code - offset,
+                }));
+                let groups = (0..rows.n_attributes).map(|a| block.groups(a)[row]);
+                rows.groups.extend(groups);
+            }
+            rows.weights.extend_from_slice(block.weights());
+            for label in block.labels() {
+                rows.labels.push(match *label {
+                    1.0 => 1,
+                    -1.0 => 0,
+                    other => {
+                        return Err(Error::BadRows(format!("a label is {other}, not 1 or -1")));
+                    }
+                });
+            }
+        }
+        rows.parts = parts.iter().map(|part| *part as u8).collect();
+        Ok(rows)
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The part of each row.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = Part> {
+        self.parts
+            .iter()
+            .map(|part| Part::ALL[usize::from(*part).min(2)])
+    }
+
+    /// Puts the rows of another store behind these.
+    pub fn append(&mut self, other: &Self) -> Result<(), Error> {
+        if self.shape() != other.shape() {
+            return Err(Error::BadRows(format!(
+                "rows of shape {:?} cannot be put behind rows of shape {:?} (numeric features, \
+                 categorical columns, attributes)",
+                other.shape(),
+                self.shape()
+            )));
+        }
+        self.numeric.extend_from_slice(&other.numeric);
+        self.levels.extend_from_slice(&other.levels);
+        self.groups.extend_from_slice(&other.groups);
+        self.weights.extend_from_slice(&other.weights);
+        self.labels.extend_from_slice(&other.labels);
+        self.parts.extend_from_slice(&other.parts);
+        Ok(())
+    }
+
+    fn shape(&self) -> [usize; 3] {
+        [self.n_numeric, self.n_categorical, self.n_attributes]
+    }
+
+    /// These rows (from 0), in this order.
+    pub fn select(&self, rows: &[usize]) -> Result<Self, Error> {
+        if let Some(row) = rows.iter().find(|row| **row >= self.n_rows()) {
+            let n = self.n_rows();
+            return Err(Error::BadRows(format!("there is no row {row} among {n}")));
+        }
+        Ok(Self {
+            numeric: pick(&self.numeric, self.n_numeric, rows),
+            levels: pick(&self.levels, self.n_categorical, rows),
+            groups: pick(&self.groups, self.n_attributes, rows),
+            weights: pick(&self.weights, 1, rows),
+            labels: pick(&self.labels, 1, rows),
+            parts: pick(&self.parts, 1, rows),
+            ..*self
+        })
+    }
+
+    /// Training, validation and test rows, in the order of [`Part::ALL`], under a schema that may have
+    /// grown since the rows were encoded.
+    pub fn datasets(&self, schema: &Schema) -> Result<[Dataset; 3], Error> {
+        let expected = [
+            schema.numeric.len(),
+            schema.categorical.len(),
+            schema.attributes.len(),
+        ];
+        if self.shape() != expected || schema.n_outputs != 1 {
+            return Err(Error::BadRows(format!(
+                "the rows have shape {:?}, the schema {expected:?} (numeric features, categorical \
+                 columns, attributes)",
+                self.shape()
+            )));
+        }
+        let dataset = |part: Part| -> Result<Dataset, Error> {
+            let own = |row: &usize| self.parts[*row] == part as u8;
+            let rows: Vec<usize> = (0..self.n_rows()).filter(own).collect();
+            let blocks = rows
+                .par_chunks(BLOCK_ROWS)
+                .map(|rows| self.block(schema, rows));
+            let blocks = blocks.collect::<Result<Vec<_>, Error>>()?;
+            Ok(Dataset::new(schema.clone(), blocks)?)
+        };
+        Ok([
+            dataset(Part::Train)?,
+            dataset(Part::Validation)?,
+            dataset(Part::Test)?,
+        ])
+    }
+
+    fn block(&self, schema: &Schema, rows: &[usize]) -> Result<RowBlock, Error> {
+        let (offsets, null) = (schema.offsets(), schema.null_feature());
+        let n = self.n_categorical;
+        let mut codes = Vec::with_capacity(rows.len() * n);
+        for row in rows {
+            for (column, &level) in self.levels[row * n..(row + 1) * n].iter().enumerate() {
+                let feature = &schema.categorical[column];
+                codes.push(match level {
+                    NO_LEVEL => null,
+                    level if (level as usize) < feature.levels.len() => offsets[column] + level,
+                    level => {
+                        return Err(Error::BadRows(format!(
+                            "a row has level {level} of column {:?}, which has {}",
+                            feature.column,
+                            feature.levels.len()
+                        )));
+                    }
+                });
+            }
+        }
+        let group = |a: usize| {
+            rows.iter()
+                .map(|r| self.groups[r * self.n_attributes + a])
+                .collect()
+        };
+        let label = |row: &usize| if self.labels[*row] == 1 { 1.0 } else { -1.0 };
+        Ok(RowBlock::new(
+            schema,
+            pick(&self.numeric, self.n_numeric, rows),
+            codes,
+            rows.iter().map(label).collect(),
+            (0..self.n_attributes).map(group).collect(),
+            pick(&self.weights, 1, rows),
+        )?)
+    }
+
+    /// The rows as bytes: shapes, arrays in little-endian order, and a SHA-256 of all of it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.n_rows() * self.row_bytes() + HEADER + SUM);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        for n in self.shape() {
+            bytes.extend_from_slice(&(n as u32).to_le_bytes());
+        }
+        bytes.extend_from_slice(&(self.n_rows() as u64).to_le_bytes());
+        let numbers = self.numeric.iter().chain(&self.weights);
+        bytes.extend(numbers.flat_map(|x| x.to_le_bytes()));
+        let codes = self.levels.iter().chain(&self.groups);
+        bytes.extend(codes.flat_map(|c| c.to_le_bytes()));
+        bytes.extend_from_slice(&self.labels);
+        bytes.extend_from_slice(&self.parts);
+        let sum = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&sum);
+        bytes
+    }
+
+    fn row_bytes(&self) -> usize {
+        8 * (self.n_numeric + 1) + 4 * (self.n_categorical + self.n_attributes) + 2
+    }
+
+    /// Reads what [`StoredRows::to_bytes`] wrote, and refuses anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let bad = |what: &str| Error::BadRows(what.into());
+        if !bytes.starts_with(MAGIC) {
+            return Err(bad("this is no file of stored rows"));
+        }
+        let mut rest = Bytes(&bytes[MAGIC.len()..]);
+        let cut_off = || bad("the file is cut off");
+        let version = rest.u32().ok_or_else(cut_off)?;
+        if version != VERSION {
+            let advice = match version > VERSION {
+                true => "use a newer fairfront",
+                false => "start a new state",
+            };
+            return Err(Error::BadRows(format!(
+                "version {version} cannot be read by this program, which reads version {VERSION}; {advice}"
+            )));
+        }
+        let mut shape = [0; 3];
+        for n in &mut shape {
+            *n = rest.u32().ok_or_else(cut_off)? as usize;
+        }
+        let n_rows = rest.u64().ok_or_else(cut_off)?;
+        let mut rows = Self {
+            n_numeric: shape[0],
+            n_categorical: shape[1],
+            n_attributes: shape[2],
+            numeric: Vec::new(),
+            levels: Vec::new(),
+            groups: Vec::new(),
+            weights: Vec::new(),
+            labels: Vec::new(),
+            parts: Vec::new(),
+        };
+        let expected = u128::from(n_rows) * rows.row_bytes() as u128 + SUM as u128;
+        if rest.0.len() as u128 != expected {
+            return Err(Error::BadRows(format!(
+                "{n_rows} rows need {expected} bytes behind their header, and there are {}; the file is \
+                 cut off or damaged",
+                rest.0.len()
+            )));
+        }
+        let (text, sum) = bytes.split_at(bytes.len() - SUM);
+        if Sha256::digest(text)[..] != *sum {
+            return Err(bad("the checksum is wrong; the file is damaged"));
+        }
+        // No more rows than bytes: it fits.
+        let n = n_rows as usize;
+        rows.numeric = rest.array(n * shape[0], f64::from_le_bytes);
+        rows.weights = rest.array(n, f64::from_le_bytes);
+        rows.levels = rest.array(n * shape[1], u32::from_le_bytes);
+        rows.groups = rest.array(n * shape[2], u32::from_le_bytes);
+        rows.labels = rest.array(n, u8::from_le_bytes);
+        rows.parts = rest.array(n, u8::from_le_bytes);
+        if rows.labels.iter().any(|l| *l > 1) || rows.parts.iter().any(|p| *p > 2) {
+            return Err(bad("a row has a label or part that there is not"));
+        }
+        Ok(rows)
+    }
+}
+
+/// The entries of these rows in an array of `per_row` a row.
+fn pick<T: Copy>(values: &[T], per_row: usize, rows: &[usize]) -> Vec<T> {
+    let mut picked = Vec::with_capacity(rows.len() * per_row);
+    for row in rows {
+        picked.extend_from_slice(&values[row * per_row..(row + 1) * per_row]);
+    }
+    picked
+}
+
+/// Bytes that are read from their start.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn u32(&mut self) -> Option<u32> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*first))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*first))
+    }
+
+    /// So many values, fewer where there are not enough bytes.
+    fn array<T, const N: usize>(&mut self, n: usize, value: impl Fn([u8; N]) -> T) -> Vec<T> {
+        let (own, rest) = self.0.split_at((n * N).min(self.0.len()));
+        self.0 = rest;
+        let chunks = own.chunks_exact(N);
+        chunks
+            .filter_map(|c| c.try_into().ok().map(&value))
+            .collect()
+    }
+}

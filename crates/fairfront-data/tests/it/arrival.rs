@@ -1,0 +1,557 @@
+//! Rows that arrive in batches, from records to stored rows.
+
+use std::collections::BTreeMap;
+
+use fairfront_core::{BLOCK_ROWS, Dataset, Linear, RowSource, UNKNOWN_GROUP, scores};
+use fairfront_data::{
+    Arrival, Arrived, ColumnType, Encoded, Encoding, FirstTable, FixedType, Growth, LeftOut,
+    MissingPolicy, MissingSensitive, Part, Prepared, RawRecord, ReadOptions, Records, Spec, Split,
+    SplitRule, StoredRows, Table, Values, drawn_part, first_table, next_table, read_table,
+    set_aside,
+};
+use proptest::prelude::*;
+
+use crate::{Folder, csv, message, names, spec};
+
+fn records(text: &str) -> (Vec<String>, Vec<RawRecord>) {
+    let mut records = Records::new("t.csv", text.as_bytes(), &ReadOptions::default());
+    let all = std::iter::from_fn(|| records.rest().unwrap()).collect();
+    (records.columns().to_vec(), all)
+}
+
+fn first(text: &str, options: &ReadOptions) -> FirstTable {
+    let (columns, records) = records(text);
+    first_table("t.csv", &columns, &records, options, &BTreeMap::new()).unwrap()
+}
+
+fn next(text: &str, first: &FirstTable) -> Arrived {
+    let (columns, records) = records(text);
+    next_table("u.csv", &columns, &records, &first.types).unwrap()
+}
+
+/// The values of a column as texts.
+fn texts(table: &Table, column: &str) -> Vec<String> {
+    match &table.column(column).unwrap().values {
+        Values::Numeric(values) => values.iter().map(ToString::to_string).collect(),
+        Values::Categorical { codes, levels, .. } => codes
+            .iter()
+            .map(|c| levels.get(*c as usize).cloned().unwrap_or_default())
+            .collect(),
+        Values::LeftOut(reason) => vec![reason.to_string()],
+    }
+}
+
+#[test]
+fn types_are_found_once_and_hold() {
+    let text = csv("n,c,id,gone", 60, |i| {
+        format!("{i},{},k{i},", ["u", "v"][i % 2])
+    });
+    let first = first(&text, &ReadOptions::default());
+    assert!(first.rejected.is_empty());
+    let fixed: Vec<FixedType> = first.types.columns.iter().map(|c| c.fixed).collect();
+    let expected = [
+        FixedType::Numeric,
+        FixedType::Categorical,
+        FixedType::LeftOut(LeftOut::Identifier),
+        FixedType::LeftOut(LeftOut::AllMissing),
+    ];
+    assert_eq!(fixed, expected);
+    let json = serde_json::to_string(&first.types).unwrap();
+    assert_eq!(first.types, serde_json::from_str(&json).unwrap());
+
+    // Another order; a number among levels is a level; what was left out stays so.
+    let arrived = next("id,gone,c,n\na,5,7,1\nb,6,w,x\nc,7\nd,8,,?\n", &first);
+    assert_eq!(arrived.accepted, [0, 3]);
+    assert_eq!(texts(&arrived.table, "c"), ["7", ""]);
+    assert_eq!(texts(&arrived.table, "n"), ["1", "NaN"]);
+    assert_eq!(arrived.table.column("id").unwrap().column_type(), None);
+    let said: Vec<(usize, &str)> = arrived
+        .rejected
+        .iter()
+        .map(|r| (r.index, r.reason.as_str()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (
+                1,
+                "column \"n\": \"x\" is not a number, but the column is numeric in the model; mend the \
+                 value, or leave it empty if it is missing"
+            ),
+            (
+                2,
+                "expected 4 fields, found 2; mend the row, or name the separator with --separator \
+                 (found ',')"
+            ),
+        ]
+    );
+    let (columns, records) = records("n,c,id\n1,u,x\n");
+    assert_eq!(
+        message(next_table("u.csv", &columns, &records, &first.types)),
+        "u.csv: its columns differ from those of t.csv: it lacks \"gone\""
+    );
+}
+
+#[test]
+fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
+    // Mostly numbers: the others are wrong, and their levels elsewhere are gone with them.
+    let text = csv("n,c", 100, |i| match i {
+        7 => "many,odd".into(),
+        8 => "1,2,3".into(),
+        _ => format!("{i},{}", ["u", "v"][i % 2]),
+    });
+    let found = first(&text, &ReadOptions::default());
+    assert_eq!(found.accepted.len(), 98);
+    assert_eq!(
+        found.rejected[0].reason,
+        "column \"n\": \"many\" is not a number, but the column is numeric (98 of the first 99 values \
+         are numbers); mend the value, or give --missing-value many if it stands for a missing one, or \
+         --type n=categorical"
+    );
+    assert_eq!(found.rejected[1].index, 8);
+    assert_eq!(
+        found.table.column("c").unwrap().categorical().unwrap().1,
+        ["u", "v"]
+    );
+    // A type that the format says holds unless the user has said otherwise.
+    let (columns, some) = records("a,b\n1,1\nx,2\n2,1\n");
+    let declared = [
+        ("a".to_owned(), ColumnType::Numeric),
+        ("b".to_owned(), ColumnType::Categorical),
+    ];
+    let declared = declared.into();
+    let found = first_table("t", &columns, &some, &ReadOptions::default(), &declared).unwrap();
+    assert_eq!(found.accepted, [0, 2]);
+    assert_eq!(texts(&found.table, "b"), ["1", "1"]);
+    let options = ReadOptions {
+        types: [("a".to_owned(), ColumnType::Categorical)].into(),
+        ..ReadOptions::default()
+    };
+    let found = first_table("t", &columns, &some, &options, &declared).unwrap();
+    assert_eq!(found.accepted, [0, 1, 2]);
+    // Without a row there is no type.
+    let said = message(first_table(
+        "t",
+        &columns,
+        &some[1..2],
+        &ReadOptions::default(),
+        &declared,
+    ));
+    assert!(said.starts_with("no rows are left: t: all 1 rows of the first batch are rejected"));
+    assert!(
+        message(first_table("t", &columns, &[], &options, &declared))
+            .starts_with("t: there are no rows")
+    );
+}
+
+proptest! {
+    #[test]
+    fn pieces_of_a_file_are_the_file(
+        rows in prop::collection::vec(("[0-9]{1,3}|NA", "[abc]|", "-?[0-9]{1,2}[.][0-9]{1,2}"), 2..40),
+        cut in 1_usize..40,
+    ) {
+        let lines: Vec<String> = rows.iter().map(|(a, b, c)| format!("{a},{b},{c}\n")).collect();
+        let cut = cut.min(lines.len() - 1);
+        let text = |lines: &[String]| format!("p,q,r\n{}", lines.concat());
+        let folder = Folder::new();
+        let whole = read_table(&[folder.file("t.csv", text(&lines))], &ReadOptions::default()).unwrap();
+        let one = first(&text(&lines[..cut]), &ReadOptions::default());
+        let same = |c: &fairfront_data::Column| {
+            one.table.column(&c.name).unwrap().column_type().map(|t| t == ColumnType::Numeric)
+                == c.column_type().map(|t| t == ColumnType::Numeric)
+        };
+        prop_assume!(whole.columns().iter().all(same));
+        let two = next(&text(&lines[cut..]), &one);
+        prop_assert!(one.rejected.is_empty() && two.rejected.is_empty());
+        for column in ["p", "q", "r"] {
+            if whole.column(column).unwrap().column_type().is_some() {
+                let pieces = [texts(&one.table, column), texts(&two.table, column)].concat();
+                prop_assert_eq!(pieces, texts(&whole, column));
+            }
+        }
+    }
+}
+
+/// A first batch: settled and encoded, its rows stored.
+struct Started {
+    first: FirstTable,
+    prepared: Prepared,
+    encoding: Encoding,
+    stored: StoredRows,
+}
+
+fn start(text: &str, spec: &Spec) -> Started {
+    let mut first = first(text, &spec.read_options(ReadOptions::default()));
+    let aside = set_aside(first.table.clone(), spec).unwrap();
+    first.table = aside.table;
+    let prepared = Prepared::new(first.table.clone(), spec, &[]).unwrap();
+    let (encoding, _) = Encoding::fit(&prepared).unwrap();
+    let data = encoding
+        .encode(&prepared.table, &prepared.rows, &prepared.facts())
+        .unwrap()
+        .0;
+    let stored = StoredRows::from_dataset(&data, &prepared.split.parts_by_row()).unwrap();
+    Started {
+        first,
+        prepared,
+        encoding,
+        stored,
+    }
+}
+
+fn arrive(started: &Started, text: &str, spec: &Spec) -> (Table, Arrival) {
+    let table = next(text, &started.first).table;
+    let values = started.prepared.target_values().unwrap();
+    let arrival = Arrival::new(&table, spec, &started.encoding, &values).unwrap();
+    (table, arrival)
+}
+
+#[test]
+fn later_rows_follow_the_rules_of_the_first() {
+    let spec = Spec {
+        weight: Some("w".into()),
+        split: SplitRule::Column("part".into()),
+        ..spec()
+    };
+    let batch = "y,g,n,w,part\n1,a,1,1,train\n0,b,2,2,test\n0,a,3,-1,train\n1,b,4,,train\n\
+                 0,b,5,1,dev\n,a,6,-5,train\n0,b,8,0.5,train\n";
+    let started = start(batch, &spec);
+    assert_eq!(started.prepared.rows, [0, 1, 3]);
+    assert_eq!(started.prepared.weights, [1.0, 2.0, 0.5]);
+    assert_eq!(started.prepared.target_values().unwrap(), ["0", "1"]);
+    let aside = set_aside(
+        first(batch, &spec.read_options(ReadOptions::default())).table,
+        &spec,
+    )
+    .unwrap();
+    let said: Vec<(usize, &str)> = aside
+        .rejected
+        .iter()
+        .map(|r| (r.index, r.reason.as_str()))
+        .collect();
+    let weights = "it must be a number that is not negative";
+    assert_eq!(
+        said,
+        [
+            (
+                2,
+                format!("column \"w\": the weight is -1; {weights}").as_str()
+            ),
+            (
+                3,
+                format!("column \"w\": the weight is missing; {weights}").as_str()
+            ),
+            (
+                4,
+                "column \"part\": the split is \"dev\"; it must be one of \"train\", \"validation\", \
+                 \"test\""
+            ),
+        ]
+    );
+
+    let later = "y,g,n,w,part\n1.0,a,1,1,test\n2,b,2,1,train\n0,,3,1,train\n0,c,4,-1,train\n0,c,5,3,train\n";
+    let (table, arrival) = arrive(&started, later, &spec);
+    assert_eq!(arrival.rows, [0, 4]);
+    assert_eq!(arrival.labels, [true, false]);
+    assert_eq!(arrival.weights, [1.0, 3.0]);
+    assert_eq!(arrival.parts, Some(vec![Part::Test, Part::Train]));
+    assert_eq!(arrival.dropped.len(), 1);
+    assert_eq!(
+        (arrival.dropped[0].reason.as_str(), arrival.dropped[0].rows),
+        ("g missing", 1)
+    );
+    assert_eq!(
+        arrival.rejected[0].reason,
+        "column \"y\": the target has the value \"2\", which no row of the first batch had; mend the \
+         value, or start a new state with --positive"
+    );
+    assert_eq!(arrival.rejected[1].index, 3);
+    // A new group is none until the encoding has grown.
+    let mut encoding = started.encoding.clone();
+    assert_eq!(
+        arrival.facts(&table, &encoding).unwrap().groups,
+        [[0, UNKNOWN_GROUP]]
+    );
+    let growth = encoding.grow(&table, &arrival.rows).unwrap();
+    assert_eq!(growth.groups[0].group, "c");
+    assert_eq!(arrival.facts(&table, &encoding).unwrap().groups, [[0, 2]]);
+}
+
+#[test]
+fn parts_are_drawn_by_row_number_alone() {
+    let shares = [60.0, 10.0, 30.0];
+    let mut counts = [0.0; 3];
+    for row in 0..20_000 {
+        counts[drawn_part(shares, 3, row) as usize] += 1.0 / 200.0;
+    }
+    // Five standard deviations of the largest share.
+    for (count, share) in counts.iter().zip(shares) {
+        assert!((count - share).abs() < 1.75, "{counts:?}");
+    }
+    let draw = |seed| {
+        (0..50)
+            .map(|row| drawn_part(shares, seed, row))
+            .collect::<Vec<_>>()
+    };
+    assert_ne!(draw(1), draw(2));
+    // A part without a share gets nothing, though the shares do not quite sum to 100.
+    let near = [33.3, 66.699_999_999_999, 0.0];
+    assert!((0..5000).all(|row| drawn_part(near, 0, row) != Part::Test));
+
+    let parts = draw(7);
+    let split = Split::from_parts(&parts);
+    assert_eq!(split.parts_by_row(), parts);
+    let text = csv("y,g,n", 50, |i| {
+        format!("{},{},{i}", i % 2, ["a", "b"][i / 2 % 2])
+    });
+    let table = first(&text, &ReadOptions::default()).table;
+    let prepared = Prepared::with_split(table, &spec(), &[], |_, rows| {
+        assert_eq!(rows.len(), 50);
+        Ok(Split::from_parts(&parts))
+    });
+    assert_eq!(prepared.unwrap().split, split);
+}
+
+fn grown(spec: &Spec, batch: &str, later: &str) -> (Started, Encoding, Growth, Table, Arrival) {
+    let started = start(batch, spec);
+    let (table, arrival) = arrive(&started, later, spec);
+    let mut encoding = started.encoding.clone();
+    let growth = encoding.grow(&table, &arrival.rows).unwrap();
+    // What has grown is still an encoding, and knows what it has learned.
+    assert_eq!(Encoding::from_json(&encoding.to_json()).unwrap(), encoding);
+    let again = encoding.clone().grow(&table, &arrival.rows).unwrap();
+    assert!(again.is_empty() && again.params.is_empty());
+    (started, encoding, growth, table, arrival)
+}
+
+const BATCH: &str = "y,g,n,c,d\n1,a,1,u,p\n0,b,3,v,q\n1,a,5,u,p\n0,b,7,w,q\n";
+
+#[test]
+fn new_levels_come_last_in_their_column() {
+    let mut spec = spec();
+    spec.missing = MissingPolicy::Keep;
+    let later = "y,g,n,c,d\n1,a,1,z,r\n0,b,3,t,\n1,a,5,u,p\n0,b,7,,q\n";
+    let (_, encoding, growth, ..) = grown(&spec, BATCH, later);
+    let names = encoding.schema().feature_names();
+    assert_eq!(
+        names,
+        [
+            "n",
+            "c=u",
+            "c=v",
+            "c=w",
+            "c=t",
+            "c=z",
+            "c=(missing)",
+            "d=p",
+            "d=q",
+            "d=r",
+            "d=(missing)"
+        ]
+    );
+    assert_eq!(growth.params, [4, 5, 6, 9, 10]);
+    let levels: Vec<(&str, &str)> = growth
+        .levels
+        .iter()
+        .map(|l| (l.column.as_str(), l.level.as_str()))
+        .collect();
+    assert_eq!(
+        levels,
+        [
+            ("c", "t"),
+            ("c", "z"),
+            ("c", "(missing)"),
+            ("d", "r"),
+            ("d", "(missing)")
+        ]
+    );
+    assert_eq!(growth.unseen_rows, 3);
+    let point = [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    assert_eq!(
+        growth.embed(&point),
+        [0.5, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 4.0, 5.0, 0.0, 0.0, 6.0]
+    );
+}
+
+#[test]
+fn other_takes_what_is_new_and_merges_hold() {
+    let mut spec = spec();
+    spec.pool_rare = 2;
+    let merge = fairfront_data::Merge {
+        levels: [("p".to_owned(), "P".to_owned())].into(),
+        rest: Some("rest".into()),
+    };
+    spec.merges.insert("d".into(), merge);
+    spec.missing = MissingPolicy::Keep;
+    let later = "y,g,n,c,d\n1,a,1,z,r\n0,b,3,,q\n1,a,5,v,p\n";
+    let (started, encoding, growth, ..) = grown(&spec, BATCH, later);
+    assert_eq!(started.encoding.categorical[0].levels, ["u", "(other)"]);
+    assert_eq!(encoding.categorical, started.encoding.categorical);
+    assert!(growth.is_empty());
+    assert_eq!(growth.unseen_rows, 2);
+}
+
+#[test]
+fn new_groups_come_last_in_their_attribute() {
+    let mut spec = spec();
+    spec.sensitive = vec![names(&["g"]), names(&["g", "d"])];
+    spec.missing_sensitive = MissingSensitive::Group;
+    let later = "y,g,n,c,d\n1,C,1,u,p\n0,A,3,u,p\n1,a,5,u,q\n0,,7,u,q\n";
+    let (_, encoding, growth, table, arrival) = grown(&spec, BATCH, later);
+    let groups = |a: usize| &encoding.attributes[a].attribute.groups;
+    assert_eq!(groups(0)[..], ["a", "b", "A", "C", "(missing)"]);
+    assert_eq!(
+        groups(1)[..],
+        ["a:p", "b:q", "A:p", "C:p", "a:q", "(missing):q"]
+    );
+    assert_eq!(growth.groups.len(), 7);
+    let facts = arrival.facts(&table, &encoding).unwrap();
+    assert_eq!(facts.groups, [[3, 2, 0, 4], [3, 2, 4, 5]]);
+    // Rows of policies that drop them bring no group.
+    spec.missing_sensitive = MissingSensitive::LossOnly;
+    let (_, encoding, ..) = grown(&spec, BATCH, later);
+    assert_eq!(
+        encoding.attributes[0].attribute.groups,
+        ["a", "b", "A", "C"]
+    );
+}
+
+#[test]
+fn there_is_an_end_to_groups() {
+    let later = csv("y,g,n,c,d", 1_000, |i| format!("{},x{i:04},1,u,p", i % 2));
+    let (_, encoding, growth, table, arrival) = grown_once(&spec(), BATCH, &later);
+    assert_eq!(encoding.attributes[0].attribute.groups.len(), 1_000);
+    assert_eq!(growth.groups.len(), 998);
+    assert!(growth.notices[0].message.contains("\"x0998\", \"x0999\""));
+    let groups = &arrival.facts(&table, &encoding).unwrap().groups[0];
+    assert_eq!(groups[997..], [999, UNKNOWN_GROUP, UNKNOWN_GROUP]);
+}
+
+/// [`grown`] without its second look.
+fn grown_once(
+    spec: &Spec,
+    batch: &str,
+    later: &str,
+) -> (Started, Encoding, Growth, Table, Arrival) {
+    let started = start(batch, spec);
+    let (table, arrival) = arrive(&started, later, spec);
+    let mut encoding = started.encoding.clone();
+    let growth = encoding.grow(&table, &arrival.rows).unwrap();
+    (started, encoding, growth, table, arrival)
+}
+
+fn blocks(data: &Dataset) -> Vec<fairfront_core::RowBlock> {
+    data.blocks().cloned().collect()
+}
+
+/// Random rows: a numeric and two categorical features of which later rows have more levels.
+fn batch(levels: usize, n: usize, seed: usize) -> String {
+    csv("y,g,n,c,d", n, |i| {
+        let k = i
+            .wrapping_mul(2_654_435_761)
+            .wrapping_add(seed.wrapping_mul(40_503))
+            >> 3;
+        // The first rows have both classes and groups.
+        let y = if i < 2 { i } else { k / 7 % 2 };
+        let g = if i < 2 { i } else { k / 14 % (levels / 2 + 1) };
+        format!(
+            "{y},g{g},{},c{},d{}",
+            k % 1000,
+            k / 3 % levels,
+            k / 11 % (levels + 1)
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn growth_keeps_all_scores_and_stored_rows(n in 30_usize..3000, m in 1_usize..200, seed: u16, pool in 0_usize..2) {
+        let mut spec = spec();
+        spec.pool_rare = pool * 3;
+        spec.split = SplitRule::Shares([60.0, 10.0, 30.0]);
+        let (started, encoding, growth, table, arrival) =
+            grown_once(&spec, &batch(4, n, seed.into()), &batch(9, m, 1 + usize::from(seed)));
+        let n_params = started.encoding.schema().n_features() + 1;
+        let point: Vec<f64> = (0..n_params).map(|i| (i as f64 * 0.7).sin()).collect();
+        let embedded = growth.embed(&point);
+        prop_assert_eq!(embedded.len(), encoding.schema().n_features() + 1);
+
+        // The rows of the first batch, encoded again, stored, and read under the grown schema.
+        let prepared = &started.prepared;
+        let all = encoding.encode(&prepared.table, &prepared.rows, &prepared.facts()).unwrap().0;
+        let again = StoredRows::from_dataset(&all, &prepared.split.parts_by_row()).unwrap();
+        prop_assert_eq!(&again, &started.stored);
+        let before = Encoded::new(prepared).unwrap();
+        let after = started.stored.datasets(&encoding.schema()).unwrap();
+        for (part, (old, new)) in Part::ALL.into_iter().zip(before.parts.iter().zip(&after)) {
+            prop_assert_eq!(old.n_rows(), new.n_rows());
+            let same = started.stored.datasets(&started.encoding.schema()).unwrap();
+            prop_assert_eq!(blocks(&same[part as usize]), blocks(old));
+            let old = scores(&Linear, old, &point).unwrap();
+            let new = scores(&Linear, new, &embedded).unwrap();
+            let bits = |s: &[f64]| s.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&old), bits(&new));
+        }
+
+        // Both batches together, in the order of arrival.
+        let (data, unseen) = arrival.encode(&table, &encoding).unwrap();
+        prop_assert!(pool > 0 || unseen.is_empty());
+        let parts = vec![Part::Train; data.n_rows()];
+        let mut both = started.stored.clone();
+        both.append(&StoredRows::from_dataset(&data, &parts).unwrap()).unwrap();
+        let n_first = started.stored.n_rows();
+        prop_assert_eq!(both.n_rows(), n_first + data.n_rows());
+        let last: Vec<usize> = (n_first..both.n_rows()).collect();
+        let [train, ..] = both.select(&last).unwrap().datasets(&encoding.schema()).unwrap();
+        prop_assert_eq!(blocks(&train), blocks(&data));
+        prop_assert!(train.blocks().len() == data.n_rows().div_ceil(BLOCK_ROWS));
+        prop_assert_eq!(StoredRows::from_bytes(&both.to_bytes()).unwrap(), both);
+    }
+}
+
+#[test]
+fn stored_rows_that_do_not_fit_are_refused() {
+    let started = start(BATCH, &spec());
+    let schema = started.encoding.schema();
+    let mut rows = started.stored.clone();
+    assert_eq!(rows.parts().collect::<Vec<_>>(), [Part::Train; 4]);
+    assert!(message(rows.select(&[4])).contains("no row 4 among 4"));
+    let mut smaller = schema.clone();
+    smaller.categorical[0].levels.truncate(1);
+    assert!(message(rows.datasets(&smaller)).contains("of column \"c\", which has 1"));
+    smaller.categorical.truncate(1);
+    assert!(message(rows.datasets(&smaller)).contains("shape [1, 2, 1], the schema [1, 1, 1]"));
+    assert!(rows.append(&StoredRows::new(&smaller)).is_err());
+    rows.append(&StoredRows::new(&schema)).unwrap();
+    assert_eq!(rows, started.stored);
+    let empty = StoredRows::new(&schema);
+    assert_eq!(StoredRows::from_bytes(&empty.to_bytes()).unwrap(), empty);
+    assert_eq!(empty.datasets(&schema).unwrap()[0].n_rows(), 0);
+}
+
+proptest! {
+    #[test]
+    fn damaged_rows_are_refused(at in 0_usize..10_000, bit in 0_u8..8, keep in 0_usize..10_000) {
+        let bytes = start(BATCH, &spec()).stored.to_bytes();
+        let mut flipped = bytes.clone();
+        flipped[at % bytes.len()] ^= 1 << bit;
+        let said = message(StoredRows::from_bytes(&flipped));
+        prop_assert!(said.starts_with("stored rows: "));
+        prop_assert!(StoredRows::from_bytes(&bytes[..keep % bytes.len()]).is_err());
+        prop_assert!(StoredRows::from_bytes(&[&bytes[..], &[0]].concat()).is_err());
+    }
+
+    #[test]
+    fn any_bytes_are_refused_or_rows(bytes in prop::collection::vec(any::<u8>(), 0..200), shapes in prop::collection::vec(any::<u32>(), 5)) {
+        prop_assert!(StoredRows::from_bytes(&bytes).is_err());
+        // With a true magic word, version and checksum, whatever the shapes.
+        let mut text = b"ffrows\r\n\x01\0\0\0".to_vec();
+        shapes.iter().for_each(|n| text.extend(n.to_le_bytes()));
+        text.extend(&bytes);
+        let sum = <sha2::Sha256 as sha2::Digest>::digest(&text);
+        text.extend(sum);
+        prop_assert!(StoredRows::from_bytes(&text).is_err());
+    }
+}

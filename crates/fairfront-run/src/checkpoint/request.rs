@@ -1,0 +1,203 @@
+//! What determines the result of a fit, and how two of them differ.
+
+use fairfront_data::{Prepared, ReadFrom, Spec};
+use fairfront_solve::{Method, Polish};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Error, FitRequest, FrontIn, RunInfo};
+
+const FORMAT: &str = "fairfront-fit-request";
+const VERSION: u32 = 1;
+
+/// What determines the result of a fit: `request.json` of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    format: String,
+    version: u32,
+    /// Version of the program.
+    program: String,
+    /// The files or the data set.
+    source: String,
+    read: Option<ReadFrom>,
+    spec: Spec,
+    objectives: Vec<String>,
+    /// Solvers that may be used.
+    methods: Vec<Solver>,
+    front_in: Option<FrontIn>,
+    /// SHA-256 of encoding and encoded rows.
+    fingerprint: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Solver {
+    #[serde(flatten)]
+    method: Method,
+    polish: Option<Polish>,
+}
+
+impl Request {
+    pub(crate) fn new(prepared: &Prepared, request: &FitRequest, fingerprint: String) -> Self {
+        let solver = |choice: &crate::MethodChoice| Solver {
+            method: choice.method.clone(),
+            polish: choice.polish.clone(),
+        };
+        Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            program: env!("CARGO_PKG_VERSION").into(),
+            source: prepared.table.name.clone(),
+            read: prepared.read.clone(),
+            spec: prepared.spec.clone(),
+            objectives: request.objectives.clone(),
+            methods: request.methods.iter().map(solver).collect(),
+            front_in: request.front_in,
+            fingerprint,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Result<Vec<u8>, Error> {
+        let failed = |e: serde_json::Error| Error::Data(format!("request.json: {e}"));
+        let mut bytes = serde_json::to_vec_pretty(self).map_err(failed)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        let request: Self = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+        match request.format == FORMAT && request.version == VERSION {
+            true => Ok(request),
+            false => Err("it is of another version".into()),
+        }
+    }
+
+    /// How a finished run differs from what this would give; the program's version does not matter
+    /// any more.
+    pub(super) fn differences_to(&self, run: &RunInfo) -> Vec<Difference> {
+        let mut of_run = self.clone();
+        of_run.source.clone_from(&run.source);
+        of_run.read.clone_from(&run.read);
+        of_run.spec.clone_from(&run.spec);
+        of_run.objectives.clone_from(&run.requested);
+        of_run.fingerprint.clone_from(&run.fingerprint);
+        if self.front_in.is_some() {
+            of_run.front_in = Some(run.judged.front_in);
+        }
+        let solver = Solver {
+            method: run.method.clone(),
+            polish: run.polish.as_ref().map(|p| p.settings.clone()),
+        };
+        if !self.methods.contains(&solver) {
+            of_run.methods = vec![solver];
+        }
+        self.differences_from(&of_run)
+    }
+
+    /// What was other in an earlier request, by the names of the flags where there are any.
+    pub(super) fn differences_from(&self, earlier: &Self) -> Vec<Difference> {
+        let (old, new) = (earlier.flat(), self.flat());
+        let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+        names.sort();
+        names.dedup();
+        let mut differences = Vec::new();
+        for name in names {
+            let value = |of: &Map<String, Value>| of.get(name).cloned().unwrap_or_default();
+            let (was, is) = (value(&old), value(&new));
+            if was != is {
+                let name = name.clone();
+                differences.push(Difference { name, was, is });
+            }
+        }
+        // Solvers take the seed of the split.
+        if differences.iter().any(|d| d.name == "--seed") {
+            differences.retain(|d| !d.name.starts_with("seed of "));
+        }
+        // Other options mean other encoded rows.
+        if differences.len() > 1 {
+            differences.retain(|d| d.name != FINGERPRINT);
+        }
+        differences
+    }
+
+    /// All that counts by the name a person knows it by.
+    fn flat(&self) -> Map<String, Value> {
+        let json = |value: Result<Value, serde_json::Error>| value.unwrap_or_default();
+        let mut flat = Map::new();
+        flat.insert(
+            "the version of the program".into(),
+            self.program.clone().into(),
+        );
+        flat.insert("the data".into(), self.source.clone().into());
+        flat.insert("--objective".into(), self.objectives.clone().into());
+        flat.insert(
+            "--front-in".into(),
+            json(serde_json::to_value(self.front_in)),
+        );
+        flat.insert(FINGERPRINT.into(), self.fingerprint.clone().into());
+        let options = self.read.as_ref().map(|read| &read.options);
+        let parts = [
+            json(serde_json::to_value(&self.spec)),
+            json(serde_json::to_value(options)),
+        ];
+        for part in parts {
+            let Value::Object(part) = part else { continue };
+            for (name, value) in part {
+                flat.insert(flag(&name), value);
+            }
+        }
+        let names: Vec<&str> = self.methods.iter().map(|s| s.method.name()).collect();
+        flat.insert("--method".into(), names.into());
+        for solver in &self.methods {
+            let of = solver.method.name();
+            let settings = json(serde_json::to_value(&solver.method));
+            if let Some(Value::Object(settings)) = settings.get("settings") {
+                for (name, value) in settings {
+                    flat.insert(format!("{name} of {of}"), value.clone());
+                }
+            }
+            let polish = json(serde_json::to_value(&solver.polish));
+            flat.insert(format!("--polish of {of}"), polish);
+        }
+        flat
+    }
+}
+
+const FINGERPRINT: &str = "the fingerprint of the encoded rows";
+
+/// The flag that sets a field.
+fn flag(field: &str) -> String {
+    let name = match field {
+        "types" => "type",
+        "merges" => "merge",
+        "missing_by_column" => "missing",
+        "header" => "no-header",
+        other => other,
+    };
+    format!("--{}", name.replace('_', "-"))
+}
+
+/// Something that was other when a checkpoint was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Difference {
+    pub(super) name: String,
+    pub(super) was: Value,
+    pub(super) is: Value,
+}
+
+impl Difference {
+    /// All of them in one line.
+    pub(super) fn said(all: &[Self], when: &str) -> String {
+        let shown = |value: &Value| match value {
+            Value::Null => "not given".into(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let one = |(i, d): (usize, &Self)| {
+            let when = if i == 0 { when } else { "" };
+            let (was, is) = (shown(&d.was), shown(&d.is));
+            format!("{} was {was}{when}, now {is}", d.name)
+        };
+        let all: Vec<String> = all.iter().enumerate().map(one).collect();
+        all.join("; ")
+    }
+}

@@ -1,0 +1,123 @@
+//! How far a fit is, as the files of a checkpoint.
+
+use std::path::Path;
+
+use fairfront_core::Problem;
+use fairfront_data::Notice;
+use fairfront_solve::{Checkpoint, Outcome};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, PolishInfo};
+
+const REQUEST: &str = "request.json";
+const PHASE: &str = "phase.json";
+const SOLVER: &str = "solver.bin";
+const OUTCOME: &str = "outcome.bin";
+
+/// What a fit is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Phase {
+    /// Nothing is done.
+    Begin,
+    /// The solver is where its checkpoint says.
+    Solve,
+    /// The solver is done; polishing is where its checkpoint says, or has not begun.
+    Polish,
+    /// The front is to be judged.
+    Judge,
+}
+
+/// What `phase.json` says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Note {
+    pub(crate) phase: Phase,
+    /// Said about the points to start from.
+    pub(crate) notice: Option<Notice>,
+    /// What polishing did, once it is done.
+    pub(crate) polish: Option<PolishInfo>,
+}
+
+impl Note {
+    pub(crate) fn new(phase: Phase, notice: Option<&Notice>) -> Self {
+        Self {
+            phase,
+            notice: notice.cloned(),
+            polish: None,
+        }
+    }
+}
+
+/// How far a fit is.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    pub(crate) note: Note,
+    /// Of the solver or of polishing.
+    pub(crate) solver: Option<Checkpoint>,
+    /// The solver's result, once there is one.
+    outcome: Option<Checkpoint>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(
+        note: Note,
+        solver: Option<Checkpoint>,
+        outcome: Option<&Checkpoint>,
+    ) -> Self {
+        Self {
+            note,
+            solver,
+            outcome: outcome.cloned(),
+        }
+    }
+
+    /// The solver's result.
+    pub(crate) fn outcome(&self, problem: &dyn Problem) -> Result<Outcome, Error> {
+        match &self.outcome {
+            Some(outcome) => Ok(outcome.outcome(problem)?),
+            None => Err(Error::Data(format!(
+                "the checkpoint is not complete ({OUTCOME} is missing); start afresh with --force"
+            ))),
+        }
+    }
+
+    /// The files of a generation.
+    pub(super) fn files(&self, request: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+        let failed = |e: serde_json::Error| Error::Data(format!("{PHASE}: {e}"));
+        let mut note = serde_json::to_vec_pretty(&self.note).map_err(failed)?;
+        note.push(b'\n');
+        let mut files = vec![(REQUEST, request.to_vec()), (PHASE, note)];
+        for (name, part) in [(SOLVER, &self.solver), (OUTCOME, &self.outcome)] {
+            files.extend(part.as_ref().map(|part| (name, part.to_bytes())));
+        }
+        Ok(files)
+    }
+
+    /// From a generation whose checksums are right, with its request.
+    pub(super) fn read(folder: &Path) -> Result<(Self, super::Request), Error> {
+        let bytes = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read(&path).map_err(|e| Error::file(&path, e))
+        };
+        let unreadable = |name: &str, problem: String| {
+            let problem =
+                format!("this checkpoint cannot be read ({problem}); start afresh with --force");
+            Error::file(&folder.join(name), problem)
+        };
+        let part = |name: &str| -> Result<Option<Checkpoint>, Error> {
+            if !folder.join(name).exists() {
+                return Ok(None);
+            }
+            let read = Checkpoint::from_bytes(&bytes(name)?);
+            read.map(Some).map_err(|e| unreadable(name, e.to_string()))
+        };
+        let request = super::Request::from_json(&bytes(REQUEST)?);
+        let note = serde_json::from_slice(&bytes(PHASE)?);
+        let snapshot = Self {
+            note: note.map_err(|e| unreadable(PHASE, e.to_string()))?,
+            solver: part(SOLVER)?,
+            outcome: part(OUTCOME)?,
+        };
+        Ok((snapshot, request.map_err(|e| unreadable(REQUEST, e))?))
+    }
+}

@@ -1,0 +1,473 @@
+//! Generations of a state: folders `generation-000012`, each there whole or not at all.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Result as IoResult};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fairfront_core::{grouped, hex};
+use fairfront_data::Notice;
+use sha2::{Digest, Sha256};
+
+use super::{
+    make_folder, move_aside, names_in, number_in, remove, sync_folder, unwritten, write_through,
+};
+use crate::Error;
+
+/// The file with the checksums of all others, as `sha256sum` writes and checks it.
+const SUMS: &str = "SHA256SUMS";
+const PREFIX: &str = "generation-";
+/// What is not committed yet; removed where it is left over.
+const NEW: &str = ".new-";
+/// What is on its way out.
+const OLD: &str = ".old-";
+/// The link to the newest generation and the one about to take its place.
+const LINK: &str = "current";
+const NEW_LINK: &str = ".new-current";
+
+/// The generations of a state, for the process that holds its [`Lock`](super::Lock).
+#[derive(Debug)]
+pub(crate) struct Generations {
+    folder: PathBuf,
+}
+
+/// The newest sound generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its number.
+    pub(crate) number: u64,
+    /// Its folder.
+    pub(crate) path: PathBuf,
+    /// Newer ones that do not count, the newest first.
+    pub(crate) damaged: Vec<Damaged>,
+}
+
+/// A generation that is not what was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Damaged {
+    /// Its folder.
+    pub(crate) path: PathBuf,
+    /// Which file, and what is wrong with it.
+    pub(crate) reason: String,
+}
+
+impl Generations {
+    /// The generations in a folder, which must be there.
+    pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
+        match folder.is_dir() {
+            true => Ok(Self {
+                folder: folder.to_path_buf(),
+            }),
+            false => Err(Error::file(folder, "there is no such folder")),
+        }
+    }
+
+    /// The newest generation that is what was committed: all files that its checksums list, none
+    /// besides, every one as it was. `None` where nothing was ever committed; where generations are
+    /// there and none is sound, an error names them all.
+    pub(crate) fn newest(&self) -> Result<Option<Found>, Error> {
+        newest(&self.folder)
+    }
+
+    /// Commits a generation and returns its folder. Until the last step, one rename, nothing of it is
+    /// seen; afterwards it is there whole, whatever happens. If anything fails, the earlier generations
+    /// are as they were. A damaged generation of this number is moved aside; a sound one is an error.
+    pub(crate) fn commit(&self, number: u64, files: &[(&str, &[u8])]) -> Result<PathBuf, Error> {
+        let new = self.begin(number)?;
+        let written = self
+            .fill(&new, number, files)
+            .and_then(|()| self.publish(&new, number));
+        if written.is_err() {
+            // Best effort: what is left over is removed next time.
+            let _ = remove(&new);
+        }
+        let place = written?;
+        self.link(number);
+        Ok(place)
+    }
+
+    /// First step of a commit: an empty hidden folder.
+    pub(super) fn begin(&self, number: u64) -> Result<PathBuf, Error> {
+        let new = self.folder.join(format!("{NEW}{number:06}"));
+        let made = remove(&new).and_then(|()| make_folder(&new));
+        made.map_err(|e| unwritten(&self.place(number), &e))?;
+        Ok(new)
+    }
+
+    /// Second step: all files, their checksums last.
+    pub(super) fn fill(
+        &self,
+        new: &Path,
+        number: u64,
+        files: &[(&str, &[u8])],
+    ) -> Result<(), Error> {
+        let place = self.place(number);
+        for (index, (name, bytes)) in files.iter().enumerate() {
+            let plain = !name.is_empty()
+                && *name != SUMS
+                && !name.starts_with('.')
+                && !name.contains(['/', '\\', '\n', '\r']);
+            if !plain || files[..index].iter().any(|(other, _)| other == name) {
+                let problem = format!("a generation cannot hold a file named {name:?} here");
+                return Err(Error::file(&place, problem));
+            }
+            write_through(&new.join(name), bytes).map_err(|e| unwritten(&place.join(name), &e))?;
+        }
+        let sums = Sum::of(files);
+        let sealed = write_through(&new.join(SUMS), render(&sums).as_bytes());
+        sealed.map_err(|e| unwritten(&place.join(SUMS), &e))?;
+        sync_folder(new).map_err(|e| unwritten(&place, &e))
+    }
+
+    /// Third step, the one that counts: the hidden folder gets its name.
+    pub(super) fn publish(&self, new: &Path, number: u64) -> Result<PathBuf, Error> {
+        let place = self.place(number);
+        let failed = |e: std::io::Error| unwritten(&place, &e);
+        if std::fs::symlink_metadata(&place).is_ok() {
+            if check(&place)?.is_none() {
+                return Err(Error::file(
+                    &place,
+                    "this generation is committed already; nothing was changed",
+                ));
+            }
+            move_aside(&place).map_err(failed)?;
+        }
+        std::fs::rename(new, &place).map_err(failed)?;
+        sync_folder(&self.folder).map_err(failed)?;
+        Ok(place)
+    }
+
+    /// Last step, a convenience for people; nothing relies on it, so that it may fail.
+    pub(super) fn link(&self, number: u64) {
+        #[cfg(unix)]
+        {
+            let new = self.folder.join(NEW_LINK);
+            let _ = remove(&new);
+            let to = format!("{PREFIX}{number:06}");
+            let linked = std::os::unix::fs::symlink(to, &new)
+                .and_then(|()| std::fs::rename(&new, self.folder.join(LINK)));
+            if linked.is_err() {
+                let _ = remove(&new);
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = (number, LINK, NEW_LINK);
+    }
+
+    /// Moves damaged generations to names that do not count (`generation-000012.damaged`) and returns
+    /// these.
+    pub(crate) fn set_aside(&self, damaged: &[Damaged]) -> Result<Vec<PathBuf>, Error> {
+        let aside = |d: &Damaged| {
+            let path = self.folder.join(d.path.file_name().unwrap_or_default());
+            move_aside(&path).map_err(|e| unwritten(&path, &e))
+        };
+        damaged.iter().map(aside).collect()
+    }
+
+    /// Removes the generations before `newest - 1` and what unfinished commits left. What was set aside
+    /// stays. A generation gets a hidden name first, so that a reader sees it whole or not at all.
+    pub(crate) fn prune(&self, newest: u64) -> Result<(), Error> {
+        let failed = |path: &Path, e: &std::io::Error| {
+            let problem = format!("what is no longer needed cannot be removed ({})", e.kind());
+            Error::file(path, problem)
+        };
+        let names = names_in(&self.folder).map_err(|e| failed(&self.folder, &e))?;
+        for name in names {
+            let mut path = self.folder.join(&name);
+            let number = number_in(&name, PREFIX, "");
+            if let Some(number) = number.filter(|n| n.saturating_add(1) < newest) {
+                let old = self.folder.join(format!("{OLD}{number:06}"));
+                let hidden = remove(&old).and_then(|()| std::fs::rename(&path, &old));
+                hidden.map_err(|e| failed(&path, &e))?;
+                path = old;
+            } else if !name.starts_with(NEW) && !name.starts_with(OLD) {
+                continue;
+            }
+            remove(&path).map_err(|e| failed(&path, &e))?;
+        }
+        Ok(())
+    }
+
+    /// The folder of a generation, whether it is there or not.
+    pub(crate) fn place(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{PREFIX}{number:06}"))
+    }
+}
+
+fn newest(folder: &Path) -> Result<Option<Found>, Error> {
+    let mut damaged = Vec::new();
+    for (number, path) in listed(folder)? {
+        match check(&path)? {
+            None => {
+                return Ok(Some(Found {
+                    number,
+                    path,
+                    damaged,
+                }));
+            }
+            Some(reason) => damaged.push(Damaged { path, reason }),
+        }
+    }
+    if damaged.is_empty() {
+        return Ok(None);
+    }
+    let all: Vec<String> = damaged.iter().map(Damaged::said).collect();
+    let problem = format!(
+        "no generation of this state is sound: {}; put one back from a copy, or start anew in \
+         another folder",
+        all.join("; ")
+    );
+    Err(Error::file(folder, problem))
+}
+
+impl Damaged {
+    fn said(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name} is damaged ({})", self.reason)
+    }
+}
+
+/// All generations, sound or not, the newest first.
+fn listed(folder: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
+    let names = names_in(folder).map_err(|e| Error::file(folder, e))?;
+    let numbered = |name: &String| Some((number_in(name, PREFIX, "")?, folder.join(name)));
+    let mut found: Vec<(u64, PathBuf)> = names.iter().filter_map(numbered).collect();
+    found.sort_unstable();
+    found.reverse();
+    Ok(found)
+}
+
+/// What is known of a file.
+struct Sum {
+    name: String,
+    bytes: u64,
+    sha256: String,
+}
+
+impl Sum {
+    fn of(files: &[(&str, &[u8])]) -> Vec<Self> {
+        let of = |(name, bytes): &(&str, &[u8])| Self {
+            name: (*name).into(),
+            bytes: bytes.len() as u64,
+            sha256: hex(&Sha256::digest(bytes)),
+        };
+        let mut sums: Vec<Self> = files.iter().map(of).collect();
+        sums.sort_by(|a, b| a.name.cmp(&b.name));
+        sums
+    }
+}
+
+/// The checksums as `sha256sum --check` takes them. The sizes stand in comments, which it skips: they
+/// tell a file that was cut from one that was changed.
+fn render(sums: &[Sum]) -> String {
+    let line = |s: &Sum| format!("# {} bytes\n{}  {}\n", s.bytes, s.sha256, s.name);
+    sums.iter().map(line).collect()
+}
+
+/// Reads what [`render`] wrote, and nothing else: all of it must come out again.
+fn parse(text: &str) -> Option<Vec<Sum>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut sums = Vec::new();
+    for pair in lines.chunks(2) {
+        let [size, sum] = pair else { return None };
+        let (sha256, name) = sum.split_once("  ")?;
+        let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+        if sha256.len() != 64 || !sha256.chars().all(hexadecimal) {
+            return None;
+        }
+        sums.push(Sum {
+            name: name.into(),
+            bytes: size
+                .strip_prefix("# ")?
+                .strip_suffix(" bytes")?
+                .parse()
+                .ok()?,
+            sha256: sha256.into(),
+        });
+    }
+    let ordered = sums.windows(2).all(|pair| pair[0].name < pair[1].name);
+    (ordered && render(&sums) == text).then_some(sums)
+}
+
+/// What is wrong with a generation, where something is. What may be right and only cannot be read now
+/// (rights, no memory) is an error: nobody should go back to an older state for that.
+fn check(path: &Path) -> Result<Option<String>, Error> {
+    let damage = |name: &str, e: std::io::Error| match e.kind() {
+        ErrorKind::NotFound => Ok(Some(format!("{name} is missing"))),
+        // EIO, EBADMSG, EUCLEAN: what the disk gives is not what it was given.
+        _ if matches!(e.raw_os_error(), Some(5 | 74 | 117)) => {
+            Ok(Some(format!("{name} cannot be read: {e}")))
+        }
+        ErrorKind::IsADirectory | ErrorKind::NotADirectory => {
+            Ok(Some(format!("{name} is no file")))
+        }
+        kind => {
+            let problem = format!("it cannot be read ({kind}); see to that and try again");
+            Err(Error::file(&path.join(name), problem))
+        }
+    };
+    let names = match names_in(path) {
+        Ok(names) => names,
+        Err(e) if e.kind() == ErrorKind::NotADirectory => {
+            return Ok(Some("it is no folder".into()));
+        }
+        Err(e) => return damage("", e),
+    };
+    let text = match std::fs::read(path.join(SUMS)) {
+        Ok(bytes) => String::from_utf8(bytes).unwrap_or_default(),
+        Err(e) => return damage(SUMS, e),
+    };
+    let Some(sums) = parse(&text).filter(|sums| !sums.is_empty()) else {
+        return Ok(Some(format!("{SUMS} is not what was written")));
+    };
+    for sum in &sums {
+        let file = path.join(&sum.name);
+        let found = std::fs::symlink_metadata(&file).and_then(|found| match found.is_file() {
+            true => hash(&file),
+            false => Err(ErrorKind::IsADirectory.into()),
+        });
+        let (bytes, sha256) = match found {
+            Ok(found) => found,
+            Err(e) => return damage(&sum.name, e),
+        };
+        let of = |n: u64| grouped(n as usize);
+        let name = &sum.name;
+        match bytes.cmp(&sum.bytes) {
+            _ if sha256 == sum.sha256 && bytes == sum.bytes => {}
+            std::cmp::Ordering::Equal => {
+                return Ok(Some(format!("{name} has another checksum")));
+            }
+            order => {
+                let how = match order.is_lt() {
+                    true => "shorter",
+                    false => "longer",
+                };
+                let (found, sum) = (of(bytes), of(sum.bytes));
+                return Ok(Some(format!(
+                    "{name} is {how} than it was: {found} instead of {sum} bytes"
+                )));
+            }
+        }
+    }
+    let known = |name: &String| name == SUMS || sums.iter().any(|sum| sum.name == *name);
+    let extra = names.iter().find(|name| !known(name));
+    Ok(extra.map(|name| format!("{name} does not belong to it")))
+}
+
+/// Size and checksum of a file, without holding it in memory.
+fn hash(path: &Path) -> IoResult<(u64, String)> {
+    let mut file = File::open(path)?;
+    let (mut hasher, mut bytes) = (Sha256::new(), 0);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok((bytes, hex(&hasher.finalize()))),
+            Ok(n) => {
+                hasher.update(&buffer[..n]);
+                bytes += n as u64;
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Where a run or the newest one of a state is.
+#[derive(Debug, Clone)]
+pub(crate) struct Resolved {
+    /// The folder with the files.
+    pub(crate) path: PathBuf,
+    /// What to know about newer generations that are damaged.
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Whether a folder is a state: it holds generations, or a lock and no run yet.
+pub(crate) fn is_state(folder: &Path) -> bool {
+    listed(folder).is_ok_and(|found| !found.is_empty())
+        || folder.join("lock").is_file() && !folder.join("run.json").exists()
+}
+
+/// The folder to read from: of a state its newest sound generation, otherwise the folder itself. Takes
+/// no lock and writes nothing. A writer may remove the generation at any moment: read by means of
+/// [`read_stable`].
+pub(crate) fn resolve(folder: &Path) -> Result<Resolved, Error> {
+    let patience = Patience::new();
+    loop {
+        if !folder.is_dir() || !is_state(folder) {
+            return Ok(Resolved {
+                path: folder.to_path_buf(),
+                notices: Vec::new(),
+            });
+        }
+        let before = listed(folder)?;
+        match newest(folder) {
+            Ok(Some(found)) if found.damaged.iter().all(|d| d.path.exists()) => {
+                let notice = |d: &Damaged| {
+                    let name = found.path.file_name().unwrap_or_default();
+                    Notice::warning(format!(
+                        "{} in {}; {} is shown instead",
+                        d.said(),
+                        folder.display(),
+                        name.to_string_lossy()
+                    ))
+                };
+                return Ok(Resolved {
+                    notices: found.damaged.iter().map(notice).collect(),
+                    path: found.path,
+                });
+            }
+            Ok(None) if before.is_empty() => {
+                let problem = "nothing is complete here yet; run the command that writes this \
+                               state to its first commit";
+                return Err(Error::file(folder, problem));
+            }
+            Err(error) if listed(folder)? == before => return Err(error),
+            // While these were looked at, a writer went on.
+            Ok(_) | Err(_) => {}
+        }
+        patience.wait(folder)?;
+    }
+}
+
+/// Reads from a run folder or from the newest sound generation of a state; again where a writer removed
+/// that generation meanwhile. What is returned was read from one generation, with what to know about
+/// damaged ones.
+pub(crate) fn read_stable<T>(
+    folder: &Path,
+    mut read: impl FnMut(&Path) -> Result<T, Error>,
+) -> Result<(T, Vec<Notice>), Error> {
+    let patience = Patience::new();
+    loop {
+        let resolved = resolve(folder)?;
+        let result = read(&resolved.path);
+        // Generations never change and their numbers never come back: what is there now was there all
+        // along.
+        if resolved.path == folder || resolved.path.exists() {
+            return Ok((result?, resolved.notices));
+        }
+        patience.wait(folder)?;
+    }
+}
+
+/// How long a reader tries to keep up with a writer.
+struct Patience {
+    since: Instant,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+        }
+    }
+
+    fn wait(&self, folder: &Path) -> Result<(), Error> {
+        if self.since.elapsed() > Duration::from_secs(60) {
+            let problem =
+                "a process changes this state faster than it can be read; try again later";
+            return Err(Error::file(folder, problem));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    }
+}

@@ -1,0 +1,553 @@
+//! What becomes of a batch: rows in use, the encoding grown by them, the front updated.
+
+use std::path::Path;
+
+use fairfront_core::{Dataset, Points, RowSource, Schema, counted, grouped};
+use fairfront_data::{
+    Arrival, Dropped, Encoded, Encoding, Growth, Notice, Part, Position, Prepared, RawRecord,
+    ReadFrom, Rejected, Split, SplitRule, StoredRows, drawn_part, first_table, next_table,
+    set_aside,
+};
+use fairfront_solve::{Observer, StopReason};
+
+use super::drift::{self, Composition, Drift, FrontShift};
+use super::reject;
+use super::source::Row;
+use super::state::{Settled, StreamInfo, StreamOptions};
+use super::{Stream, Watcher};
+use crate::fit::{Earlier, Fitted, fit_encoded};
+use crate::folder::{files_of_run, run_in, run_info_of};
+use crate::store::segment;
+use crate::{Error, front_table};
+
+/// What messages call the rows of a batch.
+const NAME: &str = "stream";
+/// Reasons for rejected rows that an error names.
+const NAMED: usize = 3;
+
+/// The front of the newest generation.
+#[derive(Debug, Clone)]
+pub(crate) struct Current {
+    /// The encoding its points belong to.
+    encoding: Encoding,
+    points: Points,
+    unmitigated: Vec<f64>,
+}
+
+impl Current {
+    /// Reads the front of a generation.
+    pub(super) fn read(generation: &Path) -> Result<Self, Error> {
+        let (info, table) = run_in(generation)?;
+        let encoding = super::read_encoding(generation)?;
+        let n_params = encoding.schema().n_features() + 1;
+        let sound = |params: &Vec<f64>| params.len() == n_params;
+        if !table.params.iter().all(sound) || !sound(&info.unmitigated.params) {
+            let problem = "the front and its encoding do not belong together";
+            return Err(Error::file(generation, problem));
+        }
+        let mut points = Points::new(n_params);
+        table.params.iter().for_each(|params| points.push(params));
+        Ok(Self {
+            encoding,
+            points,
+            unmitigated: info.unmitigated.params,
+        })
+    }
+
+    fn of(fitted: &Fitted) -> Self {
+        Self {
+            encoding: fitted.encoded.encoding.clone(),
+            points: fitted.outcome.front.points.clone(),
+            unmitigated: fitted.outcome.unmitigated.points.get(0).to_vec(),
+        }
+    }
+
+    /// The same models under an encoding that has grown since.
+    fn earlier(&self, grown: &Encoding, updates: u64) -> Earlier {
+        let (old, new) = (self.encoding.schema(), grown.schema());
+        let mut front = Points::new(new.n_features() + 1);
+        for point in self.points.iter() {
+            front.push(&embed(&old, &new, point));
+        }
+        Earlier {
+            front,
+            unmitigated: embed(&old, &new, &self.unmitigated),
+            updates,
+        }
+    }
+}
+
+/// A point of one schema as one of a schema whose columns have further levels at their ends: these have
+/// no effect yet.
+fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
+    let (numeric, mut rest) = point.split_at(old.numeric.len());
+    let mut out = numeric.to_vec();
+    for (before, after) in old.categorical.iter().zip(&new.categorical) {
+        let (own, others) = rest.split_at(before.levels.len());
+        out.extend_from_slice(own);
+        out.extend(std::iter::repeat_n(
+            0.0,
+            after.levels.len() - before.levels.len(),
+        ));
+        rest = others;
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// Rows of a batch that are ready to be kept.
+struct Ready {
+    rows: StoredRows,
+    encoding: Encoding,
+    growth: Growth,
+    dropped: Vec<Dropped>,
+    n_dropped: usize,
+    rejected: Vec<Rejected>,
+    /// What the first batch settles beside its encoding.
+    first: Option<First>,
+    notices: Vec<Notice>,
+}
+
+struct First {
+    types: fairfront_data::ColumnTypes,
+    targets: Vec<String>,
+}
+
+/// A batch that is committed.
+pub(super) struct Done {
+    pub(super) drift: Drift,
+    pub(super) notices: Vec<Notice>,
+}
+
+impl Stream {
+    /// Takes the first rows that wait as the next batch and commits what comes of it; `None` where it was
+    /// stopped meanwhile, and nothing has changed.
+    pub(super) fn update(
+        &mut self,
+        max_rejected: Option<u64>,
+        position: Option<(usize, Position)>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Done>, Error> {
+        let size = self.pending.len().min(self.state.options.batch);
+        self.later = self.pending.split_off(size);
+        let records = records(&self.pending);
+        let batches = self.state.batches;
+        let done = self.take(&records, max_rejected, position, watcher);
+        match &done {
+            Ok(Some(_)) => {}
+            // Rows that were taken in are those of no batch.
+            _ if self.state.batches == batches => {
+                self.pending.append(&mut self.later);
+                self.restore_rows()?;
+            }
+            _ => self.broken = true,
+        }
+        done
+    }
+
+    fn take(
+        &mut self,
+        records: &[RawRecord],
+        max_rejected: Option<u64>,
+        position: Option<(usize, Position)>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Option<Done>, Error> {
+        let number = self.state.batches + 1;
+        let mut ready = self.ready(records).map_err(|e| self.of_batch(number, e))?;
+        let rejected = self.state.rejected + ready.rejected.len() as u64;
+        if let Some(most) = max_rejected
+            && rejected > most
+        {
+            return Err(too_many(rejected, most, number, &ready.rejected));
+        }
+        let schema = ready.encoding.schema();
+        let of_batch = Composition::of(&ready.rows.datasets(&schema)?);
+        self.kept.add(number, &ready.rows)?;
+        let parts = match self.kept.rows() {
+            Some(rows) => rows.datasets(&schema)?,
+            None => ready.rows.datasets(&schema)?,
+        };
+        let composition = Composition::of(&parts);
+        let kept = parts.iter().map(Dataset::n_rows).sum();
+        let encoded = Encoded {
+            encoding: ready.encoding.clone(),
+            parts,
+            notices: std::mem::take(&mut ready.notices),
+        };
+        let fitted = self.fit(encoded, watcher.observer());
+        let fitted = match fitted {
+            Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
+            Ok(fitted) => Ok(fitted),
+            // Rows without a class or a group say nothing; the front of before still stands.
+            Err(Error::Data(why)) if self.current.is_some() => {
+                // What follows is advice for a whole table.
+                Err(why.split(';').next().unwrap_or_default().to_owned())
+            }
+            Err(error) => return Err(self.of_batch(number, error)),
+        };
+
+        let before = self.state.settled.as_ref();
+        let (base_rate, groups) = Composition::shifts(before.map(|s| &s.composition), &of_batch);
+        let n_used = ready.rows.n_rows();
+        let drift = Drift {
+            batch: number,
+            rows: self.state.rows + self.pending.len() as u64,
+            used: n_used,
+            dropped: ready.n_dropped,
+            rejected: ready.rejected.len(),
+            kept,
+            unseen_share: match n_used {
+                0 => 0.0,
+                n => ready.growth.unseen_rows as f64 / n as f64,
+            },
+            new_levels: named(ready.growth.levels.iter().map(|l| (&l.column, &l.level))),
+            new_groups: named(ready.growth.groups.iter().map(|g| (&g.attribute, &g.group))),
+            base_rate,
+            groups,
+            front: self.front_shift(&fitted)?,
+        };
+        let notices = [
+            ready.growth.notices.clone(),
+            fitted
+                .as_ref()
+                .map_or_else(|_| Vec::new(), |f| f.notices.clone()),
+        ]
+        .concat();
+        self.settle(ready, composition, fitted.as_ref().ok(), position);
+        self.write(&drift, fitted.as_ref().ok())?;
+        if let Ok(fitted) = &fitted {
+            self.current = Some(Current::of(fitted));
+        }
+        let notices = self.unsaid(notices);
+        Ok(Some(Done { drift, notices }))
+    }
+
+    /// The first front, or the current one brought up to date.
+    fn fit(&self, encoded: Encoded, observer: &mut dyn Observer) -> Result<Fitted, Error> {
+        let earlier = self.current.as_ref();
+        let earlier = earlier.map(|c| c.earlier(&encoded.encoding, self.state.batches));
+        let request = &self.state.options.request;
+        fit_encoded(encoded, request, earlier.as_ref(), None, observer)
+    }
+
+    /// Rows of a batch on their way to those that are kept.
+    fn ready(&self, records: &[RawRecord]) -> Result<Ready, Error> {
+        match &self.state.settled {
+            None => self.first(records),
+            Some(settled) => self.next(records, settled),
+        }
+    }
+
+    fn first(&self, records: &[RawRecord]) -> Result<Ready, Error> {
+        let StreamOptions { spec, read, .. } = &self.state.options;
+        let read = spec.read_options(read.clone());
+        let columns = &self.state.columns;
+        let found = first_table(NAME, columns, records, &read, &self.state.declared)?;
+        let kept = set_aside(found.table, spec)?;
+        let mut rejected = found.rejected;
+        rejected.extend(of_records(kept.rejected, &found.accepted));
+        let record_of: Vec<usize> = kept.accepted.iter().map(|i| found.accepted[*i]).collect();
+        let mut prepared = Prepared::new(kept.table, spec, &[])?;
+        if let SplitRule::Shares(shares) = spec.split {
+            let parts = self.drawn(shares, prepared.rows.iter().map(|r| record_of[*r as usize]));
+            prepared.split = Split::from_parts(&parts);
+        }
+        let (encoding, mut notices) = Encoding::fit(&prepared)?;
+        // Levels that are merged may still arrive.
+        let idle = |n: &&Notice| !n.message.starts_with("--merge: ");
+        notices.splice(0..0, prepared.notices.iter().filter(idle).cloned());
+        let facts = prepared.facts();
+        let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
+        let parts = prepared.split.parts_by_row();
+        Ok(Ready {
+            rows: StoredRows::from_dataset(&data, &parts)?,
+            n_dropped: prepared.table.n_rows() - prepared.rows.len(),
+            encoding,
+            growth: Growth::default(),
+            dropped: prepared.dropped.clone(),
+            rejected: in_order(rejected),
+            first: Some(First {
+                types: found.types,
+                targets: prepared.target_values()?,
+            }),
+            notices,
+        })
+    }
+
+    fn next(&self, records: &[RawRecord], settled: &Settled) -> Result<Ready, Error> {
+        let spec = &self.state.options.spec;
+        let found = next_table(NAME, &self.state.columns, records, &settled.types)?;
+        let mut encoding = settled.encoding.clone();
+        let arrival = Arrival::new(&found.table, spec, &encoding, &settled.targets)?;
+        let growth = encoding.grow(&found.table, &arrival.rows)?;
+        let (data, _) = arrival.encode(&found.table, &encoding)?;
+        let parts = match (&arrival.parts, &spec.split) {
+            (Some(parts), _) => parts.clone(),
+            (None, SplitRule::Shares(shares)) => {
+                let rows = arrival.rows.iter();
+                self.drawn(*shares, rows.map(|r| found.accepted[*r as usize]))
+            }
+            (None, _) => vec![Part::Train; arrival.rows.len()],
+        };
+        let mut rejected = found.rejected;
+        let n_rejected = arrival.rejected.len();
+        rejected.extend(of_records(arrival.rejected, &found.accepted));
+        Ok(Ready {
+            rows: StoredRows::from_dataset(&data, &parts)?,
+            n_dropped: found.table.n_rows() - arrival.rows.len() - n_rejected,
+            encoding,
+            growth,
+            dropped: arrival.dropped,
+            rejected: in_order(rejected),
+            first: None,
+            notices: Vec::new(),
+        })
+    }
+
+    /// The parts of rows, given as positions in the batch.
+    fn drawn(&self, shares: [f64; 3], rows: impl Iterator<Item = usize>) -> Vec<Part> {
+        let seed = self.state.options.spec.seed;
+        rows.map(|at| drawn_part(shares, seed, self.state.rows + at as u64))
+            .collect()
+    }
+
+    /// How the front changed.
+    fn front_shift(&self, fitted: &Result<Fitted, String>) -> Result<FrontShift, Error> {
+        let settled = self.state.settled.as_ref();
+        let fitted = match fitted {
+            Ok(fitted) => fitted,
+            Err(why) => {
+                return Ok(FrontShift {
+                    kept_because: Some(why.clone()),
+                    points: self.current.as_ref().map_or(0, |c| c.points.len()),
+                    judged_by: settled.map_or_else(Vec::new, |s| s.judged_by.clone()),
+                    hypervolume_before: None,
+                    hypervolume: None,
+                    shifted: None,
+                    moved: None,
+                });
+            }
+        };
+        let standing = &fitted.standing;
+        let reference = match settled {
+            Some(settled) if settled.judged_by == standing.names => settled.reference.clone(),
+            _ => standing.reference.clone(),
+        };
+        // Values of other measures cannot be compared.
+        let earlier = settled.filter(|s| s.judged_by == standing.names);
+        let before = &standing.earlier;
+        Ok(FrontShift {
+            kept_because: None,
+            points: fitted.outcome.front.len(),
+            judged_by: standing.names.clone(),
+            hypervolume_before: match earlier {
+                Some(_) => drift::volume(before, &reference)?,
+                None => None,
+            },
+            hypervolume: drift::volume(&standing.front, &reference)?,
+            shifted: earlier.and_then(|s| drift::shifted(&s.values, before, &reference)),
+            moved: earlier.and_then(|_| drift::moved(before, &standing.front, &reference)),
+        })
+    }
+
+    /// The state as it is after this batch.
+    fn settle(
+        &mut self,
+        ready: Ready,
+        composition: Composition,
+        fitted: Option<&Fitted>,
+        position: Option<(usize, Position)>,
+    ) {
+        let state = &mut self.state;
+        let standing = fitted.map(|f| &f.standing);
+        if let (Some(first), Some(standing)) = (ready.first, standing) {
+            state.settled = Some(Settled {
+                types: first.types,
+                targets: first.targets,
+                encoding: ready.encoding.clone(),
+                reference: standing.reference.clone(),
+                judged_by: standing.names.clone(),
+                values: standing.front.clone(),
+                composition: composition.clone(),
+            });
+        }
+        if let Some(settled) = &mut state.settled {
+            settled.encoding = ready.encoding;
+            settled.composition = composition;
+            if let Some(standing) = standing {
+                if settled.judged_by != standing.names {
+                    settled.reference.clone_from(&standing.reference);
+                }
+                settled.judged_by.clone_from(&standing.names);
+                settled.values.clone_from(&standing.front);
+            }
+        }
+        state.add_dropped(&ready.dropped);
+        state.rejected += ready.rejected.len() as u64;
+        state.batches += 1;
+        state.rows += self.pending.len() as u64;
+        state.kept = self.kept.info.clone();
+        for row in &self.pending {
+            let input = &mut state.inputs[row.input];
+            input.rows += 1;
+            if input.identity == super::STDIN {
+                input.chain = row.chain(&input.chain);
+            }
+        }
+        if let Some((input, position)) = position {
+            state.inputs[input].position = Some(position);
+        }
+        self.last_rejected = ready.rejected;
+        self.last_rows = self.kept.has_segments().then(|| ready.rows.to_bytes());
+    }
+
+    /// Puts the state on the disk: what is only added to first, then the generation, all at once.
+    fn write(&mut self, drift: &Drift, fitted: Option<&Fitted>) -> Result<(), Error> {
+        let number = self.state.batches;
+        if let Some(bytes) = self.last_rows.take() {
+            segment::write(&self.folder, number, &bytes)?;
+        }
+        let inputs: Vec<String> = self.state.inputs.iter().map(|i| i.name.clone()).collect();
+        let with_rows = self.last_rejected.iter();
+        let with_rows = with_rows.map(|r| (&self.pending[r.index], r.reason.clone()));
+        let with_rows: Vec<(&Row, String)> = with_rows.collect();
+        if let Some((rejected, drifts)) = &mut self.ledgers {
+            let lines = reject::lines(rejected.is_empty(), number, &inputs, &with_rows);
+            rejected.append(&lines)?;
+            let line = serde_json::to_string(drift).map_err(|e| Error::file(&self.folder, e))?;
+            drifts.append(format!("{line}\n").as_bytes())?;
+            self.state.rejected_file = rejected.sync()?;
+            self.state.drift_file = drifts.sync()?;
+        }
+        let run = match fitted {
+            Some(fitted) => self.run_of(fitted, drift.kept, inputs)?,
+            None => self.run_of_before(drift.kept)?,
+        };
+        self.spool_later()?;
+        self.commit(Some(&run))?;
+        self.last_rejected.clear();
+        self.pending.clear();
+        self.later.clear();
+        self.spooled = 0;
+        self.stdin_waiting = 0;
+        self.open_spool()
+    }
+
+    /// The files of the run that a front makes.
+    fn run_of(
+        &self,
+        fitted: &Fitted,
+        kept: usize,
+        inputs: Vec<String>,
+    ) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+        const NAMED: usize = 3;
+        let StreamOptions {
+            known, spec, read, ..
+        } = &self.state.options;
+        let (source, read) = match known {
+            Some(known) => (known.clone(), None),
+            None => {
+                let more = match inputs.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!(" and {} more", grouped(more)),
+                };
+                let source = inputs[..inputs.len().min(NAMED)].join(", ") + &more;
+                let options = read.clone();
+                let files = inputs;
+                (source, Some(ReadFrom { files, options }))
+            }
+        };
+        let mut info = run_info_of(&source, read, spec, fitted);
+        info.stream = Some(self.info(kept));
+        let encoding = fitted.encoded.encoding.to_json();
+        let files = files_of_run(&self.folder, &mut info, &front_table(fitted), &encoding)?;
+        Ok(files.into())
+    }
+
+    fn info(&self, kept: usize) -> StreamInfo {
+        StreamInfo {
+            batches: self.state.batches,
+            rows: self.state.rows,
+            used: self.state.kept.seen,
+            rejected: self.state.rejected,
+            dropped: self.state.dropped.clone(),
+            keep: self.state.options.keep,
+            kept,
+        }
+    }
+
+    /// The files of the run in the newest generation; only how far the stream has come is new.
+    fn run_of_before(&self, kept: usize) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+        let Some((_, generations)) = &self.generations else {
+            return Ok(Vec::new());
+        };
+        let folder = generations.place(self.generation);
+        let read = |name: &'static str| {
+            let path = folder.join(name);
+            let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
+            Ok((name, bytes))
+        };
+        let names = ["front.parquet", "encoding.json"];
+        let mut files: Vec<_> = names.into_iter().map(read).collect::<Result<_, Error>>()?;
+        let (mut info, _) = run_in(&folder)?;
+        info.stream = Some(self.info(kept));
+        let json = serde_json::to_string_pretty(&info).map_err(|e| Error::file(&folder, e))?;
+        files.push(("run.json", format!("{json}\n").into_bytes()));
+        Ok(files)
+    }
+
+    fn of_batch(&self, number: u64, error: Error) -> Error {
+        use fairfront_data::Error::{Column, NoRowsLeft};
+        match error {
+            error @ (Error::Data(_) | Error::Table(Column { .. } | NoRowsLeft(_)))
+                if number == 1 =>
+            {
+                Error::Data(format!(
+                    "the first {} make no front: {error}; or take more of them with --batch",
+                    counted(self.pending.len(), "row")
+                ))
+            }
+            other => other,
+        }
+    }
+}
+
+fn records(rows: &[Row]) -> Vec<RawRecord> {
+    let record = |row: &Row| RawRecord {
+        row: row.number,
+        line: 0,
+        fields: row.fields.clone(),
+    };
+    rows.iter().map(record).collect()
+}
+
+/// Rejected rows of a table by the records they come from.
+fn of_records(rejected: Vec<Rejected>, accepted: &[usize]) -> impl Iterator<Item = Rejected> {
+    rejected.into_iter().map(|r| Rejected {
+        index: accepted[r.index],
+        reason: r.reason,
+    })
+}
+
+fn in_order(mut rejected: Vec<Rejected>) -> Vec<Rejected> {
+    rejected.sort_by_key(|r| r.index);
+    rejected
+}
+
+fn named<'a>(pairs: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<String> {
+    pairs.map(|(of, name)| format!("{of}={name}")).collect()
+}
+
+fn too_many(rejected: u64, most: u64, batch: u64, reasons: &[Rejected]) -> Error {
+    let named: Vec<&str> = reasons
+        .iter()
+        .take(NAMED)
+        .map(|r| r.reason.as_str())
+        .collect();
+    Error::Data(format!(
+        "{} rejected up to batch {batch}, more than --max-rejected {most}; this batch is not taken, its first \
+         reasons are: {}; mend the input, or allow more",
+        counted(usize::try_from(rejected).unwrap_or(usize::MAX), "row"),
+        named.join("; ")
+    ))
+}

@@ -1,0 +1,251 @@
+//! What a stream remembers from batch to batch: `state.json`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fairfront_data::{ColumnType, ColumnTypes, Dropped, Encoding, Position, ReadOptions, Spec};
+use serde::{Deserialize, Serialize};
+
+use super::drift::Composition;
+use super::keep::{Keep, Kept, KeptInfo};
+use crate::store::{Committed, Entry};
+use crate::{Error, FitRequest};
+
+const FORMAT: &str = "fairfront-stream";
+const VERSION: u32 = 1;
+
+/// The file of a generation that holds it.
+pub(crate) const STATE: &str = "state.json";
+
+/// What determines a stream's result beside its rows; settled by the first call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamOptions {
+    /// A known data set, where that is what streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
+    /// Roles, policies, split and seed.
+    pub spec: Spec,
+    /// How inputs are read.
+    pub read: ReadOptions,
+    /// Objectives and solvers.
+    pub request: FitRequest,
+    /// Rows of a batch.
+    pub batch: usize,
+    /// Which rows the front stands on.
+    pub keep: Keep,
+    /// What the first call was told, in the words of whoever was told; nothing here looks at it.
+    #[serde(default)]
+    pub asked: serde_json::Value,
+}
+
+impl StreamOptions {
+    /// Says what cannot be right, before any row is read.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let usage = |message: &str| Err(Error::Usage(message.into()));
+        self.spec.check()?;
+        if self.spec.target.is_none() {
+            return usage("a front needs a target; name the column with --target");
+        }
+        if self.spec.balance.is_some() {
+            return usage(
+                "--balance is for tables that are whole; rows of a stream are taken as they come",
+            );
+        }
+        if self.request.objectives.len() < 2 {
+            return usage(
+                "a front needs at least two objectives; name a sensitive column with --sensitive",
+            );
+        }
+        if self.batch == 0 {
+            return usage("--batch 0: a batch needs at least one row");
+        }
+        match self.keep {
+            Keep::Window(0) => usage("--window 0: keep at least one row"),
+            Keep::Reservoir(0) => usage("--reservoir 0: keep at least one row"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a stream has come to, as its `run.json` says it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamInfo {
+    /// Batches so far.
+    pub batches: u64,
+    /// Rows so far, dropped and rejected ones counted.
+    pub rows: u64,
+    /// Rows in use so far.
+    pub used: u64,
+    /// Rows that were set aside.
+    pub rejected: u64,
+    /// Why rows were dropped, and how many; a row may count under several reasons.
+    pub dropped: Vec<Dropped>,
+    /// Which rows are kept.
+    pub keep: Keep,
+    /// How many these are.
+    pub kept: usize,
+}
+
+/// An input and how far it was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Input {
+    /// As it was named.
+    pub(crate) name: String,
+    /// What tells it from others: the file's full path, a known data set's name, `-`.
+    pub(crate) identity: String,
+    /// Rows taken.
+    pub(crate) rows: u64,
+    /// How far the text was read; for standard input nothing but its rows counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) position: Option<Position>,
+    /// For standard input: what its rows were, in one checksum.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) chain: String,
+}
+
+impl Input {
+    /// What a log says of it before anything it gave.
+    pub(crate) fn entry(&self, index: usize) -> Entry {
+        Entry::Input {
+            input: index,
+            name: self.name.clone(),
+            identity: self.identity.clone(),
+        }
+    }
+
+    /// The input that a log announces.
+    pub(crate) fn of(entry: &Entry) -> Option<Self> {
+        match entry {
+            Entry::Input { name, identity, .. } => Some(Self::new(name, identity)),
+            _ => None,
+        }
+    }
+
+    fn new(name: &str, identity: &str) -> Self {
+        Self {
+            name: name.into(),
+            identity: identity.into(),
+            rows: 0,
+            position: None,
+            chain: String::new(),
+        }
+    }
+}
+
+/// What the first batch settled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    /// Types of the columns.
+    pub(crate) types: ColumnTypes,
+    /// Values of the target that are known.
+    pub(crate) targets: Vec<String>,
+    /// The encoding of the rows that are kept; it may know more categories than that of the front,
+    /// where a front could not be updated.
+    pub(crate) encoding: Encoding,
+    /// What volumes are measured with.
+    pub(crate) reference: Vec<f64>,
+    /// By what the front is judged.
+    pub(crate) judged_by: Vec<String>,
+    /// The front's values on the rows it was found on.
+    pub(crate) values: Vec<f64>,
+    /// Who is in the rows that are kept.
+    pub(crate) composition: Composition,
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    format: String,
+    version: u32,
+    pub(crate) options: StreamOptions,
+    /// Batches taken.
+    pub(crate) batches: u64,
+    /// Rows of these batches.
+    pub(crate) rows: u64,
+    pub(crate) rejected: u64,
+    pub(crate) dropped: Vec<Dropped>,
+    /// Names of the columns, in the order of the first input.
+    pub(crate) columns: Vec<String>,
+    /// What the formats of inputs say of them.
+    pub(crate) declared: BTreeMap<String, ColumnType>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) kept: KeptInfo,
+    /// How far `rejected.csv` and `drift.jsonl` are committed.
+    pub(crate) rejected_file: Committed,
+    pub(crate) drift_file: Committed,
+    /// Absent until there is a front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) settled: Option<Settled>,
+}
+
+impl State {
+    /// Nothing taken yet.
+    pub(crate) fn new(options: StreamOptions) -> Self {
+        Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            options,
+            batches: 0,
+            rows: 0,
+            rejected: 0,
+            dropped: Vec::new(),
+            columns: Vec::new(),
+            declared: BTreeMap::new(),
+            inputs: Vec::new(),
+            kept: KeptInfo::default(),
+            rejected_file: Committed::default(),
+            drift_file: Committed::default(),
+            settled: None,
+        }
+    }
+
+    /// Reads the state of a generation.
+    pub(crate) fn read(generation: &Path) -> Result<Self, Error> {
+        let path = generation.join(STATE);
+        let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+        let state: Self = serde_json::from_str(&text)
+            .map_err(|e| Error::file(&path, format!("this is no state of a stream ({e})")))?;
+        if state.format != FORMAT || state.version != VERSION {
+            let problem = format!(
+                "{} of version {} cannot be read by this program, which reads {FORMAT} of version {VERSION}",
+                state.format, state.version
+            );
+            return Err(Error::file(&path, problem));
+        }
+        Ok(state)
+    }
+
+    /// The rows that it keeps; none before the first batch.
+    pub(crate) fn read_rows(&self, folder: &Path, generation: &Path) -> Result<Kept, Error> {
+        let (keep, seed) = (self.options.keep, self.options.spec.seed);
+        match self.batches {
+            0 => Ok(Kept::new(keep, seed)),
+            _ => Kept::read(keep, seed, self.kept.clone(), folder, generation),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Result<Vec<u8>, Error> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|e| Error::Data(format!("the state cannot be written: {e}")))?;
+        Ok(format!("{text}\n").into_bytes())
+    }
+
+    /// The input of this identity; a new one where there is none.
+    pub(crate) fn input(&mut self, name: &str, identity: &str) -> usize {
+        if let Some(at) = self.inputs.iter().position(|i| i.identity == identity) {
+            return at;
+        }
+        self.inputs.push(Input::new(name, identity));
+        self.inputs.len() - 1
+    }
+
+    /// Adds to the rows dropped so far.
+    pub(crate) fn add_dropped(&mut self, dropped: &[Dropped]) {
+        for more in dropped {
+            match self.dropped.iter_mut().find(|d| d.reason == more.reason) {
+                Some(known) => known.rows += more.rows,
+                None => self.dropped.push(more.clone()),
+            }
+        }
+    }
+}

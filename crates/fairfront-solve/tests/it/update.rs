@@ -1,0 +1,460 @@
+//! Updates: what was known is kept, what has changed is found, and nothing starts from scratch.
+
+use fairfront_core::{
+    Condition, ErrorRate, FairProblem, GroupRisk, Kind, MutualInformation, Objective, Points,
+    Problem, RateParity, Risk,
+};
+use fairfront_pareto::{Values, dominates, hypervolume};
+use fairfront_solve::{EpsFair, Method, Outcome, PfSmg, StopReason, Trace, Weighted};
+use proptest::prelude::*;
+
+use crate::analytic::{Bounded, Cliff, Fonseca, Quadratics};
+use crate::observer::Impatient;
+use crate::table::Table;
+
+fn weighted() -> Method {
+    Method::Weighted(Weighted::default())
+}
+
+fn pf_smg() -> Method {
+    Method::PfSmg(PfSmg {
+        most_points: 300,
+        ..PfSmg::default()
+    })
+}
+
+fn trace(points: usize) -> Method {
+    Method::Trace(Trace {
+        points,
+        hole: 0.2,
+        ..Trace::default()
+    })
+}
+
+fn eps_fair() -> Method {
+    Method::EpsFair(EpsFair {
+        points: 25,
+        ..EpsFair::default()
+    })
+}
+
+/// All solvers of covariances.
+fn methods() -> [Method; 4] {
+    [weighted(), pf_smg(), trace(60), eps_fair()]
+}
+
+/// The first rows of a table.
+fn first(table: &Table, n: usize) -> Table {
+    let mut first = table.clone();
+    first.features.truncate(n);
+    first.labels.truncate(n);
+    first.weights.truncate(n);
+    first.groups.iter_mut().for_each(|(_, g)| g.truncate(n));
+    first
+}
+
+/// A front as it is handed on: the unmitigated model first.
+fn handed_on(outcome: &Outcome) -> Points {
+    let mut points = outcome.unmitigated.points.clone();
+    outcome.front.points.iter().for_each(|x| points.push(x));
+    points
+}
+
+/// Updates, and checks what holds of every update.
+fn update(method: &Method, problem: &dyn Problem, current: &Points) -> Outcome {
+    let outcome = method.update(problem, current, 1, &mut ()).unwrap();
+    check(method, problem, current, &outcome);
+    outcome
+}
+
+fn check(method: &Method, problem: &dyn Problem, current: &Points, outcome: &Outcome) {
+    let front = &outcome.front;
+    assert!((1..=method.points()).contains(&front.len()));
+    let values = problem.values(&front.points).unwrap();
+    for (found, expected) in front.values.iter().zip(&values) {
+        // Where there is nothing to trade, rounding is 0.
+        assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()));
+    }
+    for i in 0..front.len() {
+        assert!(i == 0 || front.value(i - 1)[0] <= front.value(i)[0]);
+        assert!((0..front.len()).all(|j| !dominates(front.value(j), front.value(i))));
+    }
+    // Nothing that was known is lost, but for what is no number now.
+    let m = problem.n_objectives();
+    let known = problem.values(current).unwrap();
+    let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
+    let sound = (current.iter().zip(known.chunks_exact(m))).filter(|(_, v)| finite(v));
+    let sound: Vec<&[f64]> = sound.map(|(x, _)| x).collect();
+    assert!(outcome.candidates.iter().zip(&sound).all(|(a, b)| a == *b));
+    assert!(outcome.candidates.len() >= sound.len());
+    assert!(finite(&problem.values(&outcome.candidates).unwrap()));
+    let is_candidate = |x: &[f64]| outcome.candidates.iter().any(|y| x == y);
+    assert!(front.points.iter().all(is_candidate));
+    assert!(is_candidate(outcome.unmitigated.points.get(0)));
+    let least = |values: &[f64]| {
+        values
+            .iter()
+            .step_by(m)
+            .copied()
+            .fold(f64::INFINITY, f64::min)
+    };
+    let all = problem.values(&outcome.candidates).unwrap();
+    assert!(outcome.unmitigated.values[0] <= least(&all) + 1e-9 * least(&all).abs());
+}
+
+/// A corner a tenth beyond the worst values of some points.
+fn corner(values: &[f64], m: usize) -> Vec<f64> {
+    let of = |i: usize| values.iter().skip(i).step_by(m).copied();
+    let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
+    let range = |i: usize| (of(i).fold(low, f64::min), of(i).fold(high, f64::max));
+    (0..m)
+        .map(|i| range(i).1 + 0.1 * (range(i).1 - range(i).0) + 1e-12)
+        .collect()
+}
+
+fn volume(values: &[f64], corner: &[f64]) -> f64 {
+    hypervolume(Values::new(values, corner.len()).unwrap(), corner).unwrap()
+}
+
+/// How much of what a full solve finds an update finds, in the corner a tenth beyond the former's
+/// front.
+fn share_of_full(method: &Method, before: &dyn Problem, now: &dyn Problem) -> f64 {
+    let current = handed_on(&method.solve(before, &mut ()).unwrap());
+    let updated = update(method, now, &current);
+    let full = method.solve(now, &mut ()).unwrap();
+    let corner = corner(&full.front.values, now.n_objectives());
+    volume(&updated.front.values, &corner) / volume(&full.front.values, &corner)
+}
+
+fn one_bound(shift: f64) -> Bounded {
+    Bounded {
+        curvature: vec![1.0, 10.0, 100.0],
+        centre: vec![0.5, -1.0, 0.2],
+        affine: vec![vec![(vec![1.0, 0.5, -2.0], shift)]],
+    }
+}
+
+/// By Lagrange, as everywhere: f₁ = (c(a) − c)²/(2 u·Q⁻¹u) where the covariance is c.
+fn off_the_curve(problem: &Bounded, outcome: &Outcome) -> f64 {
+    let (u, shift) = &problem.affine[0][0];
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let largest = (shift + dot(u, &problem.centre)).abs();
+    let terms = u.iter().zip(&problem.curvature);
+    let spread: f64 = terms.map(|(u, q)| u * u / q).sum();
+    let values = outcome.front.values.chunks_exact(2);
+    let off = |v: &[f64]| v[0] - (largest - v[1].sqrt()).powi(2) / (2.0 * spread);
+    values.map(|v| off(v).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn from_the_front_an_update_stays_on_it() {
+    let problem = one_bound(-0.7);
+    for (method, tolerance) in [(trace(40), 1e-10), (eps_fair(), 1e-8), (weighted(), 1e-5)] {
+        let mut current = handed_on(&trace(40).solve(&problem, &mut ()).unwrap());
+        for _ in 0..3 {
+            let outcome = update(&method, &problem, &current);
+            let off = off_the_curve(&problem, &outcome);
+            assert!(off < tolerance, "{}: {off:e}", method.name());
+            assert!(outcome.unmitigated.values[0] < 1e-12);
+            current = handed_on(&outcome);
+        }
+    }
+}
+
+#[test]
+fn the_exact_front_stays_exact_and_keeps_its_points() {
+    let mut current = handed_on(&trace(40).solve(&one_bound(-0.7), &mut ()).unwrap());
+    for shift in [-0.6, 1.4, -1.2] {
+        let problem = one_bound(shift);
+        let outcome = update(&trace(40), &problem, &current);
+        assert_eq!(outcome.front.len(), 40);
+        assert_eq!(outcome.certificates.len(), 40);
+        assert!(outcome.certificates.iter().all(|c| c.gap.unwrap() < 1e-9));
+        assert!(off_the_curve(&problem, &outcome) < 1e-10);
+        current = handed_on(&outcome);
+    }
+}
+
+#[test]
+fn after_a_change_covariances_are_as_good_as_solved_anew() {
+    let table = Table::random(4, 2_000, 4, &[2]);
+    let (before, now) = (first(&table, 1_200).impact(), table.impact());
+    for (method, least) in methods().iter().zip([0.99, 0.99, 1.0 - 1e-6, 0.99]) {
+        let share = share_of_full(method, &before, &now);
+        assert!(share >= least, "{}: {share}", method.name());
+    }
+}
+
+#[test]
+fn surfaces_are_as_good_as_solved_anew() {
+    let table = Table::random(5, 1_500, 4, &[2, 3]);
+    let (before, now) = (first(&table, 1_000).impact(), table.impact());
+    for (method, least) in methods().iter().zip([0.97, 0.97, 0.99, 0.95]) {
+        let share = share_of_full(method, &before, &now);
+        assert!(share >= least, "{}: {share}", method.name());
+    }
+    // Point by point as exact as a front that is solved anew.
+    let current = handed_on(&trace(60).solve(&before, &mut ()).unwrap());
+    let outcome = update(&trace(60), &now, &current);
+    assert_eq!(outcome.certificates.len(), outcome.front.len());
+    assert!(outcome.front.len() >= 50, "{}", outcome.front.len());
+    for certificate in &outcome.certificates {
+        assert!(certificate.gap.unwrap() < 1e-7, "{certificate:?}");
+    }
+}
+
+/// Rates, losses of groups and mutual information.
+fn not_convex(table: &Table) -> Vec<FairProblem> {
+    let attribute = &table.attributes()[0];
+    let others: [Box<dyn Objective>; 4] = [
+        Box::new(RateParity::new(Condition::All, 0, attribute)),
+        Box::new(RateParity::equalized_odds(0, attribute)),
+        Box::new(GroupRisk::new(Risk::Worst { beta: 50.0 }, 0, attribute)),
+        Box::new(MutualInformation::new(0, attribute)),
+    ];
+    let with_loss = |other: Box<dyn Objective>| {
+        let loss: Box<dyn Objective> = Box::new(ErrorRate::default());
+        table.problem(vec![loss, other])
+    };
+    others.into_iter().map(with_loss).collect()
+}
+
+#[test]
+fn after_a_change_rates_are_nearly_as_good_as_solved_anew() {
+    let table = Table::random(6, 2_000, 4, &[2]);
+    let before = not_convex(&first(&table, 1_400));
+    for (i, (before, now)) in before.iter().zip(&not_convex(&table)).enumerate() {
+        for method in [weighted(), pf_smg()] {
+            let share = share_of_full(&method, before, now);
+            assert!(share > 0.95, "{i}: {} {share}", method.name());
+        }
+    }
+}
+
+#[test]
+fn a_pair_whose_front_is_not_convex() {
+    let problem = Fonseca { n: 4 };
+    for method in [pf_smg(), weighted()] {
+        let current = handed_on(&method.solve(&problem, &mut ()).unwrap());
+        let outcome = update(&method, &problem, &current);
+        let values = problem.values(&current).unwrap();
+        let corner = [1.0, 1.0];
+        assert!(volume(&outcome.front.values, &corner) >= volume(&values, &corner) - 1e-9);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever is handed over, what comes back covers at least as much.
+    #[test]
+    fn no_update_is_worse_than_what_was_known(
+        raw in prop::collection::vec(-2.0..2.0_f64, 4..60),
+        solver in 0_usize..3,
+        seed in 0_u64..100,
+    ) {
+        let n = raw.len() / 4;
+        let current = Points::from_vec(4, raw[..4 * n].to_vec());
+        let problem = Table::random(seed, 200, 3, &[2]).impact();
+        let method = [
+            weighted(),
+            pf_smg(),
+            Method::EpsFair(EpsFair { points: 40, ..EpsFair::default() }),
+        ][solver].clone();
+        let outcome = update(&method, &problem, &current);
+        let values = problem.values(&current).unwrap();
+        let corner = corner(&values, 2);
+        let (old, new) = (volume(&values, &corner), volume(&outcome.front.values, &corner));
+        prop_assert!(new >= old * (1.0 - 1e-9), "{} before {}", old, new);
+    }
+
+    /// An exact front is at most the steps between its points worse than any other of the same size.
+    #[test]
+    fn an_exact_front_is_not_worse_than_what_was_known(
+        raw in prop::collection::vec(-2.0..2.0_f64, 4..60),
+        seed in 0_u64..100,
+    ) {
+        let n = raw.len() / 4;
+        let current = Points::from_vec(4, raw[..4 * n].to_vec());
+        let problem = Table::random(seed, 200, 3, &[2]).impact();
+        let outcome = update(&trace(400), &problem, &current);
+        let values = problem.values(&current).unwrap();
+        let corner = corner(&[values.clone(), outcome.front.values.clone()].concat(), 2);
+        let (old, new) = (volume(&values, &corner), volume(&outcome.front.values, &corner));
+        prop_assert!(new >= old * (1.0 - 1e-2), "{} before {}", old, new);
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter_but_the_round_does() {
+    let table = Table::random(7, 3_000, 3, &[2, 3]);
+    let (before, now) = (first(&table, 2_000).impact(), table.impact());
+    for method in methods() {
+        let current = handed_on(&method.solve(&before, &mut ()).unwrap());
+        let run = |threads: usize, round: u64| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| method.update(&now, &current, round, &mut ()).unwrap())
+        };
+        let (one, many) = (run(1, 3), run(5, 3));
+        assert_eq!(one.front, many.front);
+        assert_eq!(one.candidates, many.candidates);
+        assert_eq!(one.counters, many.counters);
+        let other = run(2, 4);
+        match method {
+            Method::PfSmg(_) => assert_ne!(one.front, other.front),
+            _ => assert_eq!(one.front, other.front),
+        }
+    }
+}
+
+#[test]
+fn an_observer_can_stop_it_and_keeps_what_is_known() {
+    let table = Table::random(8, 1_500, 3, &[2, 2]);
+    let (before, now) = (first(&table, 1_000).impact(), table.impact());
+    for method in methods() {
+        let current = handed_on(&method.solve(&before, &mut ()).unwrap());
+        for (rounds, asks) in [(1, usize::MAX), (usize::MAX, 2), (usize::MAX, 0)] {
+            let mut observer = Impatient::new(rounds, asks);
+            let outcome = method.update(&now, &current, 1, &mut observer).unwrap();
+            // Runs of steps end at a signal; the run itself when its observer says so.
+            if rounds == 1 || !matches!(method, Method::PfSmg(_)) {
+                assert_eq!(outcome.stop, StopReason::Stopped, "{}", method.name());
+            }
+            check(&method, &now, &current, &outcome);
+            let values = now.values(&current).unwrap();
+            let corner = corner(&values, 3);
+            let (old, new) = (
+                volume(&values, &corner),
+                volume(&outcome.front.values, &corner),
+            );
+            // As many points as were asked for may be fewer than are nondominated.
+            assert!(new > 0.98 * old, "{}: {new} after {old}", method.name());
+        }
+    }
+}
+
+#[test]
+fn one_point_and_copies_of_it_are_enough() {
+    let problem = Table::random(9, 800, 3, &[2]).impact();
+    for method in methods() {
+        let full = method.solve(&problem, &mut ()).unwrap();
+        let corner = corner(&full.front.values, 2);
+        for x in [vec![0.0; 4], full.unmitigated.points.get(0).to_vec()] {
+            for copies in [1, 30] {
+                let current = Points::from_vec(4, x.repeat(copies));
+                let outcome = update(&method, &problem, &current);
+                let share =
+                    volume(&outcome.front.values, &corner) / volume(&full.front.values, &corner);
+                assert!(share > 0.95, "{}: {share} of {copies}", method.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_number_now_is_left_out() {
+    let current = Points::from_vec(2, vec![0.5, 0.1, 0.9, 0.0, 0.2, 0.3, f64::NAN, 0.0]);
+    for method in [weighted(), pf_smg()] {
+        let outcome = update(&method, &Cliff, &current);
+        assert!(outcome.counters.non_finite >= 2);
+        assert!(outcome.candidates.iter().all(|x| x[0] <= 0.6));
+        // With nothing left there is still the problem itself.
+        let none = Points::from_vec(2, vec![0.9, 0.0, f64::NAN, 0.0]);
+        let outcome = update(&method, &Cliff, &none);
+        assert!(!outcome.front.is_empty());
+    }
+    let problem = one_bound(-0.7);
+    for method in [trace(10), eps_fair()] {
+        let current = Points::from_vec(3, vec![0.5, -1.0, f64::INFINITY, 0.5, -0.9, 0.2]);
+        let outcome = update(&method, &problem, &current);
+        assert!(off_the_curve(&problem, &outcome) < 1e-6);
+    }
+}
+
+/// Every row stands in both groups alike.
+#[test]
+fn where_nothing_is_to_be_traded_the_unmitigated_model_is_the_front() {
+    let mut table = Table::random(12, 300, 3, &[2]);
+    for row in (0..300).step_by(2) {
+        table.features[row + 1] = table.features[row].clone();
+        table.labels[row + 1] = table.labels[row];
+        (table.groups[0].1[row], table.groups[0].1[row + 1]) = (0, 1);
+    }
+    let problem = table.impact();
+    let current = Points::from_vec(4, vec![0.1, 0.2, 0.3, 0.0, 1.0, -1.0, 0.0, 0.0]);
+    for method in methods() {
+        let outcome = update(&method, &problem, &current);
+        assert_eq!(outcome.front.len(), 1, "{}", method.name());
+        let full = method.solve(&problem, &mut ()).unwrap();
+        let (found, expected) = (outcome.front.value(0)[0], full.unmitigated.values[0]);
+        assert!(found <= expected + 1e-6, "{found} for {expected}");
+    }
+}
+
+#[test]
+fn new_parameters_start_at_zero_and_are_used() {
+    let table = Table::random(10, 1_500, 4, &[2]);
+    let mut narrow = table.clone();
+    narrow.features.iter_mut().for_each(|z| z.truncate(3));
+    for method in methods() {
+        let before = handed_on(&method.solve(&narrow.impact(), &mut ()).unwrap());
+        let mut current = Points::new(5);
+        for x in before.iter() {
+            current.push(&[&x[..3], &[0.0], &x[3..]].concat());
+        }
+        let now = table.impact();
+        let outcome = update(&method, &now, &current);
+        let full = method.solve(&now, &mut ()).unwrap();
+        let corner = corner(&full.front.values, 2);
+        let share = volume(&outcome.front.values, &corner) / volume(&full.front.values, &corner);
+        assert!(share > 0.97, "{}: {share}", method.name());
+    }
+}
+
+#[test]
+fn very_many_parameters_are_no_obstacle() {
+    let table = Table::random(11, 30, 1_001, &[2]);
+    let problem = table.impact();
+    let current = Points::from_vec(1_002, vec![0.0; 1_002]);
+    let few = Method::PfSmg(PfSmg {
+        most_steps: 20,
+        ..PfSmg::default()
+    });
+    for method in [weighted(), few, trace(3)] {
+        let outcome = update(&method, &problem, &current);
+        assert!(outcome.front.len() > 1, "{}", method.name());
+    }
+}
+
+#[test]
+fn three_centres_that_have_moved() {
+    let at = |shift: f64| Quadratics {
+        centres: vec![vec![shift, 0.0], vec![1.0, shift], vec![0.0, 1.0 - shift]],
+        noise: 0.5,
+    };
+    let share = share_of_full(&pf_smg(), &at(0.0), &at(0.1));
+    assert!(share > 0.97, "{share}");
+}
+
+#[test]
+fn points_of_another_problem_are_refused() {
+    let problem = one_bound(-0.7);
+    for current in [Points::new(3), Points::from_vec(2, vec![0.0; 4])] {
+        for method in methods() {
+            let error = method.update(&problem, &current, 0, &mut ()).unwrap_err();
+            assert!(error.to_string().contains("the current front"), "{error}");
+        }
+    }
+    let rates = Table::random(1, 100, 2, &[2]).with(vec![]);
+    assert_eq!(rates.n_objectives(), 1);
+    let current = Points::from_vec(3, vec![0.0; 3]);
+    let outcome = update(&trace(5), &rates, &current);
+    assert_eq!(outcome.front.len(), 1);
+    let opportunity = Table::random(1, 400, 2, &[2]);
+    let opportunity = opportunity.with(vec![opportunity.covariance(Kind::EqualOpportunity, 0)]);
+    let outcome = update(&trace(5), &opportunity, &current);
+    assert!(outcome.front.len() > 1);
+}

@@ -1,0 +1,794 @@
+"""Fronts that are updated while rows arrive: against pandas, numpy, scipy and moocore."""
+
+import gzip
+import io
+import json
+import random
+import subprocess
+import threading
+import time
+
+import moocore
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chisquare
+
+from streaming import (
+    BATCH,
+    QUICK,
+    SPEC,
+    changing,
+    contents,
+    drifts,
+    front,
+    info,
+    interrupt,
+    newest,
+    rejected,
+    start,
+    text_of,
+    tree,
+    wait_until,
+    with_bad_rows,
+)
+from test_predict import scores
+
+# What does not name inputs.
+UNNAMED = ["front.parquet", "encoding.json", "drift.jsonl", *(f"rows/{i:06}.rows" for i in range(1, 6))]
+QUIET = "--quiet"
+
+
+@pytest.fixture(scope="module")
+def rows(fairfront):
+    return changing(fairfront)
+
+
+@pytest.fixture(scope="module")
+def text(rows):
+    return with_bad_rows(text_of(rows))
+
+
+@pytest.fixture(scope="module")
+def whole(fairfront, text, tmp_path_factory):
+    """All rows at once, from one file."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "rows.csv").write_text(text)
+    fairfront("stream", folder / "state", folder / "rows.csv", *SPEC, QUIET, "--threads", 1)
+    return folder / "state"
+
+
+def write(path, text):
+    path.write_text(text, newline="")
+    return path
+
+
+def same(state, expected, names=UNNAMED):
+    assert contents(state, names) == contents(expected, names)
+    columns = ["batch", "reason", "record"]
+    pd.testing.assert_frame_equal(rejected(state)[columns], rejected(expected)[columns])
+
+
+def n_waiting(state):
+    """Rows in the log of the next batch."""
+    batches = json.loads((newest(state) / "state.json").read_text())["batches"]
+    log = state / f"spool/{batches + 1:06}.log"
+    if not log.exists():
+        return 0
+    lines = [json.loads(line[17:]) for line in log.read_text().splitlines()]
+    return sum("row" in line or "bad" in line for line in lines)
+
+
+# Batches.
+
+
+def test_batches_are_cut_by_their_number_alone(fairfront, text, whole, tmp_path):
+    lines = text.splitlines(keepends=True)
+    header, body = lines[0], lines[1:]
+    assert info(whole)["stream"]["batches"] == 5
+    for seed in range(3):
+        rng = random.Random(seed)
+        cuts = [0, *sorted(rng.sample(range(len(body)), 4)), len(body)]
+        state = tmp_path / f"state{seed}"
+        files = []
+        for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+            files.append(write(tmp_path / f"{seed}-{i}.csv", header + "".join(body[a:b])))
+        if seed == 0:
+            fairfront("stream", state, *files, *SPEC, QUIET)
+        else:
+            for file in files:
+                fairfront("stream", state, file, *SPEC, QUIET)
+        same(state, whole)
+        assert info(state)["stream"] == info(whole)["stream"]
+        assert n_waiting(state) == n_waiting(whole) == len(body) - 5 * BATCH
+
+
+def test_other_orders_and_formats_are_the_same_rows(fairfront, rows, tmp_path):
+    write(tmp_path / "all.csv", text_of(rows))
+    fairfront("stream", tmp_path / "all", tmp_path / "all.csv", *SPEC, QUIET)
+    first = rows[:80]
+    second = rows.loc[80:299, rows.columns[::-1]]
+    third = rows[300:501]
+    numbers = {c: pd.to_numeric(rows[c][501:]) for c in ["age", "income", "debt_ratio", "savings"]}
+    fourth = rows[501:].assign(**numbers)
+    write(tmp_path / "1.csv", text_of(first).replace("\n", "\r\n"))
+    write(tmp_path / "2.csv", "\ufeff" + second.to_csv(index=False, sep=";"))
+    with gzip.open(tmp_path / "3.csv.gz", "wt") as packed:
+        packed.write(text_of(third))
+    fourth.to_parquet(tmp_path / "4.parquet")
+    files = [tmp_path / name for name in ["1.csv", "2.csv", "3.csv.gz", "4.parquet"]]
+    fairfront("stream", tmp_path / "several", *files, *SPEC, QUIET)
+    same(tmp_path / "several", tmp_path / "all")
+    # All of them again, and nothing more.
+    before = contents(tmp_path / "several")
+    out = fairfront("stream", tmp_path / "several", *files).decode()
+    assert "no new batch, 5 in all" in out and "rows wait" in out
+    assert contents(tmp_path / "several") == before
+
+
+def test_a_parquet_file_says_what_its_columns_are_in_any_call(fairfront, rows, tmp_path):
+    zipped = rows.assign(zip=[str(i % 4) for i in range(len(rows))])[:200]
+    zipped[:50].to_csv(tmp_path / "1.csv", index=False)
+    zipped[50:100].to_parquet(tmp_path / "2.parquet")
+    zipped[100:].to_csv(tmp_path / "3.csv", index=False)
+    files = [tmp_path / "1.csv", tmp_path / "2.parquet", tmp_path / "3.csv"]
+    fairfront("stream", tmp_path / "once", *files, *SPEC, QUIET)
+    for file in files:
+        fairfront("stream", tmp_path / "often", file, *SPEC, QUIET)
+    assert "zip=3" in info(tmp_path / "once")["features"]
+    same(tmp_path / "often", tmp_path / "once", ["front.parquet", "encoding.json"])
+
+
+def test_standard_input_in_dribbles(fairfront, text, whole, tmp_path):
+    rng = random.Random(11)
+    process = start(fairfront, tmp_path / "state", "-", *SPEC, "--json", stdin=subprocess.PIPE)
+    data, at = text.encode(), 0
+    while at < len(data):
+        size = rng.choice([1, 7, 100, 3000, 30_000])
+        process.stdin.write(data[at : at + size])
+        process.stdin.flush()
+        at += size
+        if rng.random() < 0.2:
+            time.sleep(0.12)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err.decode()
+    same(tmp_path / "state", whole)
+    printed = [json.loads(line) for line in out.decode().splitlines()]
+    assert [p["stdin_rows"] for p in printed] == [BATCH * i for i in range(1, 6)]
+    assert [p["batch"] for p in printed] == [1, 2, 3, 4, 5]
+
+
+def test_rows_of_standard_input_are_skipped_once_they_are_safe(fairfront, text, whole, tmp_path):
+    lines = text.splitlines(keepends=True)
+    state = tmp_path / "state"
+    part = "".join(lines[:301]).encode()
+    out = fairfront("stream", state, "-", *SPEC, stdin=part).decode()
+    assert "300 rows of standard input are safe" in out
+    error = fairfront.run("stream", state, "-", "--skip", 301, stdin=text.encode())
+    assert error.returncode == 2 and b"--skip 300" in error.stderr
+    other = text.replace("yes", "no", 1).encode()
+    assert "are not those" in fairfront.error("stream", state, "-", "--skip", 300, stdin=other)
+    short = "".join(lines[:100]).encode()
+    assert "ended after 99 rows" in fairfront.error("stream", state, "-", "--skip", 300, stdin=short)
+    # The rest alone, then all of it.
+    rest = "".join([lines[0], *lines[301:411]]).encode()
+    fairfront("stream", state, "-", QUIET, stdin=rest)
+    said = fairfront.run("stream", state, "-", "--skip", 300, stdin=text.encode())
+    assert said.returncode == 0 and b"rows 301 to 410" in said.stderr, said.stderr
+    same(state, whole)
+
+
+def test_a_growing_file_is_followed(fairfront, text, whole, tmp_path):
+    rng = random.Random(5)
+    log, state = tmp_path / "log.csv", tmp_path / "state"
+    log.write_bytes(b"")
+    process = start(fairfront, state, log, *SPEC, "--follow", "--json")
+    data, at = text.encode(), 0
+    while at < len(data):
+        size = rng.choice([1, 50, 4000, 20_000])
+        with log.open("ab") as grown:
+            grown.write(data[at : at + size])
+        at += size
+        time.sleep(rng.random() * 0.05)
+    is_there = lambda: (state / "drift.jsonl").exists() and len(drifts(state)) == 5  # noqa: E731
+    wait_until(is_there, "five batches")
+    time.sleep(0.3)
+    interrupt(process)
+    same(state, whole)
+    assert n_waiting(state) == n_waiting(whole)
+    # A last line without its end waits.
+    with log.open("a") as grown:
+        grown.write("48,Female,Wh")
+    process = start(fairfront, state, log, "--follow")
+    time.sleep(0.5)
+    interrupt(process)
+    assert n_waiting(state) == n_waiting(whole)
+    # A file that was cut is said to be.
+    process = start(fairfront, state, log, "--follow")
+    time.sleep(0.5)
+    log.write_bytes(data[:2000])
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 1 and b"was replaced or cut" in err, err
+
+
+def test_inputs_are_remembered(fairfront, text, whole, tmp_path):
+    lines = text.splitlines(keepends=True)
+    file, state = write(tmp_path / "rows.csv", "".join(lines[:250])), tmp_path / "state"
+    fairfront("stream", state, file, *SPEC, QUIET)
+    before = tree(state)
+    fairfront("stream", state, file, *SPEC, QUIET)
+    fairfront("stream", state, tmp_path / "." / "rows.csv", QUIET)
+    (tmp_path / "link.csv").symlink_to(file)
+    fairfront("stream", state, tmp_path / "link.csv", file, file, QUIET)
+    assert tree(state) == before
+    # Grown.
+    write(file, "".join(lines[:500]))
+    fairfront("stream", state, file, QUIET)
+    assert info(state)["stream"]["batches"] == 3
+    # Changed where it was read already, or shorter.
+    before = tree(state)
+    write(file, text.replace("Female", "Femala", 1))
+    assert "not those that were read before" in fairfront.error("stream", state, file)
+    write(file, "".join(lines[:100]))
+    assert "were read before" in fairfront.error("stream", state, file)
+    assert tree(state) == before
+    write(file, text)
+    fairfront("stream", state, file, QUIET)
+    same(state, whole)
+
+
+def test_a_row_whose_line_went_on_is_noticed(fairfront, text, tmp_path):
+    lines = text.splitlines(keepends=True)
+    file, state = write(tmp_path / "rows.csv", "".join(lines[:200]) + "48,Female"), tmp_path / "state"
+    fairfront("stream", state, file, *SPEC, QUIET)
+    write(file, "".join(lines[:200]) + "48,Female,White,Millbrook\n")
+    assert "more text follows on its line" in fairfront.error("stream", state, file)
+
+
+def test_a_partial_batch_waits_or_is_flushed(fairfront, text, tmp_path):
+    lines = text.splitlines(keepends=True)
+    files = [
+        write(tmp_path / f"{i}.csv", "".join([lines[0], *lines[1 + 60 * i : 61 + 60 * i]]))
+        for i in range(6)
+    ]
+    state = tmp_path / "state"
+    out = fairfront("stream", state, files[0], *SPEC).decode()
+    assert "60 rows wait for a batch of 150" in out
+    assert "no new batch, 0 in all" in fairfront("stream", state, files[0]).decode()
+    error = fairfront.error("show", state)
+    assert "state" in error
+    fairfront("stream", state, files[1], QUIET)
+    fairfront("stream", state, files[2], QUIET)
+    assert [d["rows"] for d in drifts(state)] == [150]
+    fairfront("stream", state, files[3], "--flush", QUIET)
+    assert [d["rows"] for d in drifts(state)] == [150, 240]
+    fairfront("stream", state, files[3], "--flush", QUIET)
+    assert [d["rows"] for d in drifts(state)] == [150, 240]
+    fairfront("stream", state, files[4], files[5], QUIET)
+    assert [d["rows"] for d in drifts(state)] == [150, 240] and n_waiting(state) == 120
+
+
+def test_threads_do_not_matter(fairfront, whole, text, tmp_path):
+    file = write(tmp_path / "rows.csv", text)
+    fairfront("stream", tmp_path / "state", file, *SPEC, QUIET, "--threads", 2)
+    same(tmp_path / "state", whole)
+
+
+def test_ctrl_c_within_a_batch_leaves_it_out(fairfront, text, tmp_path):
+    """It is made whole by the next call, of its rows alone."""
+    file = write(tmp_path / "rows.csv", text)
+    slow = ["--set", "sums=64", "--set", "stages=4", "--points", "200"]
+    spec = [*SPEC[:-6], *slow, "--batch", 300]
+    spec.remove("--batch"), spec.remove(str(BATCH))
+    fairfront("stream", tmp_path / "expected", file, *spec, QUIET)
+    for source in ["file", "stdin"]:
+        state = tmp_path / source
+        skip = []
+        for wait in [0.25, 0.4]:
+            stdin = open(file) if source == "stdin" else subprocess.DEVNULL
+            name = "-" if source == "stdin" else file
+            process = start(fairfront, state, name, *spec, *skip, "--json", stdin=stdin)
+            time.sleep(wait)
+            if process.poll() is None:
+                process.send_signal(2)
+            _, err = process.communicate(timeout=60)
+            assert process.returncode in (0, 130), err.decode()
+            skip = ["--skip", "0"] if source == "stdin" else []
+        stdin = text.encode() if source == "stdin" else None
+        fairfront("stream", state, name, *spec, *skip, QUIET, stdin=stdin)
+        same(state, tmp_path / "expected", ["front.parquet", "encoding.json", "drift.jsonl"])
+
+
+# Flags.
+
+
+def test_later_calls_need_no_flags_and_none_may_contradict(fairfront, text, tmp_path):
+    file, state = write(tmp_path / "rows.csv", text), tmp_path / "state"
+    more = [*("--window", "400", "--seed", "3", "--scale", "min-max", "--type", "race=categorical")]
+    fairfront("stream", state, file, *SPEC, *more, QUIET)
+    before = tree(state)
+    fairfront("stream", state, file, QUIET)
+    fairfront("stream", state, file, *SPEC, *more, QUIET)
+    fairfront("stream", state, file, "--seed", "3", QUIET)
+    contradictions = {
+        "target": ["--target", "housing"],
+        "positive": ["--positive", "no"],
+        "sensitive": ["--sensitive", "race"],
+        "drop": ["--drop", "age"],
+        "features": ["--feature", "age"],
+        "weight": ["--weight", "age"],
+        "use-sensitive": ["--use-sensitive"],
+        "type of race": ["--type", "race=numeric"],
+        "merge of housing": ["--merge", "housing=any:own,rent"],
+        "bins of age": ["--bins", "age=30"],
+        "scale": ["--scale", "none"],
+        "pool-rare": ["--pool-rare", "5"],
+        "missing": ["--missing", "mean"],
+        "missing-sensitive": ["--missing-sensitive", "group"],
+        "missing-values": ["--missing-value", "unknown"],
+        "split": ["--split", "none"],
+        "seed": ["--seed", "4"],
+        "batch": ["--batch", "151"],
+        "window": ["--window", "401"],
+        "objective": ["--objective", "error_rate", "--objective", "equalized_odds(sex)"],
+        "points": ["--points", "9"],
+        "sums": ["--set", "sums=5"],
+        "separator": ["--separator", ";"],
+        "header": ["--no-header"],
+        "front-in": ["--front-in", "objectives"],
+    }
+    for name, flags in contradictions.items():
+        done = fairfront.run("stream", state, file, *flags)
+        said = done.stderr.decode()
+        assert done.returncode == 2 and "this stream was begun with" in said, (name, said)
+        assert said.count("\n") == 1 and f"begun with {name}" in said, (name, said)
+    for flags in [["--reservoir", "400"], ["--method", "pf-smg"], ["--preset", "paper"]]:
+        done = fairfront.run("stream", state, file, *flags)
+        assert done.returncode == 2 and b"this stream was begun with" in done.stderr, flags
+    assert tree(state) == before
+
+
+def test_wrong_usage_leaves_nothing(fairfront, text, tmp_path):
+    file, state = write(tmp_path / "rows.csv", text), tmp_path / "state"
+    for flags in [
+        [file, "--batch", "0"],
+        [file, "--window", "0"],
+        [file, "--reservoir", "0"],
+        [file, "--reservoir", "5", "--window", "5"],
+        [file, "--skip", "5"],
+        [file, "--balance", "sex"],
+        ["-", "--follow"],
+        ["-", "-"],
+        [],
+    ]:
+        done = fairfront.run("stream", state, *flags, *SPEC[:6])
+        assert done.returncode == 2, (flags, done.stderr)
+    done = fairfront.run("stream", state, file)
+    assert done.returncode == 2 and b"--target" in done.stderr
+    for inputs in [[tmp_path / "absent.csv"], [tmp_path]]:
+        fairfront.error("stream", state, *inputs, *SPEC)
+    done = fairfront.run("stream", state, file, "--target", "aproved", "--sensitive", "sex")
+    assert done.returncode == 2 and b"approved" in done.stderr
+    assert not state.exists()
+    # A run of `fit`, and a file, are no states.
+    fairfront("fit", "demo(rows=300)", "--out", tmp_path / "run", QUIET, *QUICK)
+    before = tree(tmp_path / "run")
+    assert "no state of a stream" in fairfront.error("stream", tmp_path / "run", file, *SPEC)
+    assert tree(tmp_path / "run") == before
+    fairfront.error("stream", file, file, *SPEC)
+
+
+# What is kept.
+
+
+def decided(fairfront, state, rows, folder):
+    """Decisions of every point of a front on these rows, by numpy from their models."""
+    table = front(state)
+    known = None
+    for i, point in table.iterrows():
+        model = fairfront.model(state, int(point["id"]), folder / "model.json")
+        score = scores(model, rows)
+        # Models of one front differ in their coefficients alone.
+        known = known or model["encoding"]
+        assert model["encoding"] == known
+        yield point, score >= model["threshold"]
+
+
+def in_use(rows):
+    """Rows without missing values, in order."""
+    return rows[(rows != "").all(axis=1) & ~rows.isin(["?", "NA", "N/A", "NaN", "null"]).any(axis=1)]
+
+
+@pytest.mark.parametrize("keep", [["--window", "210"], ["--window", "97"], []])
+def test_values_are_those_of_the_rows_that_are_kept(fairfront, rows, tmp_path, keep):
+    parts = np.random.default_rng(1).choice(["train", "validation", "test"], len(rows), p=[0.7, 0.1, 0.2])
+    rows = rows.assign(part=parts)
+    write(tmp_path / "rows.csv", text_of(rows))
+    state = tmp_path / "state"
+    fairfront("stream", state, tmp_path / "rows.csv", *SPEC, *keep, "--split", "column:part", QUIET)
+    batches = info(state)["stream"]["batches"]
+    used = in_use(rows.drop(columns="district")[: batches * BATCH])
+    kept = used[-int(keep[1]) :] if keep else used
+    assert info(state)["stream"]["kept"] == len(kept)
+    assert info(state)["stream"]["used"] == len(used)
+    n_points = 0
+    for split in ["train", "validation", "test"]:
+        of_split = kept[kept["part"] == split]
+        label = of_split["approved"] == "yes"
+        for point, decision in decided(fairfront, state, of_split, tmp_path):
+            n_points += 1
+            assert point[f"{split}.accuracy"] == pytest.approx(np.mean(decision == label), abs=1e-12)
+            for group, at in of_split.groupby("sex").indices.items():
+                column = f"{split}.selection_rate(sex={group})"
+                assert point[column] == pytest.approx(decision[at].mean(), abs=1e-12)
+                assert point[f"{split}.count(sex={group})"] == len(at)
+    assert n_points > 3 and ("Other" in set(kept["sex"]))
+
+
+def reservoir_of(fairfront, folder, n_rows, size, seed, batch):
+    """Which rows a reservoir holds, from the only numeric feature, unscaled, and the split."""
+    path = folder / f"{n_rows}.csv"
+    if not path.exists():
+        number = np.arange(n_rows)
+        table = {"number": number, "sex": np.where(number % 2, "F", "M")}
+        table["y"] = np.where(number // 2 % 3 == 0, "yes", "no")
+        pd.DataFrame(table).to_csv(path, index=False)
+    state = folder / f"state-{size}-{seed}-{batch}"
+    flags = ["--target", "y", "--sensitive", "sex", "--reservoir", size, "--seed", seed, *QUICK]
+    fairfront("stream", state, path, *flags, "--scale", "none", "--split", "none", "--batch", batch, QUIET)
+    stored = (newest(state) / "reservoir.rows").read_bytes()
+    found = np.frombuffer(stored[32 : 32 + 8 * size], "<f8")
+    return found.astype(int)
+
+
+def test_a_reservoir_is_a_uniform_sample(fairfront, tmp_path):
+    n, size = 240, 60
+    counts = np.zeros(n)
+    for seed in range(20):
+        found = reservoir_of(fairfront, tmp_path, n, size, seed, 60)
+        assert len(set(found)) == size and found.min() >= 0 and found.max() < n
+        counts[found] += 1
+        if seed < 2:
+            # Whatever the batches.
+            other = reservoir_of(fairfront, tmp_path, n, size, seed, 80)
+            assert (found == other).all()
+    # Twelve stretches of the stream, 100 of whose rows are expected in the samples; a sample without
+    # repeats varies less than independent draws, so that this is on the safe side.
+    assert chisquare(counts.reshape(12, -1).sum(1)).pvalue > 1e-4
+
+
+# What is settled, what grows, and what changed.
+
+
+def test_the_encoding_is_settled_by_the_first_batch(fairfront, rows, tmp_path):
+    lines = text_of(rows).splitlines(keepends=True)
+    file, state = tmp_path / "rows.csv", tmp_path / "state"
+    seen = []
+    for batches in range(1, 6):
+        write(file, "".join(lines[: 1 + batches * BATCH]))
+        fairfront("stream", state, file, *SPEC, QUIET)
+        encoding = json.loads((newest(state) / "encoding.json").read_text())
+        model = tmp_path / f"{batches}.json"
+        seen.append((encoding, fairfront.model(state, 0, model), front(state)))
+    first, last = seen[0][0], seen[-1][0]
+    assert first["numeric"] == last["numeric"] and first["target"] == last["target"]
+    new = {"education": ["apprentice"]}
+    for before, after in zip(first["categorical"], last["categorical"], strict=True):
+        assert after["levels"] == before["levels"] + new.get(after["column"], [])
+        assert {k: v for k, v in after.items() if k != "levels"} == {
+            k: v for k, v in before.items() if k != "levels"
+        }
+    groups = [e["attributes"][0]["groups"] for e, _, _ in seen]
+    assert groups[0] == ["Female", "Male"] and groups[-1] == ["Female", "Male", "Other"]
+    assert "train.selection_rate(sex=Other)" in seen[-1][2].columns
+    # The first front's means are those of its training rows, before anything else arrived.
+    rows0 = in_use(rows.drop(columns="district")[:BATCH])
+    age = next(r for r in first["numeric"] if r["column"] == "age")
+    assert age["mean"] == pytest.approx(rows0["age"].astype(float).mean(), rel=0.2)
+    # A model of the first batch scores its rows as it did, and new categories as any unseen one.
+    old = rows[:BATCH].drop(columns="district")
+    write(tmp_path / "old.csv", text_of(old))
+    out = fairfront("predict", tmp_path / "1.json", tmp_path / "old.csv", "--output", "-").decode()
+    used = in_use(old)
+    found = pd.read_csv(io.StringIO(out)).loc[used.index, "score"]
+    np.testing.assert_allclose(found, scores(seen[0][1], used), rtol=1e-12, atol=1e-12)
+
+
+def test_drift_is_what_pandas_finds(fairfront, rows, tmp_path):
+    write(tmp_path / "rows.csv", text_of(rows))
+    for name, keep in [("all", []), ("window", ["--window", "200"])]:
+        state = tmp_path / name
+        fairfront("stream", state, tmp_path / "rows.csv", *SPEC, *keep, "--split", "none", QUIET)
+        known = None
+        kept = rows[:0].drop(columns="district")
+        found = drifts(state)
+        assert [d["batch"] for d in found] == [1, 2, 3, 4, 5]
+        for number, drift in enumerate(found):
+            arrived = rows[number * BATCH : (number + 1) * BATCH].drop(columns="district")
+            used = in_use(arrived)
+            assert drift["rows"] == (number + 1) * BATCH
+            assert (drift["used"], drift["dropped"]) == (len(used), BATCH - len(used))
+            check_shift(drift["base_rate"], kept["approved"] == "yes", used["approved"] == "yes")
+            for group in drift["groups"]:
+                members = [part["sex"] == group["group"] for part in (kept, used)]
+                assert group["rows"] == members[1].sum()
+                check_shift(group["share"], *members)
+                labels = [(p["approved"] == "yes")[m] for p, m in zip((kept, used), members, strict=True)]
+                check_shift(group["base_rate"], *labels)
+            levels = used.drop(columns=["sex", "approved", *numeric(first_batch(rows))])
+            if known is None:
+                known = {c: set(levels[c]) for c in levels}
+            unseen = pd.concat([~levels[c].isin(known[c]) for c in levels], axis=1).any(axis=1)
+            assert drift["unseen_share"] == pytest.approx(unseen.mean(), abs=1e-12)
+            new = [f"{c}={v}" for c in levels for v in sorted(set(levels[c]) - known[c])]
+            assert sorted(drift["new_levels"]) == sorted(new)
+            for column in levels:
+                known[column] |= set(levels[column])
+            kept = pd.concat([kept, used])
+            kept = kept[-200:] if keep else kept
+            assert drift["kept"] == len(kept)
+        assert [d["new_groups"] for d in found].count(["sex=Other"]) == 1
+
+
+def first_batch(rows):
+    return rows[:BATCH]
+
+
+def numeric(rows):
+    """Columns that are numbers in all rows."""
+    return [c for c in rows if pd.to_numeric(rows[c].replace("", None), errors="coerce").notna().mean() > 0.9]
+
+
+def check_shift(shift, before, batch):
+    for seen, values in [(shift["before"], before), (shift["batch"], batch)]:
+        if len(values) == 0:
+            # A group without rows before had a share of 0 of them, if there were any at all.
+            assert seen is None or seen == 0
+        else:
+            assert seen == pytest.approx(values.mean(), abs=1e-12)
+
+
+def test_hypervolumes_are_those_of_moocore(whole):
+    settled = json.loads((newest(whole) / "state.json").read_text())["settled"]
+    reference = np.array(settled["reference"])
+    assert settled["judged_by"] == ["1 - accuracy", "demographic_parity_difference(sex)"]
+    table = front(whole)
+    # Training and validation rows together judge a front.
+    parts = ["train", "validation"]
+    groups = json.loads((newest(whole) / "encoding.json").read_text())["attributes"][0]["groups"]
+    assert groups == ["Female", "Male", "Other"]
+
+    def total(kind, group):
+        return sum(table[f"{part}.{kind}(sex={group})"] for part in parts)
+
+    kinds = ["true_positives", "false_positives", "true_negatives", "false_negatives"]
+    counts = {(k, g): total(k, g) for k in kinds for g in groups}
+    of_group = {g: total("count", g) for g in groups}
+    right = sum(counts[k, g] for k in kinds[::2] for g in groups)
+    selected = [(counts[kinds[0], g] + counts[kinds[1], g]) / of_group[g] for g in groups]
+    gap = np.max(selected, axis=0) - np.min(selected, axis=0)
+    values = np.column_stack([1 - right / sum(of_group.values()), gap])
+    np.testing.assert_allclose(np.array(settled["values"]).reshape(-1, 2), values, atol=1e-12)
+    expected = moocore.hypervolume(values, ref=reference) / reference.prod()
+    last = drifts(whole)[-1]["front"]
+    assert last["hypervolume"] == pytest.approx(expected, abs=1e-12)
+    assert last["points"] == len(table)
+    assert last["hypervolume_before"] <= last["hypervolume"] + 1e-12
+
+
+# Rows that cannot be used.
+
+
+def test_rejected_rows_come_with_their_reason(fairfront, text, whole):
+    found = rejected(whole)
+    assert len(found) == info(whole)["stream"]["rejected"] == 4
+    lines = text.splitlines()
+    assert found["batch"].astype(int).tolist() == [1, 2, 3, 4]
+    reasons = ["expected 16 fields, found 3", "expected 16 fields", "age", "perhaps"]
+    for (_, row), reason in zip(found.iterrows(), reasons, strict=True):
+        assert reason in row["reason"]
+        assert lines[int(row["row"])] == row["record"], row["reason"]
+        assert row["input"].endswith("rows.csv")
+    assert [d["rejected"] for d in drifts(whole)] == [1, 1, 1, 1, 0]
+
+
+def test_too_many_rejected_rows_end_a_stream(fairfront, text, whole, tmp_path):
+    for source in ["file", "stdin"]:
+        state, file = tmp_path / source, write(tmp_path / "rows.csv", text)
+        name, stdin = (file, None) if source == "file" else ("-", text.encode())
+        error = fairfront.error("stream", state, name, *SPEC, QUIET, "--max-rejected", 2, stdin=stdin)
+        assert "3 rows rejected up to batch 3" in error and "--max-rejected 2" in error
+        assert len(rejected(state)) == 2 and info(state)["stream"]["batches"] == 2
+        skip = [] if source == "file" else ["--skip", "0"]
+        fairfront("stream", state, name, *skip, "--max-rejected", 4, QUIET, stdin=stdin)
+        same(state, whole)
+
+
+def test_any_bytes_may_arrive(fairfront, rows, tmp_path):
+    lines = [line.encode() + b"\n" for line in text_of(rows).splitlines()]
+    bad = {
+        170: b",".join([*lines[170].split(b",")[:2], b"Wh\xefte", *lines[170].split(b",")[3:]]),
+        200: b"48," + b"x" * 2_000_000 + b"\n",
+        215: b"\n",
+        220: b",,,,,,,,,,,,,,,\n",
+        230: "48,Фемале,日本\n".encode(),
+    }
+    body = b"".join(bad.get(i, line) for i, line in enumerate(lines[:340]))
+    # A quote that nothing closes spoils its line alone.
+    body += b'48,"Female,White\n' + b"".join(lines[340:460])
+    (tmp_path / "rows.csv").write_bytes(body)
+    state = tmp_path / "state"
+    fairfront("stream", state, tmp_path / "rows.csv", *SPEC, QUIET, "--flush")
+    found = rejected(state)
+    reasons = " | ".join(found["reason"])
+    for part in ["UTF-8", "longer than 1,048,576 bytes", "expected 16 fields, found 3", "quote"]:
+        assert part in reasons, (part, reasons)
+    stream = info(state)["stream"]
+    # One line is blank, one has a quote too many.
+    n_rows = 339 - 1 + 1 + 120
+    assert stream["rows"] == n_rows
+    assert stream["rejected"] == len(found)
+    assert stream["rows"] == stream["used"] + stream["rejected"] + sum(d["dropped"] for d in drifts(state))
+    # What is no text at all is refused as a whole, and nothing is taken of it.
+    before = tree(state)
+    (tmp_path / "binary.csv").write_bytes(lines[0] + lines[1].replace(b",", b"\0,", 1))
+    assert "not a text file" in fairfront.error("stream", state, tmp_path / "binary.csv")
+    assert tree(state) == before
+    # The same in pieces through standard input.
+    process = start(fairfront, tmp_path / "piped", "-", *SPEC, QUIET, "--flush", stdin=subprocess.PIPE)
+    for at in range(0, len(body), 50_001):
+        process.stdin.write(body[at : at + 50_001])
+        process.stdin.flush()
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err.decode()
+    same(tmp_path / "piped", state, ["front.parquet", "encoding.json", "drift.jsonl"])
+
+
+def test_inputs_without_rows(fairfront, text, tmp_path):
+    lines = text.splitlines(keepends=True)
+    state = tmp_path / "state"
+    header = write(tmp_path / "header.csv", lines[0])
+    empty = write(tmp_path / "empty.csv", "")
+    good = write(tmp_path / "good.csv", "".join(lines[:200]))
+    out = fairfront("stream", state, header, empty, *SPEC).decode()
+    assert "no new batch, 0 in all" in out and not state.exists()
+    fairfront("stream", state, header, empty, good, *SPEC, QUIET)
+    assert info(state)["stream"]["batches"] == 1
+    before = tree(state)
+    fairfront("stream", state, header, empty, good, QUIET)
+    assert tree(state) == before
+    assert fairfront("stream", state, "-", stdin=b"").startswith(str(state).encode())
+    # Other columns are no rows of this stream.
+    other = write(tmp_path / "other.csv", "a,b\n1,2\n")
+    assert "other.csv" in fairfront.error("stream", state, other)
+    bare = write(tmp_path / "bare.csv", "".join(lines[200:300]))
+    assert "bare.csv" in fairfront.error("stream", state, bare)
+
+
+def test_a_file_without_a_header(fairfront, text, whole, tmp_path):
+    header, body = text.split("\n", 1)
+    file = write(tmp_path / "bare.csv", body)
+    fairfront("stream", tmp_path / "state", file, *SPEC, "--no-header", "--columns", header, QUIET)
+    same(tmp_path / "state", whole)
+    # What goes on needs to be told no more.
+    with file.open("a") as grown:
+        grown.write(body)
+    fairfront("stream", tmp_path / "state", file, QUIET)
+    assert info(tmp_path / "state")["stream"]["batches"] == 10
+
+
+def test_a_first_batch_that_makes_no_front(fairfront, rows, tmp_path):
+    """Flags may be mended as long as nothing stands on them."""
+    one_class = rows[rows["approved"] == "no"][:160]
+    write(tmp_path / "rows.csv", text_of(pd.concat([one_class, rows[:300]])))
+    state = tmp_path / "state"
+    text = (tmp_path / "rows.csv").read_bytes()
+    for source, stdin in [(tmp_path / "rows.csv", None), ("-", text)]:
+        error = fairfront.error("stream", state / str(source)[-1], source, *SPEC, stdin=stdin)
+        assert "the first 150 rows make no front" in error and "--batch" in error
+        skip = ["--skip", "0"] if stdin else []
+        one = state / str(source)[-1]
+        fairfront("stream", one, source, *skip, "--batch", 200, QUIET, stdin=stdin)
+        assert info(one)["stream"]["rows"] == 400 and n_waiting(one) == 60
+    same(state / "-", state / "v", ["front.parquet", "encoding.json", "drift.jsonl"])
+
+
+def test_a_batch_may_be_smaller_than_what_waits(fairfront, rows, tmp_path):
+    file = write(tmp_path / "rows.csv", text_of(rows[:500]))
+    spec = [*SPEC]
+    spec[spec.index("--batch") + 1] = "600"
+    small = [*SPEC]
+    fairfront("stream", tmp_path / "state", file, *spec, QUIET)
+    fairfront("stream", tmp_path / "state", file, "--batch", BATCH, QUIET)
+    fairfront("stream", tmp_path / "expected", file, *small, QUIET)
+    assert info(tmp_path / "state")["stream"]["batches"] == 3 and n_waiting(tmp_path / "state") == 50
+    same(tmp_path / "state", tmp_path / "expected", ["front.parquet", "encoding.json", "drift.jsonl"])
+    # And what waits is still there for a later call.
+    fairfront("stream", tmp_path / "state", file, "--flush", QUIET)
+    assert info(tmp_path / "state")["stream"]["rows"] == 500
+
+
+def test_batches_without_rows_in_use(fairfront, rows, tmp_path):
+    """A window of rows of one class says nothing: the front stays, the counts go on."""
+    negative = rows[rows["approved"] == "no"]
+    table = pd.concat([rows[:150], negative[:150], rows[:150].assign(age="old"), rows[150:300]])
+    write(tmp_path / "rows.csv", text_of(table))
+    for keep in [["--window", "60"], ["--reservoir", "60"], []]:
+        state = tmp_path / "".join(keep or ["all"])
+        fairfront("stream", state, tmp_path / "rows.csv", *SPEC, *keep, QUIET)
+        stream, found = info(state)["stream"], drifts(state)
+        assert stream["batches"] == 4 and stream["rows"] == 600
+        assert found[2]["rejected"] == 150 and found[2]["used"] == 0
+        assert len(rejected(state)) == stream["rejected"] == 150
+        fairfront("show", state)
+    state = tmp_path / "--window60"
+    assert drifts(state)[1]["front"]["kept_because"]
+    # The same where the stream ends with such a batch.
+    write(tmp_path / "start.csv", text_of(table[:300]))
+    fairfront("stream", tmp_path / "ends", tmp_path / "start.csv", *SPEC, "--window", 60, QUIET)
+    assert info(tmp_path / "ends")["stream"]["batches"] == 2
+    assert info(tmp_path / "ends")["stream"]["rows"] == 300
+
+
+# Readers and known data sets.
+
+
+def test_readers_see_a_whole_run_while_a_writer_goes_on(fairfront, rows, tmp_path):
+    file = write(tmp_path / "rows.csv", text_of(rows))
+    state = tmp_path / "state"
+    first = write(tmp_path / "first.csv", text_of(rows[:BATCH]))
+    fairfront("stream", state, first, *SPEC, "--window", 200, QUIET)
+    model = tmp_path / "model.json"
+    over, failed = threading.Event(), []
+
+    def read(commands):
+        while not over.is_set():
+            for command in commands:
+                done = fairfront.run(*command)
+                if done.returncode != 0 or b"warning: generation" in done.stderr:
+                    failed.append((command, done.stderr.decode()))
+
+    readers = [
+        [["show", state, "--csv"], ["show", state, "--json"]],
+        [
+            ["select", state, "--id", 0, "--model", model, "--force"],
+            ["export", model, "--format", "sql", "--output", tmp_path / "m.sql", "--force"],
+            ["predict", model, first, "--output", tmp_path / "p.csv", "--force"],
+            ["compare", state, state],
+        ],
+    ]
+    threads = [threading.Thread(target=read, args=[commands]) for commands in readers]
+    [t.start() for t in threads]
+    try:
+        with open(file, "rb") as text:
+            lines = text.readlines()
+        process = start(fairfront, state, "-", QUIET, stdin=subprocess.PIPE)
+        for at in range(1, len(lines), 50):
+            part = lines[at : at + 50]
+            process.stdin.write(b"".join([lines[0], *part] if at == 1 else part))
+            process.stdin.flush()
+            time.sleep(0.05)
+        _, err = process.communicate(timeout=60)
+    finally:
+        over.set()
+        [t.join() for t in threads]
+    assert process.returncode == 0, err.decode()
+    assert not failed, failed[:2]
+    assert info(state)["stream"]["batches"] == 6
+
+
+def test_a_known_data_set_streams_with_its_published_split(fairfront, data, tmp_path):
+    state = tmp_path / "state"
+    flags = ["--batch", "12000", "--reservoir", "1500", *QUICK, QUIET]
+    fairfront("stream", state, "adult:gender", *flags)
+    stream, whole = info(state)["stream"], fairfront.inspect("adult:gender")
+    assert (stream["rows"], stream["kept"]) == (whole["read"] // 12_000 * 12_000, 1500)
+    fairfront("stream", state, "adult:gender", "--flush", QUIET)
+    stream = info(state)["stream"]
+    assert (stream["rows"], stream["used"]) == (whole["read"], whole["rows"])
+    assert info(state)["spec"]["split"] == info_of_fit(fairfront, tmp_path)["spec"]["split"]
+
+
+def info_of_fit(fairfront, folder):
+    fairfront("fit", "adult:gender", "--out", folder / "fit", *QUICK, QUIET)
+    return json.loads((folder / "fit" / "run.json").read_text())
