@@ -469,6 +469,18 @@ def test_the_same_run_is_the_same_page(demo, fairfront, tmp_path):
     fairfront("verify", demo.folder)
 
 
+def test_the_state_of_a_stream_has_a_page_elsewhere(fairfront, browser, tmp_path):
+    state, path = tmp_path / "state", tmp_path / "page.html"
+    fairfront("stream", state, "demo(rows=1600)", "--batch", 800, "--flush")
+    assert "-o" in fairfront.error("report", state)
+    assert not (state / "report.html").exists()
+    fairfront("report", state, "-o", path)
+    expected = json.loads(fairfront("select", state, "--knee", "--json"))
+    with Opened(browser, path) as it:
+        assert it.chosen == expected["id"] and it.price == sentence(expected["price"])
+        assert "2 batches, 1,600 rows" in it.page.inner_text("#provenance")
+
+
 def test_many_models_stay_fluid(fairfront, browser, tmp_path_factory, record_property):
     """1,500 models, three objectives, 46 features; times are reported, not judged."""
     folder = tmp_path_factory.mktemp("many") / "run"

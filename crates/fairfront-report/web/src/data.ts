@@ -59,6 +59,16 @@ export interface RunFacts {
   counters: Record<string, unknown>;
   seconds: Record<string, number>;
   notices: Notice[];
+  /** Only of the state of a stream. */
+  stream?: {
+    batches: number;
+    rows: number;
+    used: number;
+    rejected: number;
+    dropped: { reason: string; rows: number }[];
+    keep: unknown;
+    kept: number;
+  };
 }
 
 interface Source {

@@ -113,8 +113,22 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
     ["Fingerprint of the rows", [h("code", { class: "hash" }, run.fingerprint)]],
     ["Fingerprint of the front", [h("code", { class: "hash" }, run.front_sha256)]],
   ];
+  if (run.stream) facts.splice(2, 0, ["Stream", [streamed(run.stream)]]);
   if (spec.weight !== null) facts.splice(3, 0, ["Weights", [name(spec.weight, 40)]]);
   return facts;
+}
+
+/** What became of the rows of a stream. */
+function streamed(stream: NonNullable<RunFacts["stream"]>): string {
+  const { batches, rows, used, rejected, dropped, kept } = stream;
+  const why = dropped.slice(0, 12).map((d) => `${shorten(d.reason, 60)} (${grouped(d.rows)})`);
+  const said = [
+    `${counted(batches, "batch").replace(/batchs$/, "batches")}, ${counted(rows, "row")}`,
+    `${grouped(used)} in use, of which the front stands on ${grouped(kept)}`,
+    ...(rejected > 0 ? [`${grouped(rejected)} rejected`] : []),
+    ...(why.length > 0 ? [`dropped: ${why.join(", ")}`] : []),
+  ];
+  return said.join("; ");
 }
 
 function notices(run: RunFacts): HTMLElement {
