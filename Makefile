@@ -5,6 +5,7 @@
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
 #                make bench-stream: only streams, beside fits on the same rows
 # make docs      the API documentation, warnings as errors
+# make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
 # make reproduce the paper's experiments (none yet)
 # make clean     remove what was built
 
@@ -23,10 +24,10 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences python-test soak bench bench-neighbours bench-measures bench-stream \
+.PHONY: test lint rust-test docs licences page page-check python-test soak bench bench-neighbours bench-measures bench-stream \
   reproduce clean
 
-test: lint rust-test docs licences python-test
+test: lint page-check rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
 	  echo "SKIPPED: tests on Adult and COMPAS; set FAIRFRONT_DATA to the folder of the published files"; \
 	fi
@@ -46,7 +47,19 @@ docs:
 licences:
 	$(PYTHON) scripts/check_licences.py
 
-python-test: $(VENV)/.tests-installed
+WEB := crates/fairfront-report/web
+
+page: $(WEB)/node_modules/.package-lock.json
+	cd $(WEB) && npm run --silent build
+
+page-check: $(WEB)/node_modules/.package-lock.json
+	cd $(WEB) && npm run --silent check && npm test --silent
+
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package.json $(WEB)/package-lock.json
+	cd $(WEB) && npm ci --no-audit --no-fund
+	touch $@
+
+python-test: $(VENV)/.tests-installed $(WEB)/node_modules/.package-lock.json
 	cargo build --locked -p fairfront-cli -p fairfront-bench
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 

@@ -13,7 +13,7 @@ import time
 import pytest
 
 KILLS = int(os.environ.get("FAIRFRONT_KILLS", "8"))
-FILES = ["encoding.json", "front.parquet", "run.json"]
+FILES = ["encoding.json", "front.parquet", "report.html", "run.json"]
 # A front that takes a second or two.
 FIT = ["synthetic:3(rows=2000)", "--method", "pf-smg", "--polish", "--points", "1000000"]
 FIT += ["--set", "max-steps=240", "--set", "patience=0", "--seed", "3"]

@@ -77,6 +77,9 @@ pub(crate) enum Command {
     /// Choose one point of a front: by requirements, knee, weights, regret or id
     #[command(long_about = SELECT, after_help = SELECT_EXAMPLES)]
     Select(SelectArgs),
+    /// Make the page people decide with: report.html, one file with everything in it
+    #[command(long_about = REPORT, after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
     /// Judge fronts side by side: purity, spread, hypervolume, cost
     #[command(long_about = COMPARE, after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
@@ -131,6 +134,18 @@ pub(crate) struct SelectArgs {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Run folder
+    pub(crate) run: PathBuf,
+    /// Where to write: a file, or - for standard output [default: report.html in the run folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there already; the run's own page always is
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -424,6 +439,19 @@ Examples:
   fairfront select runs/sex --knee
   fairfront select runs/sex --weights 'error_rate=0.7,demographic_parity(sex)=0.3'
   fairfront select runs/sex --id 12 --json";
+
+const REPORT: &str = "\
+Make the page people decide with: report.html, one file with everything in it
+
+Open it in a browser: the front with any two measures on its axes, sliders for requirements with the
+best remaining model and its price, the chosen model group by group, whether the objectives are in
+conflict, and how all of it was made. Models and the front can be downloaded from it. It needs no
+server and makes no request; it holds no row of the data.";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  fairfront report runs/sex
+  fairfront report runs/sex -o sex.html";
 
 const COMPARE: &str = "\
 Judge fronts side by side: purity, spread, hypervolume, cost

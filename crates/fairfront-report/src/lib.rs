@@ -1,10 +1,11 @@
-//! Figures of Pareto fronts as self-contained SVG.
+//! Figures of Pareto fronts as self-contained SVG, and the page people decide with.
 //!
 //! Most users want [`Overlay`]: several fronts over the same objectives in one picture. Points lie one
 //! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
 //! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round.
-//! Nothing here knows where the points come from, reads or writes a file, or depends on another crate;
-//! the same figure is the same bytes on every machine.
+//! Nothing here knows where the points come from, reads or writes a file, or depends on another of our
+//! crates; the same figure is the same bytes on every machine. [`PageData`] becomes one HTML file with
+//! everything in it ([`PageData::to_html`]).
 //!
 //! ```
 //! use fairfront_report::{Overlay, Series};
@@ -24,6 +25,7 @@
 
 mod curve;
 mod figure;
+mod html;
 mod legend;
 mod marker;
 mod overlay;
@@ -36,4 +38,5 @@ mod text;
 mod trace;
 
 pub use curve::{Curve, Line};
+pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 pub use overlay::{Overlay, Series};

@@ -12,9 +12,19 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    if !parent.is_dir() {
+    write_file_by(parent, path, bytes, force)
+}
+
+/// The same through a temporary file in this folder, which has to be on the same disk.
+pub(crate) fn write_file_by(
+    folder: &Path,
+    path: &Path,
+    bytes: &[u8],
+    force: bool,
+) -> Result<(), Error> {
+    if !folder.is_dir() {
         let problem = "the folder does not exist; make it first";
-        return Err(Error::file(parent, problem));
+        return Err(Error::file(folder, problem));
     }
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         let problem = "there is something that is no file; name another";
@@ -23,7 +33,7 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::file(path, e.kind());
     let mut file = tempfile::Builder::new()
         .prefix(".fairfront-")
-        .tempfile_in(parent)
+        .tempfile_in(folder)
         .map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     #[cfg(unix)]

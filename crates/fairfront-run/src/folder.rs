@@ -268,6 +268,8 @@ pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
 
 /// The files of a run.
 pub(crate) const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
+/// The page, which is made of the others.
+pub(crate) const PAGE: &str = "report.html";
 
 /// What is at a place where a run is to go.
 pub(crate) enum Place {
@@ -310,7 +312,10 @@ pub(crate) fn look(folder: &Path) -> Place {
         );
     }
     let checkpoints = checkpoint::is_own(&folder.join(checkpoint::FOLDER));
-    let own = |name: &str| FILES.contains(&name) || (checkpoints && name == checkpoint::FOLDER);
+    let own = |name: &str| {
+        let kept = checkpoints && name == checkpoint::FOLDER;
+        FILES.contains(&name) || name == PAGE || kept
+    };
     if let Some(other) = names.iter().find(|name| !own(name)) {
         return Place::Taken(format!(
             "this folder holds {other:?}, which no run writes; name another folder"

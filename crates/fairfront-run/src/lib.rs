@@ -6,7 +6,8 @@
 //! ([`fit_with_checkpoints`]). A run folder holds no row of the data. [`compare`] says what fronts are
 //! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
 //! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
-//! for other programs, and [`verify()`] recomputes a run from its folder and its data.
+//! for other programs, [`verify()`] recomputes a run from its folder and its data, and [`page_data`] is what
+//! the page of a run shows.
 
 mod checkpoint;
 mod compare;
@@ -19,6 +20,7 @@ mod judge;
 mod model;
 mod notice;
 mod objective;
+mod page;
 mod predict;
 mod preset;
 mod select;
@@ -52,6 +54,7 @@ pub use folder::{
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
+pub use page::{page_data, write_page};
 pub use predict::{
     Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
     Unknown, predict,

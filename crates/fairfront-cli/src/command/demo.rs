@@ -76,6 +76,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<ExitCode> {
     let (folder, model, decisions) = (out.display(), model.display(), decisions.display());
     output::print(&format!(
         "\nThe run is in {folder}, the model in {model}, its decisions in {decisions}.\n\
+         To decide:       open {folder}/report.html in a browser\n\
          All points:      fairfront show {folder} --csv\n\
          For an auditor:  fairfront verify {folder}\n\
          Your own table:  fairfront fit FILE --target COLUMN --positive VALUE --sensitive COLUMN \

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairfront_data::{Error, Prepared};
 use fairfront_run::{
     Checkpoints, Fitted, check_folder, fit, fit_with_checkpoints, front_table, read_run, run_info,
-    write_run,
+    write_page, write_run,
 };
 use fairfront_solve::StopReason;
 
@@ -75,10 +75,13 @@ impl Place {
     }
 }
 
-/// The run that was asked for is there.
+/// The run that was asked for is there; its page may not be, where a kill came between them.
 fn nothing_to_do(args: &FitArgs) -> anyhow::Result<ExitCode> {
+    let (info, _) = read_run(&args.out)?;
+    if info.points > 0 {
+        write_page(&args.out)?;
+    }
     if args.json {
-        let (info, _) = read_run(&args.out)?;
         output::print(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
     } else if !args.quiet {
         let run = args.out.display();
@@ -116,6 +119,9 @@ fn write(
             checkpoints.place(&mut info, &front, &encoding)?;
         }
     }
+    // A front without points has nothing to choose from.
+    let page = (info.points > 0).then(|| write_page(&shown));
+    let page = page.transpose()?;
     if args.json {
         output::print(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
     } else if !args.quiet {
@@ -123,6 +129,10 @@ fn write(
         output::note(&render::notices(&later));
         output::print(&render::fit(&shown, &info))?;
         super::show::run(&shown, false, false)?;
+        if let Some(page) = page {
+            let page = page.display();
+            output::print(&format!("\nTo choose a model, open {page} in a browser.\n"))?;
+        }
     }
     let stopped = fitted.outcome.stop == StopReason::Stopped && progress::interrupted();
     Ok(match stopped {

@@ -7,6 +7,7 @@ mod export;
 mod fit;
 mod inspect;
 mod predict;
+mod report;
 mod select;
 mod show;
 mod stream;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         } => return stream::run(&state, &table, &stream),
         Command::Show { run, csv, json } => show::run(&run, csv, json)?,
         Command::Select(args) => select::run(&args)?,
+        Command::Report(args) => report::run(&args)?,
         Command::Compare(args) => compare::run(&args)?,
         Command::Verify(args) => return verify::run(&args),
         Command::Export(args) => export::run(&args)?,

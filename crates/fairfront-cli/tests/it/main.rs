@@ -5,6 +5,7 @@ mod eps_fair;
 mod export;
 mod fit;
 mod predict;
+mod report;
 mod select;
 mod stream;
 mod verify;
@@ -89,6 +90,7 @@ fn help_of_every_command() {
         ("help-stream", &["stream", "--help"]),
         ("help-show", &["show", "--help"]),
         ("help-select", &["select", "--help"]),
+        ("help-report", &["report", "--help"]),
         ("help-compare", &["compare", "--help"]),
         ("help-verify", &["verify", "--help"]),
         ("help-export", &["export", "--help"]),

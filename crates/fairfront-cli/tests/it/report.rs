@@ -1,0 +1,73 @@
+//! `report` as a person runs it; what the page does is tested in a browser (`tests/python/test_report.py`).
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::run_in;
+
+/// A folder with a small run in `r`.
+fn fitted() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    let fit = ["fit", "demo(rows=400)", "--points", "5", "--out", "r"];
+    let outcome = run_in(folder.path(), &fit, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let last = outcome.out.lines().last().expect("a line");
+    assert_eq!(last, "To choose a model, open r/report.html in a browser.");
+    folder
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).expect("a page")
+}
+
+#[test]
+fn a_run_has_its_page_and_gets_the_same_again() {
+    let folder = fitted();
+    let page = read(folder.path(), "r/report.html");
+    assert!(page.starts_with("<!doctype html>"));
+    let policy = "content=\"default-src 'none'; script-src 'sha256-";
+    assert!(page.contains(policy) && !page.contains("unsafe"));
+    assert!(!page.contains("http://") && !page.contains("https://"));
+
+    std::fs::remove_file(folder.path().join("r/report.html")).expect("removed");
+    let outcome = run_in(folder.path(), &["report", "r"], b"");
+    assert_eq!((outcome.code, outcome.out.as_str()), (0, "r/report.html\n"));
+    assert_eq!(read(folder.path(), "r/report.html"), page);
+    // Its own page is replaced, another file is not.
+    assert_eq!(run_in(folder.path(), &["report", "r"], b"").code, 0);
+    let elsewhere = ["report", "r", "-o", "page.html"];
+    assert_eq!(run_in(folder.path(), &elsewhere, b"").code, 0);
+    assert_eq!(read(folder.path(), "page.html"), page);
+    let again = run_in(folder.path(), &elsewhere, b"");
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("page.html: there is a file already"));
+    let forced = [&elsewhere[..], &["--force"]].concat();
+    assert_eq!(run_in(folder.path(), &forced, b"").code, 0);
+    let printed = run_in(folder.path(), &["report", "r", "-o", "-"], b"");
+    assert_eq!(printed.out, page);
+
+    // A run with its page is still a run, and can be replaced.
+    let fit = ["fit", "demo(rows=400)", "--points", "4", "--out", "r"];
+    assert_eq!(run_in(folder.path(), &fit, b"").code, 1);
+    let forced = [&fit[..], &["--force", "--quiet"]].concat();
+    assert_eq!(run_in(folder.path(), &forced, b"").code, 0);
+    assert_ne!(read(folder.path(), "r/report.html"), page);
+}
+
+#[test]
+fn what_is_no_run_has_no_page() {
+    let folder = fitted();
+    let refused = |args: &[&str]| {
+        let outcome = run_in(folder.path(), args, b"");
+        assert_eq!(outcome.code, 1);
+        assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+        outcome.err
+    };
+    assert!(refused(&["report", "absent"]).contains("no run folder"));
+    // Nothing but a run's own files goes into its folder.
+    assert!(refused(&["report", "r", "-o", "r/page.html"]).contains("in a run folder"));
+    let encoding = folder.path().join("r/encoding.json");
+    std::fs::write(encoding, "{}").expect("written");
+    assert!(refused(&["report", "r"]).contains("encoding.json"));
+}

@@ -1,0 +1,271 @@
+//! The page people decide with: one HTML file that asks nothing of any server.
+//!
+//! Script and style are built from `web/` and lie beside this file; the data goes into a block that no
+//! browser executes, and the policy of the page allows this one script, this one style and no request.
+
+use std::fmt::Write as _;
+
+use serde::{Serialize, Serializer};
+use sha2::{Digest, Sha256};
+
+const SCRIPT: &str = include_str!("../web/dist/report.js");
+const STYLE: &str = include_str!("../web/dist/report.css");
+
+/// What the page shows of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PageData {
+    /// The run's folder, as it was named.
+    pub name: String,
+    /// Canonical names of the objectives, the loss first.
+    pub objectives: Vec<String>,
+    /// By what the front was judged: `measures` or `objectives`.
+    pub front_in: String,
+    /// The measures it was judged by; empty where there are none.
+    pub measures: Vec<String>,
+    /// Objectives and measures of all points.
+    pub columns: Vec<PageColumn>,
+    /// Feature names in the order of the parameters; the intercept comes last.
+    pub features: Vec<String>,
+    /// Parameters of each point.
+    pub params: Vec<Numbers>,
+    /// Those of the unmitigated model.
+    pub unmitigated_params: Numbers,
+    /// The sensitive attributes.
+    pub attributes: Vec<PageAttribute>,
+    /// Columns that are features before encoding.
+    pub inputs: Vec<String>,
+    /// What is the same in all model files.
+    pub model: ModelText,
+    /// What the run says of itself: method, settings, rows, notices.
+    pub run: serde_json::Value,
+}
+
+/// A column of the front's table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PageColumn {
+    /// As in `front.parquet`.
+    pub name: String,
+    /// One for each point; one for all where they are the same.
+    pub values: Numbers,
+    /// Of the unmitigated model, where it has this column.
+    pub unmitigated: Number,
+}
+
+/// A sensitive attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PageAttribute {
+    /// As columns of the front have it.
+    pub name: String,
+    /// Its groups.
+    pub groups: Vec<String>,
+}
+
+/// The text of a model file, cut where it differs from point to point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ModelText {
+    /// What comes before the intercept and the coefficients.
+    pub opening: String,
+    /// What comes between these and the values.
+    pub middle: String,
+    /// What comes between the values and the point's id.
+    pub origin: String,
+    /// What comes after the id.
+    pub closing: String,
+}
+
+/// A number, or none; written as short as it can be read back exactly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number(pub Option<f64>);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Whole numbers that a double holds exactly need no fraction; minus zero has no other way.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        match self.0 {
+            Some(v)
+                if v.fract() == 0.0 && v.abs() < EXACT && !(v == 0.0 && v.is_sign_negative()) =>
+            {
+                serializer.serialize_i64(v as i64)
+            }
+            Some(v) if v.is_finite() => serializer.serialize_f64(v),
+            _ => serializer.serialize_none(),
+        }
+    }
+}
+
+/// Numbers; where all are the same, one is written for all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbers(pub Vec<Option<f64>>);
+
+impl Serialize for Numbers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bits = |v: &Option<f64>| v.map(f64::to_bits);
+        match self.0.split_first() {
+            Some((first, rest)) if rest.iter().all(|v| bits(v) == bits(first)) => {
+                Number(*first).serialize(serializer)
+            }
+            _ => serializer.collect_seq(self.0.iter().map(|v| Number(*v))),
+        }
+    }
+}
+
+impl PageData {
+    /// The page: the same data is the same bytes.
+    pub fn to_html(&self) -> String {
+        let data = inert(&serde_json::to_string(self).unwrap_or_default());
+        let mut html = String::with_capacity(data.len() + SCRIPT.len() + STYLE.len() + 4_096);
+        let (script, style) = (digest(SCRIPT), digest(STYLE));
+        let _ = write!(
+            html,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src \
+             'sha256-{script}'; style-src 'sha256-{style}'; img-src data: blob:; base-uri 'none'; \
+             form-action 'none'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta name=\"referrer\" content=\"no-referrer\">\n\
+             <meta name=\"generator\" content=\"fairfront\">\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>fairfront report</title>\n\
+             <style>{STYLE}</style>\n</head>\n<body>\n\
+             <noscript>This page draws itself: allow its script to see the models. It asks nothing of any \
+             server.</noscript>\n\
+             <div id=\"page\"></div>\n\
+             <script type=\"application/json\" id=\"data\">{data}</script>\n\
+             <script>{SCRIPT}</script>\n</body>\n</html>\n"
+        );
+        html
+    }
+}
+
+/// JSON that can stand in a page: nothing in it ends its block or starts another.
+fn inert(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            // These are found in texts only, where an escape says the same.
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// SHA-256 as a content-security policy wants it.
+fn digest(text: &str) -> String {
+    base64(&Sha256::digest(text.as_bytes()))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let at = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for i in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * i) & 63) as usize];
+            out.push(if i <= three.len() {
+                char::from(digit)
+            } else {
+                '='
+            });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn named(name: &str) -> PageData {
+        let column = |name: &str, values: &[f64]| PageColumn {
+            name: name.into(),
+            values: Numbers(values.iter().copied().map(Some).collect()),
+            unmitigated: Number(Some(values[0])),
+        };
+        PageData {
+            name: name.into(),
+            objectives: vec!["error_rate".into()],
+            front_in: "measures".into(),
+            measures: vec!["1 - accuracy".into()],
+            columns: vec![
+                column("objective.error_rate", &[0.1, 0.25]),
+                column("train.accuracy", &[0.5, 0.5]),
+            ],
+            features: vec![name.into()],
+            params: vec![Numbers(vec![Some(-0.0), Some(3.0)])],
+            unmitigated_params: Numbers(vec![Some(0.1), None]),
+            attributes: Vec::new(),
+            inputs: vec![name.into()],
+            model: ModelText {
+                opening: String::new(),
+                middle: String::new(),
+                origin: String::new(),
+                closing: String::new(),
+            },
+            run: serde_json::json!({ "source": name }),
+        }
+    }
+
+    /// What is between the tags of the data.
+    fn data(html: &str) -> &str {
+        let start = "<script type=\"application/json\" id=\"data\">";
+        let rest = html.split_once(start).unwrap().1;
+        rest.split_once("</script>").unwrap().0
+    }
+
+    #[test]
+    fn numbers_are_short_and_exact() {
+        let html = named("x").to_html();
+        let data = data(&html);
+        assert!(data.contains("\"values\":[0.1,0.25]"), "{data}");
+        assert!(data.contains("\"values\":0.5"), "{data}");
+        assert!(data.contains("\"params\":[[-0.0,3]]"), "{data}");
+        assert!(data.contains("\"unmitigated_params\":[0.1,null]"), "{data}");
+    }
+
+    #[test]
+    fn base64_is_that_of_others() {
+        // From RFC 4648.
+        let all = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ];
+        for (text, expected) in all {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+        // The digest of nothing, known from other programs.
+        assert_eq!(digest(""), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn neither_script_nor_style_ends_its_block() {
+        for text in [SCRIPT, STYLE] {
+            assert!(
+                !text.contains("</script") && !text.contains("</style") && !text.contains("<!--")
+            );
+        }
+        assert!(SCRIPT.len() + STYLE.len() < 1_500_000);
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_leaves_its_block(name in r#"(<|>|&|"|'|/|script|!--|\]\]|\PC|\u{2028}|\u{2029}|\x00|\n){0,40}"#) {
+            let html = named(&name).to_html();
+            prop_assert_eq!(html.matches("<script").count(), 2);
+            prop_assert_eq!(html.matches("</script").count(), 2);
+            let data = data(&html);
+            let inert = !data.contains(['<', '>', '&', '\u{2028}', '\u{2029}', '\n']);
+            prop_assert!(inert);
+            let read: serde_json::Value = serde_json::from_str(data).unwrap();
+            prop_assert_eq!(read["name"].as_str(), Some(name.as_str()));
+            prop_assert_eq!(&html, &named(&name).to_html());
+        }
+    }
+}

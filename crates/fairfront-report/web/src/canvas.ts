@@ -1,0 +1,242 @@
+// What all drawings share: sharp canvases, colours of the theme, ticks.
+
+import { freshId, h } from "./dom.ts";
+import { readable } from "./number.ts";
+
+export interface Theme {
+  ink: string;
+  soft: string;
+  rule: string;
+  surface: string;
+  point: string;
+  accent: string;
+  warm: string;
+  isDark: boolean;
+}
+
+let current: Theme | null = null;
+
+/** The colours of the style sheet, as they are now. */
+export function theme(): Theme {
+  if (current) return current;
+  const style = getComputedStyle(document.documentElement);
+  const read = (name: string) => style.getPropertyValue(name).trim();
+  current = {
+    ink: read("--ink"),
+    soft: read("--soft"),
+    rule: read("--rule"),
+    surface: read("--surface"),
+    point: read("--point"),
+    accent: read("--accent"),
+    warm: read("--warm"),
+    isDark: read("--is-dark") === "1",
+  };
+  return current;
+}
+
+const followers: (() => void)[] = [];
+
+/** Calls back where colours changed: another scheme, or paper. */
+export function onTheme(follower: () => void): void {
+  followers.push(follower);
+}
+
+/** Watches for other colours. */
+export function followTheme(): void {
+  const again = () => {
+    current = null;
+    for (const follower of followers) follower();
+  };
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  window.matchMedia("print").addEventListener("change", again);
+}
+
+/** Two canvases on top of each other: all points below, what is chosen and hovered above. */
+export abstract class Drawing {
+  readonly element: HTMLElement;
+  /** Takes the pointer and the focus. */
+  readonly surface: HTMLElement;
+  private readonly below: HTMLCanvasElement;
+  private readonly above: HTMLCanvasElement;
+  protected width = 0;
+  protected height = 0;
+
+  constructor(className: string) {
+    this.below = h("canvas", { "aria-hidden": "true" });
+    this.above = h("canvas", { "aria-hidden": "true" });
+    this.surface = h("div", { class: "surface", id: freshId("drawing") }, this.below, this.above);
+    this.element = h("div", { class: `drawing ${className}` }, this.surface);
+    onTheme(() => this.draw());
+    // Asking the page for sizes while it changes would make it lay itself out again and again.
+    const follow = () => {
+      this.width = this.surface.clientWidth;
+      this.height = this.surface.clientHeight;
+      this.draw();
+    };
+    new ResizeObserver(follow).observe(this.surface);
+  }
+
+  /** Draws all of it. */
+  draw(): void {
+    if (this.width === 0 || this.height === 0) return;
+    const context = this.prepared(this.below);
+    if (context) this.drawBase(context);
+    this.drawTop();
+  }
+
+  /** Draws only what is chosen and hovered. */
+  drawTop(): void {
+    if (this.width === 0) return;
+    const context = this.prepared(this.above);
+    if (context) this.drawOver(context);
+  }
+
+  private prepared(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+    const scale = Math.max(window.devicePixelRatio || 1, 1);
+    const [width, height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width;
+      canvas.height = height;
+    }
+    const context = canvas.getContext("2d");
+    if (!context) return null;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.globalAlpha = 1;
+    context.setLineDash([]);
+    context.font = FONT;
+    context.lineJoin = "round";
+    return context;
+  }
+
+  protected abstract drawBase(context: CanvasRenderingContext2D): void;
+  protected abstract drawOver(context: CanvasRenderingContext2D): void;
+
+  /** Where the pointer is, from the top left corner of the drawing. */
+  protected place(event: PointerEvent | MouseEvent): [number, number] {
+    const box = this.surface.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+}
+
+export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+export const STRONG = `600 ${FONT}`;
+
+/** Round numbers within a range, about so many. */
+export function ticks(low: number, high: number, about: number): number[] {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / Math.max(about, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((s) => s * power >= rough) ?? 10);
+  const first = Math.ceil(low / step - 1e-9);
+  const found: number[] = [];
+  for (let i = first; i * step <= high + step * 1e-9 && found.length < 50; i++) found.push(i * step + 0);
+  return found;
+}
+
+/** A tick as short as it can be told from its neighbours. */
+export function tickText(value: number, all: number[]): string {
+  const step = all.length > 1 ? Math.abs((all[1] ?? 0) - (all[0] ?? 0)) : Math.abs(value);
+  const size = Math.max(...all.map(Math.abs));
+  if (step === 0 || size >= 1e6 || step < 1e-6) return readable(value);
+  return value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+}
+
+/** A range with air on both sides. */
+export function padded(low: number, high: number): [number, number] {
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  const air = high > low ? (high - low) * 0.05 : Math.abs(high) * 0.05 || 0.5;
+  return [low - air, high + air];
+}
+
+export function circle(c: CanvasRenderingContext2D, x: number, y: number, r: number): void {
+  c.beginPath();
+  c.arc(x, y, r, 0, 2 * Math.PI);
+}
+
+export function diamond(c: CanvasRenderingContext2D, x: number, y: number, r: number): void {
+  c.beginPath();
+  c.moveTo(x, y - r);
+  c.lineTo(x + r, y);
+  c.lineTo(x, y + r);
+  c.lineTo(x - r, y);
+  c.closePath();
+}
+
+// Cividis, which people with and without colour vision order in the same way.
+const CIVIDIS = [
+  [0, 34, 78],
+  [18, 53, 112],
+  [59, 73, 108],
+  [87, 93, 109],
+  [112, 113, 115],
+  [138, 134, 120],
+  [165, 156, 116],
+  [195, 179, 105],
+  [225, 204, 85],
+  [254, 232, 56],
+] as const;
+
+/** A colour from 0 to 1 that can be seen on the page's ground. */
+export function gradient(share: number): string {
+  const { isDark } = theme();
+  const within = isDark ? 0.3 + 0.7 * share : 0.82 * share;
+  const at = Math.min(Math.max(within, 0), 1) * (CIVIDIS.length - 1);
+  const low = Math.min(Math.floor(at), CIVIDIS.length - 2);
+  const [a, b] = [CIVIDIS[low] ?? CIVIDIS[0], CIVIDIS[low + 1] ?? CIVIDIS[0]];
+  const mixed = [0, 1, 2].map((i) => Math.round((a[i] ?? 0) + ((b[i] ?? 0) - (a[i] ?? 0)) * (at - low)));
+  return `rgb(${mixed.join(",")})`;
+}
+
+/** The same colours as a ground for a legend. */
+export function gradientImage(): string {
+  const stops = Array.from({ length: 11 }, (_, i) => gradient(i / 10));
+  return `linear-gradient(to right, ${stops.join(", ")})`;
+}
+
+/** A text on a ground of its own, within the drawing. */
+export function tag(
+  c: CanvasRenderingContext2D,
+  text: string,
+  x: number,
+  y: number,
+  colour: string,
+  width: number,
+  taken: [number, number, number, number][] = [],
+  crowd: (readonly [number, number])[] = [],
+): void {
+  c.font = STRONG;
+  const wide = c.measureText(text).width;
+  const places: [number, number][] = [
+    [x + 11, y],
+    [x - 11 - wide, y],
+    [x + 11, y - 16],
+    [x + 11, y + 16],
+    [x - 11 - wide, y - 16],
+    [x - 11 - wide, y + 16],
+    [x - wide / 2, y - 18],
+    [x - wide / 2, y + 19],
+  ];
+  const free = ([left, middle]: [number, number]) =>
+    left >= 2 &&
+    left + wide <= width - 2 &&
+    middle > 8 &&
+    taken.every(
+      ([l, t, r, b]) => left + wide < l || left > r || middle + 8 < t || middle - 8 > b,
+    );
+  // Of the free places the one that hides least.
+  const hides = ([left, middle]: [number, number]) =>
+    crowd.filter(([px, py]) => px > left - 4 && px < left + wide + 4 && Math.abs(py - middle) < 10).length;
+  const open = places.filter(free).map((place) => ({ place, hidden: hides(place) }));
+  open.sort((a, b) => a.hidden - b.hidden);
+  const [left, middle] = open[0]?.place ?? places[0] ?? [x, y];
+  taken.push([left, middle - 8, left + wide, middle + 8]);
+  c.textAlign = "left";
+  c.textBaseline = "middle";
+  c.lineWidth = 3;
+  c.strokeStyle = theme().surface;
+  c.strokeText(text, left, middle);
+  c.fillStyle = colour;
+  c.fillText(text, left, middle);
+  c.font = FONT;
+}

@@ -1,0 +1,129 @@
+// What the command put into the page.
+
+import { Front, type Value } from "./front.ts";
+
+type Packed = Value | Value[];
+
+export interface Attribute {
+  name: string;
+  groups: string[];
+}
+
+export interface Notice {
+  level: string;
+  message: string;
+}
+
+/** `run.json` without what is elsewhere in the data. */
+export interface RunFacts {
+  program: string;
+  source: string;
+  spec: {
+    target: string | null;
+    positive: string | null;
+    drop: string[];
+    weight: string | null;
+    use_sensitive: boolean;
+    missing: string;
+    missing_by_column: Record<string, string>;
+    missing_sensitive: string;
+    scale: string;
+    pool_rare: number;
+    merges: Record<string, unknown>;
+    bins: Record<string, unknown>;
+    split: unknown;
+    balance: unknown;
+    seed: number;
+  };
+  method: string;
+  settings: Record<string, unknown>;
+  reason?: string;
+  certificate: { proven: number; largest_gap: number | null; largest_residual: number };
+  polish?: Record<string, unknown>;
+  judged: {
+    front_in: string;
+    measures: string[];
+    candidates: number;
+    moved: number;
+    in_objectives: number;
+    in_measures?: number;
+    on_test?: number;
+  };
+  requested: string[];
+  definitions: string[];
+  rows: Record<string, number>;
+  fingerprint: string;
+  front_sha256: string;
+  points: number;
+  stop: string;
+  counters: Record<string, unknown>;
+  seconds: Record<string, number>;
+  notices: Notice[];
+  /** Only of the state of a stream. */
+  stream?: {
+    batches: number;
+    rows: number;
+    used: number;
+    rejected: number;
+    dropped: { reason: string; rows: number }[];
+    keep: unknown;
+    kept: number;
+  };
+}
+
+interface Source {
+  name: string;
+  objectives: string[];
+  front_in: "measures" | "objectives";
+  measures: string[];
+  columns: { name: string; values: Packed; unmitigated: Value }[];
+  features: string[];
+  params: Packed[];
+  unmitigated_params: Packed;
+  attributes: Attribute[];
+  inputs: string[];
+  model: { opening: string; middle: string; origin: string; closing: string };
+  run: RunFacts;
+}
+
+export interface PageData {
+  name: string;
+  front: Front;
+  features: string[];
+  params: number[][];
+  unmitigatedParams: number[];
+  attributes: Attribute[];
+  inputs: string[];
+  model: Source["model"];
+  run: RunFacts;
+}
+
+/** One value for each; where only one is written, it is that of all. */
+function unpack(packed: Packed, length: number): Value[] {
+  return Array.isArray(packed) ? packed : new Array<Value>(length).fill(packed);
+}
+
+export function readData(text: string): PageData {
+  const source = JSON.parse(text) as Source;
+  const points = source.params.length;
+  const width = source.features.length + 1;
+  const numbers = (packed: Packed) => unpack(packed, width).map((v) => v ?? NaN);
+  const front = new Front({
+    objectives: source.objectives,
+    front_in: source.front_in,
+    measures: source.measures,
+    columns: new Map(source.columns.map((c) => [c.name, unpack(c.values, points)])),
+    unmitigated: new Map(source.columns.map((c) => [c.name, c.unmitigated])),
+  });
+  return {
+    name: source.name,
+    front,
+    features: source.features,
+    params: source.params.map(numbers),
+    unmitigatedParams: numbers(source.unmitigated_params),
+    attributes: source.attributes,
+    inputs: source.inputs,
+    model: source.model,
+    run: source.run,
+  };
+}

@@ -1,0 +1,55 @@
+// Elements made by hand: texts only ever become text nodes.
+
+type Child = Node | string | null;
+type Attributes = Record<string, string | number | boolean>;
+
+/** An element with attributes and children; a text is a text, whatever is in it. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child): child is Node | string => child !== null));
+  return element;
+}
+
+/** A text no longer than this; what is cut off is said by three dots. */
+export function shorten(text: string, most = 48): string {
+  const shown = text.replace(/[\p{Cc}\u2028\u2029]/gu, "\uFFFD");
+  const letters = [...shown.slice(0, most * 2 + 2)];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : letters.join("");
+}
+
+/** A name from a stranger's file: isolated in its direction, shortened, whole (within reason) on hover. */
+export function name(text: string, most = 48): HTMLElement {
+  const short = shorten(text, most);
+  const element = h("bdi", { class: "name" }, short);
+  if (short !== text) element.title = shorten(text, 400);
+  return element;
+}
+
+let lastId = 0;
+
+/** An id that nothing else in the page has. */
+export function freshId(prefix: string): string {
+  lastId += 1;
+  return `${prefix}-${lastId}`;
+}
+
+/** A section with its heading. */
+export function section(id: string, title: string, intro: string | null): HTMLElement {
+  const heading = h("h2", { id: `${id}-title` }, title);
+  const element = h("section", { id, "aria-labelledby": `${id}-title` }, heading);
+  if (intro !== null) element.append(h("p", { class: "intro" }, intro));
+  return element;
+}
+
+/** A table that scrolls sideways where it has to, reachable by keyboard. */
+export function scrolling(table: HTMLElement, label: string): HTMLElement {
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+}

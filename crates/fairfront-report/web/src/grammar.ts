@@ -1,0 +1,269 @@
+// Names and requirements as text, the same language as on the command line.
+
+import { plain } from "./number.ts";
+
+/** What is asked for cannot be understood, or is not there. */
+export class UsageError extends Error {}
+
+export type Split = "train" | "validation" | "test";
+export const SPLITS: readonly Split[] = ["train", "validation", "test"];
+
+const SPECIAL = /[,=:()<>"]/;
+
+/** Reads one text from left to right. */
+class Scanner {
+  private at = 0;
+  constructor(private readonly text: string) {}
+
+  clone(): Scanner {
+    const copy = new Scanner(this.text);
+    copy.at = this.at;
+    return copy;
+  }
+
+  private skipSpaces(): void {
+    while (this.at < this.text.length && /\s/.test(this.text.charAt(this.at))) this.at++;
+  }
+
+  take(c: string): boolean {
+    this.skipSpaces();
+    if (!this.text.startsWith(c, this.at)) return false;
+    this.at += c.length;
+    return true;
+  }
+
+  expect(c: string): void {
+    if (!this.take(c)) throw this.fail(`expected '${c}'`);
+  }
+
+  finish(): void {
+    this.skipSpaces();
+    if (this.at < this.text.length) throw this.fail("expected the end");
+  }
+
+  name(): string {
+    this.skipSpaces();
+    if (this.take('"')) return this.quoted();
+    const rest = this.text.slice(this.at);
+    const end = rest.search(SPECIAL);
+    const length = end < 0 ? rest.length : end;
+    const name = rest.slice(0, length).trimEnd();
+    if (name === "") throw this.fail("expected a name");
+    this.at += length;
+    return name;
+  }
+
+  private quoted(): string {
+    let out = "";
+    for (let i = this.at; i < this.text.length; i++) {
+      const c = this.text.charAt(i);
+      if (c === '"') {
+        this.at = i + 1;
+        return out;
+      }
+      if (c === "\\") {
+        const next = this.text.charAt(i + 1);
+        if (next !== '"' && next !== "\\") {
+          this.at = i;
+          throw this.fail('expected \\" or \\\\');
+        }
+        out += next;
+        i++;
+      } else out += c;
+    }
+    this.at = this.text.length;
+    throw this.fail("the quote is never closed");
+  }
+
+  fail(problem: string): UsageError {
+    const column = [...this.text.slice(0, this.at)].length + 1;
+    return new UsageError(`${JSON.stringify(this.text)}, character ${column}: ${problem}`);
+  }
+}
+
+/** `name`, or `"name"` where it holds a character of the grammar. */
+export function quote(name: string): string {
+  if (name !== "" && name.trim() === name && !SPECIAL.test(name)) return name;
+  return `"${name.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
+/** A measure or an objective as written. */
+export interface Term {
+  split: Split | null;
+  objective: boolean;
+  name: string;
+  attribute: string[];
+  group: string[];
+}
+
+function joined(scanner: Scanner): string[] {
+  const names = [scanner.name()];
+  while (scanner.take(":")) names.push(scanner.name());
+  return names;
+}
+
+function readTerm(scanner: Scanner): Term {
+  const before = scanner.clone();
+  const whole = scanner.name();
+  // In quotes, all of it is one name.
+  if (whole.includes("(")) return parseTerm(whole);
+  let name = whole;
+  let split: Split | null = null;
+  for (const part of SPLITS) {
+    if (name.startsWith(`${part}.`)) {
+      split = part;
+      name = name.slice(part.length + 1);
+      break;
+    }
+  }
+  const objective = name.startsWith("objective.");
+  if (objective) name = name.slice("objective.".length);
+  const term: Term = { split, objective, name, attribute: [], group: [] };
+  if (name === "") throw before.fail("expected a measure or an objective");
+  if (scanner.take("(")) {
+    term.attribute = joined(scanner);
+    if (scanner.take("=")) term.group = joined(scanner);
+    scanner.expect(")");
+  }
+  return term;
+}
+
+/** Reads a whole text. */
+export function parseTerm(text: string): Term {
+  const scanner = new Scanner(text);
+  const term = readTerm(scanner);
+  scanner.finish();
+  return term;
+}
+
+/** The name as columns of a front have it, without split: `selection_rate(sex=F)`. */
+export function canonical(term: Term): string {
+  if (term.attribute.length === 0) return term.name;
+  const [only = ""] = term.attribute;
+  const attribute = term.attribute.length === 1 ? only : term.attribute.map(quote).join(":");
+  // The label of an intersection has its parts in quotes where a colon could mislead.
+  const part = (name: string) => (/[:"]/.test(name) ? quote(name) : name);
+  const group = term.group.length === 1 ? term.group[0] : term.group.map(part).join(":");
+  return term.group.length === 0
+    ? `${term.name}(${attribute})`
+    : `${term.name}(${attribute}=${group})`;
+}
+
+export function termText(term: Term): string {
+  const list = (names: string[]) => names.map(quote).join(":");
+  const split = term.split === null ? "" : `${term.split}.`;
+  const head = `${split}${term.objective ? "objective." : ""}${term.name}`;
+  if (term.attribute.length === 0) return head;
+  const group = term.group.length === 0 ? "" : `=${list(term.group)}`;
+  return `${head}(${list(term.attribute)}${group})`;
+}
+
+export type Comparator = "<=" | ">=" | "<" | ">";
+
+/** A bound on a measure or an objective. */
+export interface Requirement {
+  term: Term;
+  comparator: Comparator;
+  bound: number;
+}
+
+function readComparator(scanner: Scanner): Comparator {
+  if (scanner.take("<")) return scanner.take("=") ? "<=" : "<";
+  if (scanner.take(">")) return scanner.take("=") ? ">=" : ">";
+  throw scanner.fail("expected <=, >=, < or >");
+}
+
+function readNumber(scanner: Scanner): number {
+  const before = scanner.clone();
+  let text: string;
+  try {
+    text = scanner.name();
+  } catch {
+    throw before.fail("expected a number");
+  }
+  const number = Number(text);
+  if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(number)) return number;
+  throw before.fail(`${JSON.stringify(text)} is not a number`);
+}
+
+/** Reads `accuracy >= 0.8`. */
+export function parseRequirement(text: string): Requirement {
+  const scanner = new Scanner(text);
+  const requirement = {
+    term: readTerm(scanner),
+    comparator: readComparator(scanner),
+    bound: readNumber(scanner),
+  };
+  scanner.finish();
+  return requirement;
+}
+
+export function requirementText({ term, comparator, bound }: Requirement): string {
+  return `${termText(term)} ${comparator} ${plain(bound)}`;
+}
+
+/** Reads `log_loss=0.7, demographic_parity(sex)=0.3`. */
+export function parseWeights(text: string): [Term, number][] {
+  const scanner = new Scanner(text);
+  const weights: [Term, number][] = [];
+  do {
+    const before = scanner.clone();
+    const term = readTerm(scanner);
+    if (weights.some(([other]) => termText(other) === termText(term))) {
+      throw before.fail(`${termText(term)} is weighed twice`);
+    }
+    scanner.expect("=");
+    const start = scanner.clone();
+    const weight = readNumber(scanner);
+    if (weight < 0) throw start.fail(`${plain(weight)} is negative; weights are not`);
+    weights.push([term, weight]);
+  } while (scanner.take(","));
+  if (weights.every(([, weight]) => weight === 0)) {
+    throw scanner.fail("all weights are 0; one must be above");
+  }
+  scanner.finish();
+  return weights;
+}
+
+/** What was perhaps meant, or what there is. */
+export function nearNames(wanted: string, names: string[]): string {
+  const folded = (s: string) => s.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+  const target = folded(wanted);
+  const near = names
+    .map((name) => {
+      const other = folded(name);
+      const contained =
+        target.length >= 3 && other !== "" && (other.startsWith(target) || target.startsWith(other));
+      const longest = Math.max(target.length, other.length);
+      const closeness = longest === 0 ? 1 : 1 - distance(target, other) / longest;
+      return { name, score: closeness + (contained ? 0.3 : 0) };
+    })
+    .filter(({ score }) => score >= 0.6)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, 3);
+  const list = (all: string[]) => all.map((name) => JSON.stringify(name)).join(", ");
+  if (near.length > 0) return `did you mean ${list(near.map(({ name }) => name))}?`;
+  return names.length === 0 ? "there are none" : `there are ${list(names.slice(0, 12))}`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours between two texts. */
+function distance(a: string, b: string): number {
+  const rows: number[][] = [];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? 0;
+  for (let i = 0; i <= a.length; i++) {
+    rows.push(new Array<number>(b.length + 1).fill(0));
+    for (let j = 0; j <= b.length; j++) {
+      const row = rows[i] as number[];
+      if (i === 0 || j === 0) {
+        row[j] = i + j;
+        continue;
+      }
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      row[j] = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        row[j] = Math.min(at(i, j), at(i - 2, j - 2) + 1);
+      }
+    }
+  }
+  return at(a.length, b.length);
+}

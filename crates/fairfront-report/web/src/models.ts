@@ -1,0 +1,109 @@
+// All models as a table: the front for those who read rather than look.
+
+import { h, scrolling, section } from "./dom.ts";
+import { frontText, save } from "./download.ts";
+import { capital, columnOf, judgedMeasures, type Measure, pricedMeasures, words, rowsName } from "./label.ts";
+import { cell, grouped } from "./number.ts";
+import type { Store } from "./store.ts";
+
+const PAGE = 12;
+
+export function models(store: Store): HTMLElement {
+  const { front, data } = store;
+  const measures = [...new Set([...pricedMeasures(front), ...judgedMeasures(front)])];
+  const element = section("models", "All models", null);
+  const get = h("button", { type: "button", id: "download-front" }, "Download the front (CSV)");
+  get.addEventListener("click", () => save("front.csv", "text/csv", frontText(data)));
+  const body = h("tbody");
+  const caption = h("caption");
+  const heads: { measure: Measure | null; cell: HTMLElement; button: HTMLButtonElement }[] = [];
+  let by: Measure | null = null;
+  let descending = false;
+  let page = 0;
+  const headRow = h("tr");
+  for (const measure of [null, ...measures]) {
+    const button = h("button", { type: "button", class: "sort" }, measure === null ? "model" : words(measure, 18));
+    button.addEventListener("click", () => {
+      descending = by === measure ? !descending : false;
+      by = measure;
+      page = 0;
+      draw();
+    });
+    const head = h("th", { scope: "col" }, button);
+    headRow.append(head);
+    heads.push({ measure, cell: head, button });
+  }
+  headRow.append(h("th", { scope: "col" }, "meets what you ask"));
+  const previous = h("button", { type: "button" }, "Previous");
+  const next = h("button", { type: "button" }, "Next");
+  const place = h("span", { class: "note", "aria-live": "polite" });
+  const turn = (by: number) => () => {
+    page += by;
+    draw();
+  };
+  previous.addEventListener("click", turn(-1));
+  next.addEventListener("click", turn(1));
+  const table = h("table", { class: "plain models" }, caption, h("thead", {}, headRow), body);
+  element.append(
+    scrolling(table, "All models"),
+    h("p", { class: "actions" }, previous, next, place, get),
+  );
+
+  const sorted = (): number[] => {
+    const values = by === null ? null : columnOf(front, by, store.split)?.values;
+    const at = (i: number) => (values ? (values[i] ?? Infinity) : i);
+    const order = front.order.slice().sort((a, b) => at(a) - at(b) || a - b);
+    return descending ? order.reverse() : order;
+  };
+  const rowOf = (point: number): HTMLElement => {
+    const pick = h("button", { type: "button", class: "link" }, String(point));
+    pick.setAttribute("aria-label", `choose model ${point}`);
+    const row = h("tr", { "data-point": point }, h("th", { scope: "row" }, pick));
+    for (const measure of measures) {
+      const column = columnOf(front, measure, store.split);
+      row.append(h("td", { class: "number", "data-column": column?.name ?? "" }, cell(column?.values[point] ?? null)));
+    }
+    row.append(h("td", {}, store.meets[point] ? "yes" : "no"));
+    if (point === store.chosen) row.setAttribute("aria-current", "true");
+    row.addEventListener("click", () => {
+      store.pick(point);
+      // The row was drawn again: the focus goes where it was.
+      const again = body.querySelector<HTMLElement>(`[data-point="${point}"] button`);
+      if (document.activeElement === document.body) again?.focus({ preventScroll: true });
+    });
+    row.addEventListener("pointerenter", () => store.hover(point));
+    row.addEventListener("pointerleave", () => store.hover(null));
+    return row;
+  };
+  const draw = () => {
+    const order = sorted();
+    const last = Math.max(Math.ceil(order.length / PAGE) - 1, 0);
+    page = Math.min(Math.max(page, 0), last);
+    const shown = order.slice(page * PAGE, (page + 1) * PAGE);
+    caption.textContent = `On ${rowsName(store.split)} rows; choose a model by its number, sort by a heading`;
+    body.replaceChildren(...shown.map(rowOf));
+    for (const head of heads) {
+      const sort = head.measure === by ? (descending ? "descending" : "ascending") : "none";
+      head.cell.setAttribute("aria-sort", sort);
+    }
+    previous.disabled = page === 0;
+    next.disabled = page === last;
+    const from = page * PAGE + 1;
+    place.textContent = `${grouped(from)} to ${grouped(from + shown.length - 1)} of ${grouped(order.length)}`;
+  };
+  // The chosen model is in sight.
+  const follow = () => {
+    page = Math.floor(sorted().indexOf(store.chosen) / PAGE);
+    draw();
+  };
+  store.on(["choice"], follow);
+  store.on(["view"], draw);
+  store.on(["hover"], () => {
+    for (const row of body.children) {
+      row.classList.toggle("hovered", Number((row as HTMLElement).dataset.point) === store.hovered);
+    }
+  });
+  follow();
+  for (const { measure, button } of heads) if (measure) button.title = capital(words(measure, 60));
+  return element;
+}

@@ -1,0 +1,178 @@
+// The front with its axes, rows and marks.
+
+import { gradientImage, onTheme } from "./canvas.ts";
+import { freshId, h, section } from "./dom.ts";
+import { extent } from "./front.ts";
+import type { Split } from "./grammar.ts";
+import { capital, columnOf, isCount, judgedMeasures, type Measure, words, rowsName } from "./label.ts";
+import { readable } from "./number.ts";
+import { Parallel } from "./parallel.ts";
+import { Scatter } from "./scatter.ts";
+import { Space } from "./space.ts";
+import type { Store } from "./store.ts";
+import { rowsOf } from "./summary.ts";
+
+/** All that can be on an axis, in groups. */
+function choices(store: Store): [string, Measure[]][] {
+  const { front } = store;
+  const judged = judgedMeasures(front);
+  const all = front.measuresOn(front.split).filter((m) => !isCount(m));
+  const rest = all.filter((m) => !judged.includes(m));
+  const objectives = front.objectives.map((name) => `objective.${name}`).filter((m) => !judged.includes(m));
+  const ofGroup = (m: Measure) => /^(selection_rate|false_negative_rate|false_positive_rate|accuracy)\(/.test(m);
+  const groups: [string, Measure[]][] = [
+    ["What the front is judged by", judged],
+    ["Other measures", rest.filter((m) => !ofGroup(m))],
+    ["As minimised", objectives],
+    ["One group", rest.filter(ofGroup)],
+  ];
+  return groups.filter(([, measures]) => measures.length > 0);
+}
+
+function axisSelect(store: Store, axis: "x" | "y", title: string): HTMLElement {
+  const id = freshId("axis");
+  const select = h("select", { id });
+  for (const [group, measures] of choices(store)) {
+    const options = measures.map((m) => h("option", { value: m }, capital(words(m, 32))));
+    select.append(h("optgroup", { label: group }, ...options));
+  }
+  select.addEventListener("change", () => store.setView({ [axis]: select.value }));
+  const follow = () => {
+    select.value = store[axis];
+  };
+  store.on(["view"], follow);
+  follow();
+  return h("div", { class: "field" }, h("label", { for: id }, title), select);
+}
+
+const MEANING: Record<Split, string> = {
+  train: "the models were trained on these",
+  validation: "choices are made on these",
+  test: "no model was trained or chosen by these: the honest check",
+};
+
+/** Training, validation or test rows. */
+function rowsSwitch(store: Store): HTMLElement {
+  const group = freshId("rows");
+  const inputs = store.front.splits.map((split) => {
+    const input = h("input", { type: "radio", name: group, value: split });
+    input.addEventListener("change", () => store.setView({ split }));
+    const title = `${rowsOf(store.data, split)} rows; ${MEANING[split]}`;
+    return { split, input, label: h("label", { title }, input, h("span", {}, split)) };
+  });
+  const follow = () => {
+    for (const { split, input } of inputs) input.checked = split === store.split;
+  };
+  store.on(["view"], follow);
+  follow();
+  return h(
+    "fieldset",
+    { class: "field rows" },
+    h("legend", {}, "Rows"),
+    h("div", { class: "segments" }, ...inputs.map(({ label }) => label)),
+  );
+}
+
+function legend(): HTMLElement {
+  const item = (kind: string, text: string) =>
+    h("li", {}, h("span", { class: `key key-${kind}`, "aria-hidden": "true" }), text);
+  return h(
+    "ul",
+    { class: "legend" },
+    item("own", "the chosen model"),
+    item("start", "unmitigated: trained without regard to fairness"),
+    item("knee", "the knee: the best balance"),
+    item("front", "not beaten in what is shown here"),
+    item("pale", "beaten in what is shown here"),
+    item("out", "does not meet your requirements"),
+  );
+}
+
+/** The front on two axes of one's choice. */
+export function mainPlot(store: Store): HTMLElement {
+  const scatter = new Scatter(store, { x: () => store.x, y: () => store.y });
+  scatter.surface.id = "front-plot";
+  const note = h("p", { class: "note" });
+  const follow = () => {
+    note.textContent = `Shown: ${rowsOf(store.data, store.split)} ${rowsName(store.split)} rows; ${MEANING[store.split]}.`;
+  };
+  store.on(["view"], follow);
+  follow();
+  return h(
+    "figure",
+    { class: "front" },
+    h(
+      "div",
+      { class: "toolbar" },
+      axisSelect(store, "y", "Upwards"),
+      axisSelect(store, "x", "Across"),
+      rowsSwitch(store),
+    ),
+    scatter.element,
+    h("figcaption", {}, legend(), note),
+  );
+}
+
+/** All objectives at once: a view that turns, projections, parallel coordinates. */
+export function otherViews(store: Store): HTMLElement | null {
+  const measures = judgedMeasures(store.front);
+  if (measures.length < 3) return null;
+  const element = section(
+    "views",
+    `All ${measures.length === 3 ? "three" : measures.length} objectives at once`,
+    "Every view shows the same models: pointing at one or choosing it here does so everywhere on this page.",
+  );
+  const parallel = h(
+    "figure",
+    { class: "lines" },
+    new Parallel(store, measures).element,
+    h("figcaption", {}, "A line is a model; up is better on every axis. Dashed: the unmitigated model."),
+  );
+  const figures = measures.length === 3 ? threeViews(store, measures) : [];
+  element.append(h("div", { class: "views" }, ...figures.slice(0, 1), parallel, ...figures.slice(1)));
+  return element;
+}
+
+/** The view that turns, and the projections. */
+function threeViews(store: Store, measures: Measure[]): HTMLElement[] {
+  const [first = "", second = "", third = ""] = measures;
+  // The loss goes upwards.
+  const space = new Space(store, [second, first, third]);
+  space.surface.id = "space-plot";
+  const reset = h("button", { type: "button", class: "link" }, "turn back");
+  reset.addEventListener("click", () => space.reset());
+  const pairs: [Measure, Measure, Measure][] = [
+    [second, first, third],
+    [third, first, second],
+    [second, third, first],
+  ];
+  const projections = pairs.map(([x, y, colour]) => {
+    const scatter = new Scatter(store, { x: () => x, y: () => y, colour: () => colour, small: true });
+    return h("figure", { class: "projection" }, scatter.element, colourKey(store, colour));
+  });
+  const turning = h(
+    "figure",
+    { class: "turning" },
+    space.element,
+    colourKey(store, first),
+    h("figcaption", {}, "Drag to turn it, or use the arrow keys; ", reset, "."),
+  );
+  return [turning, ...projections];
+}
+
+/** What the colours mean. */
+function colourKey(store: Store, measure: Measure): HTMLElement {
+  const bar = h("span", { class: "bar", "aria-hidden": "true" });
+  const [low, high] = [h("span"), h("span")];
+  const element = h("div", { class: "colours" }, h("span", {}, `Colour: ${words(measure, 20)}`), low, bar, high);
+  const draw = () => {
+    const [least, most] = extent(columnOf(store.front, measure, store.split)?.values ?? []);
+    low.textContent = least <= most ? readable(least) : "";
+    high.textContent = least <= most ? readable(most) : "";
+    bar.style.backgroundImage = gradientImage();
+  };
+  store.on(["view"], draw);
+  onTheme(draw);
+  draw();
+  return element;
+}

@@ -1,0 +1,144 @@
+// How all of it was made: solver, settings, proofs, data, what was left out.
+
+import type { RunFacts } from "./data.ts";
+import { h, name, section, shorten } from "./dom.ts";
+import { capital, rowsName } from "./label.ts";
+import { counted, grouped, plain, readable } from "./number.ts";
+import type { Store } from "./store.ts";
+
+const METHODS: Record<string, string> = {
+  trace: "trace: the exact front, followed with second derivatives",
+  weighted: "weighted sums of the objectives, many at once",
+  "pf-smg": "PF-SMG: stochastic gradients of all objectives, with a list of nondominated points",
+  "eps-fair": "EPS-fair: the loss under bounds on the other objectives",
+};
+
+const STOPS: Record<string, string> = {
+  points: "the list is full",
+  steps: "the budget of steps is spent",
+  converged: "no further improvement",
+  complete: "all of it has been done",
+  stopped: "stopped before its time; what was done is kept",
+};
+
+/** Any setting in a short text. */
+function said(value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  if (typeof value === "number") return plain(value);
+  if (typeof value === "object") {
+    const entries = Array.isArray(value) ? value.map(said) : Object.entries(value).map(([k, v]) => `${k} ${said(v)}`);
+    return shorten(entries.join(", "), 300);
+  }
+  return shorten(String(value), 300);
+}
+
+function list(entries: [string, (Node | string)[]][]): HTMLElement {
+  const element = h("dl", { class: "facts" });
+  for (const [term, said] of entries) element.append(h("div", {}, h("dt", {}, term), h("dd", {}, ...said)));
+  return element;
+}
+
+function certificate(run: RunFacts): string {
+  const { proven, largest_gap: gap, largest_residual: residual } = run.certificate;
+  if (gap === null) {
+    return `nothing is proven of these models; what is left of gradients is at most ${residual.toExponential(1)} long`;
+  }
+  const which = proven === run.points ? "every model" : `${grouped(proven)} of ${counted(run.points, "model")}`;
+  return `proven for ${which}: none has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective`;
+}
+
+function judged(run: RunFacts): string {
+  const { front_in: by, candidates, moved, on_test: onTest } = run.judged;
+  const what =
+    by === "measures"
+      ? `by measures (${run.judged.measures.join(", ")}) on training and validation rows`
+      : "by the objectives on training rows";
+  const threshold = moved > 0 ? `, ${grouped(moved)} of them others with their threshold moved` : "";
+  const test = onTest === undefined ? "" : `; on test rows ${grouped(onTest)} of ${grouped(run.points)} remain unbeaten`;
+  return `${what}; ${grouped(candidates)} candidates${threshold}${test}`;
+}
+
+export function provenance(store: Store): HTMLElement {
+  const { data } = store;
+  const { run } = data;
+  const element = section("provenance", "How this was made", null);
+  const seconds = Object.values(run.seconds).reduce((a, b) => a + b, 0);
+  const settings = Object.entries(run.settings);
+  const method: [string, (Node | string)[]][] = [
+    ["Solver", [METHODS[run.method] ?? run.method, ...(run.reason ? [` (${run.reason})`] : [])]],
+    ["Settings", [settings.map(([key, value]) => `${key} ${said(value)}`).join(", ")]],
+    ["Seed", [String(run.spec.seed)]],
+    ["Objectives", [h("ul", {}, ...run.definitions.map((d) => h("li", {}, h("code", {}, shorten(d, 160)))))]],
+    ["Front", [judged(run)]],
+    ["Certificate", [certificate(run)]],
+    ["Ended", [STOPS[run.stop] ?? run.stop]],
+    ["Time", [`${readable(seconds)} s`]],
+    ["Version", [`fairfront ${run.program}`]],
+  ];
+  if (run.polish) method.splice(5, 0, ["Polished", [said(run.polish)]]);
+  element.append(
+    h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Method"), list(method)), h("div", {}, h("h3", {}, "Data"), list(dataFacts(store)))),
+  );
+  element.append(h("h3", {}, "What to be wary of"), notices(run));
+  element.append(
+    h(
+      "p",
+      { class: "note" },
+      "This page is one file. It makes no request, needs no server and holds no row of the data. Every number can be " +
+        "recomputed from the run and its data: ",
+      h("code", {}, `fairfront verify ${shorten(data.name, 80)}`),
+    ),
+  );
+  return element;
+}
+
+function dataFacts(store: Store): [string, (Node | string)[]][] {
+  const { data, front } = store;
+  const { run } = data;
+  const { spec } = run;
+  const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${rowsName(split)}`).join(", ");
+  const missing = Object.entries(spec.missing_by_column).map(([column, policy]) => `${shorten(column, 40)}: ${policy}`);
+  const facts: [string, (Node | string)[]][] = [
+    ["Source", [name(run.source, 80)]],
+    ["Rows", [rows]],
+    ["Target", [name(spec.target ?? "", 40), " = ", name(spec.positive ?? "", 40)]],
+    ["Groups", data.attributes.map((a) => h("div", {}, name(a.name, 40), `: ${shorten(a.groups.map((g) => shorten(g, 40)).join(", "), 300)}`))],
+    ["Left out", [spec.drop.length === 0 ? "no column" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
+    ["Sensitive columns", [spec.use_sensitive ? "are features too" : "are no features"]],
+    ["Rows with missing values", [shorten([spec.missing, ...missing].join("; "), 300)]],
+    ["Rows without a group", [spec.missing_sensitive]],
+    ["Rare categories", [spec.pool_rare === 0 ? "kept as they are" : `pooled below ${counted(spec.pool_rare, "training row")}`]],
+    ["Scaling", [spec.scale]],
+    ["Split", [said(spec.split)]],
+    ["Fingerprint of the rows", [h("code", { class: "hash" }, run.fingerprint)]],
+    ["Fingerprint of the front", [h("code", { class: "hash" }, run.front_sha256)]],
+  ];
+  if (run.stream) facts.splice(2, 0, ["Stream", [streamed(run.stream)]]);
+  if (spec.weight !== null) facts.splice(3, 0, ["Weights", [name(spec.weight, 40)]]);
+  return facts;
+}
+
+/** What became of the rows of a stream. */
+function streamed(stream: NonNullable<RunFacts["stream"]>): string {
+  const { batches, rows, used, rejected, dropped, kept } = stream;
+  const why = dropped.slice(0, 12).map((d) => `${shorten(d.reason, 60)} (${grouped(d.rows)})`);
+  const said = [
+    `${counted(batches, "batch").replace(/batchs$/, "batches")}, ${counted(rows, "row")}`,
+    `${grouped(used)} in use, of which the front stands on ${grouped(kept)}`,
+    ...(rejected > 0 ? [`${grouped(rejected)} rejected`] : []),
+    ...(why.length > 0 ? [`dropped: ${why.join(", ")}`] : []),
+  ];
+  return said.join("; ");
+}
+
+function notices(run: RunFacts): HTMLElement {
+  if (run.notices.length === 0) return h("p", {}, "Nothing was found.");
+  const order = [...run.notices].sort((a, b) => Number(b.level === "warning") - Number(a.level === "warning"));
+  return h(
+    "ul",
+    { class: "notices" },
+    ...order.map(({ level, message }) =>
+      h("li", { class: level === "warning" ? "warning" : "notice" }, h("strong", {}, `${capital(level)}: `), shorten(message, 800)),
+    ),
+  );
+}

@@ -1,0 +1,94 @@
+// The first lines: what this is, in plain words, and how far the models are apart.
+
+import type { PageData } from "./data.ts";
+import { h, name } from "./dom.ts";
+import { extent } from "./front.ts";
+import { capital, columnOf, direction, explain, type Measure, pricedMeasures, words } from "./label.ts";
+import { cell, counted, grouped } from "./number.ts";
+import type { Store } from "./store.ts";
+
+/** `a, b and c`, each as its own element. */
+export function listed(texts: string[], most = 6): (Node | string)[] {
+  const shown = texts.slice(0, most);
+  const rest = texts.length - shown.length;
+  return shown.flatMap((text, i) => {
+    const last = i === shown.length - 1 && rest === 0;
+    const between = i === 0 ? "" : last ? " and " : ", ";
+    return [between, h("strong", {}, name(text, 40))];
+  }).concat(rest > 0 ? [` and ${grouped(rest)} more`] : []);
+}
+
+export function summary(store: Store): HTMLElement {
+  const { data, front } = store;
+  const rows = Object.values(data.run.rows).reduce((a, b) => a + b, 0);
+  const { target, positive } = data.run.spec;
+  const attributes = data.attributes.map((a) => a.name);
+  const element = h(
+    "header",
+    { class: "summary" },
+    h("p", { class: "brand" }, h("span", { class: "mark" }, "fairfront"), " report"),
+    h("h1", {}, front.length === 1 ? "One model" : `Choose among ${counted(front.length, "model")}`),
+  );
+  const lede = h("p", { class: "lede" });
+  lede.append(front.length === 1 ? "It decides whether " : "Each of them decides whether ");
+  lede.append(h("strong", {}, name(target ?? "the target", 40)), " is ");
+  lede.append(h("strong", {}, name(positive ?? "positive", 40)));
+  lede.append(`, from ${counted(data.inputs.length, "column")} of `, h("strong", {}, name(data.run.source, 60)));
+  lede.append(` (${grouped(rows)} rows). `);
+  if (attributes.length > 0 && front.length > 1) {
+    lede.append("They differ in how alike they treat the groups of ", ...listed(attributes), ". ");
+    lede.append("No other model that was found is better in everything; how much accuracy to give for fairness is the choice to make.");
+  }
+  element.append(lede, ranges(store));
+  return element;
+}
+
+/** Accuracy and each disparity: from where to where, and where the chosen model is. */
+function ranges(store: Store): HTMLElement {
+  const list = h("dl", { class: "ranges" });
+  for (const measure of pricedMeasures(store.front).slice(0, 6)) list.append(range(store, measure));
+  return list;
+}
+
+function range(store: Store, measure: Measure): HTMLElement {
+  const { front } = store;
+  const side = direction(measure) === "large" ? "higher is better" : "lower is better";
+  const term = h("dt", {}, capital(words(measure, 24)));
+  const meaning = explain(measure);
+  if (meaning !== null) term.title = capital(meaning);
+  const span = h("span", { class: "span" });
+  const track = h("span", { class: "track", "aria-hidden": "true" });
+  const start = h("span", { class: "tick start" });
+  const own = h("span", { class: "tick own" });
+  track.append(start, own);
+  const said = h("span", { class: "said" });
+  const element = h("div", { class: "range" }, term, h("dd", {}, span, track, said));
+  const draw = () => {
+    const column = columnOf(front, measure, store.split);
+    const before = front.unmitigated.get(column?.name ?? "") ?? null;
+    const value = column?.values[store.chosen] ?? null;
+    const [low, high] = extent(column?.values ?? []);
+    const [least, most] = extent([low, high, before].map((v) => (v === null || !Number.isFinite(v) ? null : v)));
+    const place = (v: number) => `${most > least ? (100 * (v - least)) / (most - least) : 50}%`;
+    span.replaceChildren(
+      low <= high ? `${cell(low)} to ${cell(high)}` : "cannot be given",
+      h("span", { class: "which" }, ` ${side}`),
+    );
+    start.hidden = before === null;
+    own.hidden = value === null;
+    if (before !== null) start.style.left = place(before);
+    if (value !== null) own.style.left = place(value);
+    said.replaceChildren(
+      h("span", { class: "own" }, `model ${store.chosen}: ${cell(value)}`),
+      h("span", { class: "start" }, `unmitigated: ${cell(before)}`),
+    );
+  };
+  store.on(["choice", "view"], draw);
+  draw();
+  return element;
+}
+
+/** The rows that all numbers are about, for the switch above the front. */
+export function rowsOf(data: PageData, split: string): string {
+  return grouped(data.run.rows[split] ?? 0);
+}

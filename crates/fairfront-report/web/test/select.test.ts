@@ -1,0 +1,106 @@
+// The same cases that the command's `select` passes.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Front, type Value } from "../src/front.ts";
+import { parseRequirement, parseTerm, parseWeights, quote, requirementText } from "../src/grammar.ts";
+import { type Rule, select, Unmet } from "../src/select.ts";
+
+interface Case {
+  name: string;
+  front: string;
+  request: {
+    require?: string[];
+    best?: string;
+    knee?: boolean;
+    weights?: string;
+    regret?: boolean;
+    id?: number;
+  };
+  expect: {
+    id?: number;
+    sentence?: string;
+    nearest?: number;
+    misses?: Value[];
+    error?: string;
+  };
+}
+
+interface Cases {
+  fronts: Record<
+    string,
+    {
+      objectives: string[];
+      front_in: "measures" | "objectives";
+      measures: string[];
+      columns: Record<string, Value[]>;
+      unmitigated: Record<string, Value>;
+    }
+  >;
+  cases: Case[];
+}
+
+// Tests run in the folder of package.json.
+const text = readFileSync("../../fairfront-run/cases/select.json", "utf8");
+const { fronts, cases } = JSON.parse(text) as Cases;
+
+function ruleOf(request: Case["request"]): Rule {
+  if (request.best !== undefined) return { kind: "best", term: parseTerm(request.best) };
+  if (request.weights !== undefined) return { kind: "weights", weights: parseWeights(request.weights) };
+  if (request.id !== undefined) return { kind: "id", id: request.id };
+  if (request.knee) return { kind: "knee" };
+  if (request.regret) return { kind: "regret" };
+  throw new Error("a case names a rule");
+}
+
+assert.ok(cases.length >= 30);
+for (const { name, front: frontName, request, expect } of cases) {
+  test(name, () => {
+    const source = fronts[frontName];
+    assert.ok(source, "a front of this name");
+    const front = new Front({
+      ...source,
+      columns: new Map(Object.entries(source.columns)),
+      unmitigated: new Map(Object.entries(source.unmitigated)),
+    });
+    const run = () => select(front, (request.require ?? []).map(parseRequirement), ruleOf(request));
+    if (expect.error !== undefined) {
+      const part = expect.error;
+      assert.throws(run, (e: Error) => !(e instanceof Unmet) && e.message.includes(part));
+    } else if (expect.nearest !== undefined) {
+      assert.throws(run, (e: Error) => {
+        assert.ok(e instanceof Unmet);
+        assert.equal(e.nearest, expect.nearest);
+        const expected = expect.misses ?? [];
+        assert.equal(e.misses.length, expected.length);
+        e.misses.forEach(({ miss }, i) => {
+          const other = expected[i] ?? null;
+          if (miss === null || other === null) assert.equal(miss, other);
+          // Decimal numbers of the cases are differences of others.
+          else assert.ok(Math.abs(miss - other) < 1e-12);
+        });
+        return true;
+      });
+    } else {
+      const found = run();
+      assert.equal(found.id, expect.id);
+      assert.equal(found.price.sentence, expect.sentence);
+      assert.ok(found.meeting.includes(found.id));
+    }
+  });
+}
+
+test("requirements come back as they are written", () => {
+  for (const text of [
+    "accuracy >= 0.8",
+    "test.demographic_parity_ratio(sex:race) < 0.0000001",
+    'validation.objective.error_rate > -1000000',
+    `count(${quote('a "b", c')}=${quote("<x>")}) <= 5`,
+  ]) {
+    assert.equal(requirementText(parseRequirement(text)), text);
+  }
+  for (const bad of ["accuracy", "accuracy = 1", "accuracy >= x", "accuracy >= NaN", ">= 1", "a(b > 1", '"a > 1']) {
+    assert.throws(() => parseRequirement(bad), /character \d+/);
+  }
+});

@@ -1,0 +1,93 @@
+"""What tests of the page share: a run with its page, and the page open in a browser.
+
+The browser is Debian's chromium, or the one that FAIRFRONT_CHROMIUM names.
+"""
+
+import json
+import os
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+
+BROWSER = os.environ.get("FAIRFRONT_CHROMIUM") or shutil.which("chromium") or "absent"
+QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+
+
+def absent(reason):
+    pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+
+
+class Report:
+    """A run with its page."""
+
+    def __init__(self, fairfront, folder, *spec):
+        self.fairfront, self.folder = fairfront, folder
+        # The page is among the files that a fit leaves.
+        fairfront("fit", *spec, "--out", folder, "--quiet")
+        self.path = folder / "report.html"
+        self.info = json.loads((folder / "run.json").read_text())
+        self.table = pq.read_table(folder / "front.parquet").to_pandas()
+
+    def select(self, *args):
+        return json.loads(self.fairfront("select", self.folder, "--json", *args))
+
+
+class Opened:
+    """A page that is open, with everything it complained of or asked for."""
+
+    def __init__(self, browser, path, address="", **options):
+        options = {"viewport": DESKTOP, "accept_downloads": True} | options
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(10_000)
+        self.problems, self.requests = [], []
+        self.page.on(
+            "console", lambda m: m.type in ("error", "warning") and self.problems.append(m.text)
+        )
+        self.page.on("pageerror", lambda e: self.problems.append(str(e)))
+        self.page.on("dialog", lambda d: (self.problems.append(d.message), d.dismiss()))
+        self.page.on("request", lambda r: self.requests.append(r.url))
+        self.page.goto(path.as_uri() + address)
+        self.page.wait_for_selector("html[data-ready]")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.context.close()
+        if kind is None:
+            assert self.problems == []
+            outside = [r for r in self.requests if not r.startswith(("data:", "blob:"))]
+            # The page itself, and nothing else.
+            assert len(outside) == 1 and outside[0].startswith("file:"), outside
+
+    @property
+    def chosen(self):
+        return int(self.page.inner_text("#choice-title").removeprefix("Model "))
+
+    @property
+    def price(self):
+        return self.page.inner_text(".choice .price span >> nth=0")
+
+    @property
+    def address(self):
+        """What the address keeps, once it does: 150 ms after the last change."""
+        self.page.wait_for_timeout(300)
+        return self.page.url.partition("#")[2]
+
+    def cells(self, within):
+        """Numbers that say which column they are of."""
+        script = (
+            "all => all.map(e => [e.dataset.column, e.textContent, e.closest('tr').dataset.point])"
+        )
+        found = self.page.eval_on_selector_all(f"{within} [data-column]", script)
+        assert found
+        return [(c, float(text), point) for c, text, point in found if text != "–"]
+
+    def slider(self, label):
+        return self.page.get_by_label(label, exact=True)
