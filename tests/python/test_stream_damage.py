@@ -96,7 +96,7 @@ def test_a_damaged_generation_is_made_again(made):
         how = hurt(path, rng)
         shown = made.fairfront.run("show", state)
         said = " ".join(shown.stderr.decode().split())
-        assert shown.returncode == 0 and "is shown instead" in said, (name, how)
+        assert shown.returncode == 0 and "is read instead" in said, (name, how)
         said = made.again(state)
         assert "is damaged" in said and "goes on from the generation before" in said, (name, how)
         assert contents(state) == made.expected, (name, how)

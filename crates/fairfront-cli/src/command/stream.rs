@@ -43,6 +43,13 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
             "--skip is for standard input; files are remembered and go on where they were left";
         return Err(Error::Usage(message.into()).into());
     }
+    if inputs.is_empty() && !folder.exists() {
+        let message = format!(
+            "{}: there is no stream whose rows could wait",
+            folder.display()
+        );
+        return Err(Error::Usage(message).into());
+    }
     let mut stream = open(folder, &given, args)?;
     let mut screen = Screen {
         bar: Bar::new(args.quiet || args.json, None),

@@ -297,7 +297,13 @@ fn streamed(stream: &StreamInfo) -> String {
         1 => "1 batch".into(),
         n => format!("{} batches", grouped(n as usize)),
     };
-    format!(", after {batches}, on {kept}")
+    match stream.updated < stream.batches {
+        false => format!(", after {batches}, on {kept}"),
+        true => format!(
+            ", after {batches} of which those behind batch {} could not update the front",
+            grouped(stream.updated as usize)
+        ),
+    }
 }
 
 /// A column's name, short enough for the head of a table.

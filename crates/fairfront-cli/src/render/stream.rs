@@ -38,7 +38,7 @@ pub(crate) fn batch(batch: &CommittedBatch) -> String {
     }
     let _ = write!(out, "; {:.1} s", batch.seconds);
     if let Some(rows) = batch.stdin_rows {
-        let _ = write!(out, "; {} of standard input are safe", counted_rows(rows));
+        let _ = write!(out, "; safe of standard input: {}", counted_rows(rows));
     }
     out.push('\n');
     let changes = changes(drift);
@@ -56,10 +56,10 @@ fn changes(drift: &Drift) -> Vec<String> {
         return vec!["no row of the batch is in use".into()];
     }
     let mut said = vec![format!("base rate {}", shift(&drift.base_rate))];
-    let mut named = |what: &str, of: &dyn Fn(&GroupShift) -> (Shift, usize)| {
+    let mut named = |what: &str, of: &dyn Fn(&GroupShift) -> (Shift, [usize; 2])| {
         let all = drift.groups.iter().map(|g| (g, of(g)));
         let mut groups: Vec<(&GroupShift, Shift)> = all
-            .filter(|(_, (shift, rows))| !shift.may_be_chance(*rows))
+            .filter(|(_, (shift, [before, batch]))| !shift.may_be_chance(*before, *batch))
             .map(|(g, (shift, _))| (g, shift))
             .collect();
         let size = |s: &Shift| s.change().map_or(0.0, f64::abs);
@@ -73,8 +73,8 @@ fn changes(drift: &Drift) -> Vec<String> {
             said.push(format!("{what} of {}", shown.join(", ")));
         }
     };
-    named("share", &|g| (g.share, drift.used));
-    named("base rate", &|g| (g.base_rate, g.rows));
+    named("share", &|g| (g.share, [drift.kept_before, drift.used]));
+    named("base rate", &|g| (g.base_rate, [g.rows_before, g.rows]));
     for (new, what) in [
         (&drift.new_levels, "new categories"),
         (&drift.new_groups, "new groups"),
@@ -151,7 +151,7 @@ pub(crate) fn fed(folder: &Path, stream: &Stream, fed: &Fed, stdin_rows: Option<
     if let Some(rows) = stdin_rows {
         let _ = writeln!(
             out,
-            "{} of standard input are safe: send those behind them, or all of them again with --skip {rows}",
+            "safe of standard input: {}; send those behind, or all of them again with --skip {rows}",
             counted_rows(rows)
         );
     }

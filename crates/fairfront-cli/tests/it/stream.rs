@@ -212,7 +212,7 @@ fn damage_is_said_by_who_reads_and_by_who_writes() {
     ] {
         let said = warned(&run_in(at, command, b""));
         assert!(
-            said.contains("generation-000003 is shown instead"),
+            said.contains("generation-000003 is read instead"),
             "{command:?}: {said}"
         );
     }

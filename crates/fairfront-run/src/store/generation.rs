@@ -411,7 +411,7 @@ pub(crate) fn resolve(folder: &Path) -> Result<Resolved, Error> {
                 let notice = |d: &Damaged| {
                     let name = found.path.file_name().unwrap_or_default();
                     Notice::warning(format!(
-                        "{} in {}; {} is shown instead",
+                        "{} in {}; {} is read instead",
                         d.said(),
                         folder.display(),
                         name.to_string_lossy()

@@ -114,6 +114,7 @@ impl Stream {
             used: n_used,
             dropped: ready.n_dropped,
             rejected: ready.rejected.len(),
+            kept_before: before.map_or(0, |s| s.rows),
             kept,
             unseen_share: match n_used {
                 0 => 0.0,
@@ -288,12 +289,14 @@ impl Stream {
                 judged_by: standing.names.clone(),
                 values: standing.front.clone(),
                 updated: 0,
+                rows: 0,
                 composition: composition.clone(),
             });
         }
         if let Some(settled) = &mut state.settled {
             settled.encoding = ready.encoding;
             settled.composition = composition;
+            settled.rows = self.kept.rows().map_or(0, StoredRows::n_rows);
             if let Some(standing) = standing {
                 if settled.judged_by != standing.names {
                     settled.reference.clone_from(&standing.reference);

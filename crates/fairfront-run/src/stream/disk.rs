@@ -175,6 +175,7 @@ impl Stream {
     fn info(&self, kept: usize) -> StreamInfo {
         StreamInfo {
             batches: self.state.batches,
+            updated: self.state.settled.as_ref().map_or(0, |s| s.updated),
             rows: self.state.rows,
             used: self.state.kept.seen,
             rejected: self.state.rejected,

@@ -22,6 +22,8 @@ pub struct Drift {
     pub dropped: usize,
     /// Rows of the batch that were set aside.
     pub rejected: usize,
+    /// Rows that the front stood on before.
+    pub kept_before: usize,
     /// Rows that the front stands on now.
     pub kept: usize,
     /// Share of the batch's rows with a category that was not known before.
@@ -53,13 +55,15 @@ impl Shift {
         Some(self.batch? - self.before?)
     }
 
-    /// Whether so many rows of the batch would differ as much by chance: within three standard errors
-    /// of a share of as many rows drawn from those before.
-    pub fn may_be_chance(&self, rows: usize) -> bool {
-        let (Some(change), Some(before)) = (self.change(), self.before) else {
+    /// Whether two samples of one population, of so many rows before and in the batch, would differ as
+    /// much by chance: within three standard errors of the difference.
+    pub fn may_be_chance(&self, before: usize, batch: usize) -> bool {
+        let (Some(change), Some(was), Some(is)) = (self.change(), self.before, self.batch) else {
             return true;
         };
-        let error = (before * (1.0 - before) / rows.max(1) as f64).sqrt();
+        let (n, k) = (before.max(1) as f64, batch.max(1) as f64);
+        let share = (was * n + is * k) / (n + k);
+        let error = (share * (1.0 - share) * (1.0 / n + 1.0 / k)).sqrt();
         change.abs() <= 3.0 * error
     }
 }
@@ -71,6 +75,8 @@ pub struct GroupShift {
     pub attribute: String,
     /// The group.
     pub group: String,
+    /// Its rows among those kept before.
+    pub rows_before: usize,
     /// Its rows in the batch.
     pub rows: usize,
     /// Its share of the rows whose group is known.
@@ -198,6 +204,7 @@ impl Composition {
                 shifts.push(GroupShift {
                     attribute: attribute.clone(),
                     group: group.name.clone(),
+                    rows_before: earlier.map_or(0, |g| g.rows),
                     rows: group.rows,
                     share: Shift {
                         before: earlier.map_or(none, |g| g.share),
@@ -290,19 +297,29 @@ mod tests {
 
     #[test]
     fn chance_is_three_standard_errors() {
-        // 2,000 rows at a share of one half: the standard error is 0.01118.
+        // 2,000 rows of 2,000,000 at a share of one half: the standard error is 0.01119.
         let shift = |batch| Shift {
             before: Some(0.5),
             batch: Some(batch),
         };
-        assert!(shift(0.533).may_be_chance(2_000) && shift(0.467).may_be_chance(2_000));
-        assert!(!shift(0.534).may_be_chance(2_000) && !shift(0.466).may_be_chance(2_000));
-        // What was never there cannot come by chance; without a share before nothing is known.
+        assert!(
+            shift(0.533).may_be_chance(2_000_000, 2_000)
+                && shift(0.467).may_be_chance(2_000_000, 2_000)
+        );
+        assert!(
+            !shift(0.534).may_be_chance(2_000_000, 2_000)
+                && !shift(0.466).may_be_chance(2_000_000, 2_000)
+        );
+        // As many rows before as in the batch: the error is √2 times as large.
+        assert!(
+            shift(0.54).may_be_chance(2_000, 2_000) && !shift(0.548).may_be_chance(2_000, 2_000)
+        );
+        // Nobody before, and 20 of 2,000 now; without a share before nothing is known.
         let new = Shift {
             before: Some(0.0),
-            batch: Some(0.001),
+            batch: Some(0.01),
         };
-        assert!(!new.may_be_chance(2_000));
-        assert!(Shift::default().may_be_chance(2_000));
+        assert!(!new.may_be_chance(20_000, 2_000));
+        assert!(Shift::default().may_be_chance(2_000_000, 2_000));
     }
 }

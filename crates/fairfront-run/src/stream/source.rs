@@ -122,7 +122,15 @@ enum Kind {
     /// Read as it grows.
     Growing(PathBuf),
     /// Standard input; whether it has ended.
-    Pipe(Arc<AtomicBool>),
+    Pipe(Arc<PipeState>),
+}
+
+/// What is known of standard input.
+#[derive(Default)]
+struct PipeState {
+    ended: AtomicBool,
+    /// It begins as packed files do.
+    packed: AtomicBool,
 }
 
 /// What tells an input from others.
@@ -185,14 +193,14 @@ impl Source {
         position: Option<&Position>,
     ) -> Result<Self, Error> {
         if name == STDIN {
-            let (pipe, ended) = Pipe::new();
+            let (pipe, state) = Pipe::new();
             let text: Box<dyn Read + Send> = Box::new(pipe);
             return Ok(Self {
                 input,
                 records: Records::new("standard input", text, &options.read).by_first_lines(),
                 order: Vec::new(),
                 types: BTreeMap::new(),
-                kind: Kind::Pipe(ended),
+                kind: Kind::Pipe(state),
             });
         }
         let opened = match Known::parse(name)? {
@@ -246,7 +254,7 @@ impl Source {
     pub(crate) fn next(&mut self, columns: &mut Vec<String>, spec: &Spec) -> Result<Next, Error> {
         // Asked before reading: what arrived before the end is still read.
         let over = match &self.kind {
-            Kind::Pipe(ended) => ended.load(Ordering::Acquire),
+            Kind::Pipe(state) => state.ended.load(Ordering::Acquire),
             Kind::Whole => true,
             Kind::Growing(_) => false,
         };
@@ -254,6 +262,13 @@ impl Source {
             true => self.records.rest()?,
             false => self.records.next()?,
         };
+        if let Kind::Pipe(state) = &self.kind
+            && state.packed.load(Ordering::Acquire)
+        {
+            let message =
+                "standard input is packed or no text; unpack it first, as in zcat FILE | …";
+            return Err(Error::Data(message.into()));
+        }
         if let Some(record) = record {
             self.settle(columns, spec)?;
             return Ok(Next::Row(self.row(record)));
@@ -273,6 +288,10 @@ impl Source {
                 ));
             }
             std::thread::sleep(PATIENCE);
+        }
+        // A header without rows must fit too: it may be a row without a header.
+        if over && !columns.is_empty() && !self.records.columns().is_empty() {
+            self.settle(columns, spec)?;
         }
         Ok(match over {
             true => Next::End,
@@ -322,11 +341,11 @@ struct Pipe {
     rest: Vec<u8>,
     at: usize,
     begun: bool,
-    ended: Arc<AtomicBool>,
+    state: Arc<PipeState>,
 }
 
 impl Pipe {
-    fn new() -> (Self, Arc<AtomicBool>) {
+    fn new() -> (Self, Arc<PipeState>) {
         let (sender, chunks) = sync_channel(PIPE_AHEAD);
         std::thread::spawn(move || {
             let mut input = io::stdin().lock();
@@ -346,37 +365,39 @@ impl Pipe {
                 }
             }
         });
-        let ended = Arc::new(AtomicBool::new(false));
+        let state = Arc::new(PipeState::default());
         let pipe = Self {
             chunks,
             rest: Vec::new(),
             at: 0,
             begun: false,
-            ended: ended.clone(),
+            state: state.clone(),
         };
-        (pipe, ended)
+        (pipe, state)
     }
 }
 
 impl Read for Pipe {
     /// 0 where nothing has arrived for a while, or nothing more will.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.rest.len() && !self.ended.load(Ordering::Acquire) {
+        if self.at == self.rest.len() && !self.state.ended.load(Ordering::Acquire) {
             match self.chunks.recv_timeout(PATIENCE) {
                 Ok(chunk) => {
                     self.rest = chunk?;
                     self.at = 0;
                     let first = !std::mem::replace(&mut self.begun, true);
                     if first && PACKED.iter().any(|magic| self.rest.starts_with(magic)) {
-                        let message = "it is packed or no text; unpack it first";
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+                        self.state.packed.store(true, Ordering::Release);
+                        self.rest.clear();
                     }
                     if self.rest.is_empty() {
-                        self.ended.store(true, Ordering::Release);
+                        self.state.ended.store(true, Ordering::Release);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => self.ended.store(true, Ordering::Release),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.state.ended.store(true, Ordering::Release);
+                }
             }
         }
         let n = buffer.len().min(self.rest.len() - self.at);

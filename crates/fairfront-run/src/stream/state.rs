@@ -72,6 +72,8 @@ impl StreamOptions {
 pub struct StreamInfo {
     /// Batches so far.
     pub batches: u64,
+    /// The batch that the front was found with; those after it could not update it.
+    pub updated: u64,
     /// Rows so far, dropped and rejected ones counted.
     pub rows: u64,
     /// Rows in use so far.
@@ -150,7 +152,9 @@ pub(crate) struct Settled {
     pub(crate) values: Vec<f64>,
     /// The batch that it was found with.
     pub(crate) updated: u64,
-    /// Who is in the rows that are kept.
+    /// How many rows are kept.
+    pub(crate) rows: usize,
+    /// Who is in these rows.
     pub(crate) composition: Composition,
 }
 
