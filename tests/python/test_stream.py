@@ -165,7 +165,7 @@ def test_rows_of_standard_input_are_skipped_once_they_are_safe(fairfront, text, 
     state = tmp_path / "state"
     part = "".join(lines[:301]).encode()
     out = fairfront("stream", state, "-", *SPEC, stdin=part).decode()
-    assert "300 rows of standard input are safe" in out
+    assert "safe of standard input: 300 rows" in out
     error = fairfront.run("stream", state, "-", "--skip", 301, stdin=text.encode())
     assert error.returncode == 2 and b"--skip 300" in error.stderr
     other = text.replace("yes", "no", 1).encode()
