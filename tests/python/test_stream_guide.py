@@ -20,7 +20,10 @@ def blocks():
     """All commands of the guide in order, each with the lines that it should say."""
     guide = (REPOSITORY / "docs/stream.md").read_text()
     guide = guide[guide.index(BEGIN) :]
-    for kind, text in re.findall(r"^```(sh|text)\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE):
+    # Those within lists are indented.
+    block = re.compile(r"^( *)```(sh|text)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+    for indent, kind, text in block.findall(guide):
+        text = re.sub(f"^{indent}", "", text, flags=re.MULTILINE)
         if any(other in text for other in OTHERS):
             continue
         if kind == "sh":
