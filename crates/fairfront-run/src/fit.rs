@@ -364,6 +364,8 @@ impl Task {
             (starts, notice) = warm::starts(problem, train, method, Some(old), observer)?;
             let new = starts.iter().flat_map(Points::iter);
             new.for_each(|point| points.push(point));
+            // Where there are none on these rows, those of before wait for others.
+            starts = starts.or_else(|| earlier.starts.clone());
         }
         let mut outcome = method.update(problem, &points, earlier.updates, observer)?;
         let mut info = None;

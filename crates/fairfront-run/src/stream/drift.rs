@@ -22,7 +22,7 @@ pub struct Drift {
     pub dropped: usize,
     /// Rows of the batch that were set aside.
     pub rejected: usize,
-    /// Rows that the front stood on before.
+    /// Rows that were kept before.
     pub kept_before: usize,
     /// Rows that the front stands on now.
     pub kept: usize,
