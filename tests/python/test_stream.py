@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
+from conftest import MISSING
 from streaming import (
     BATCH,
     QUICK,
@@ -35,7 +36,8 @@ from streaming import (
 from test_predict import scores
 
 # What does not name inputs.
-UNNAMED = ["front.parquet", "encoding.json", "drift.jsonl", *(f"rows/{i:06}.rows" for i in range(1, 6))]
+FRONT = ["front.parquet", "encoding.json", "drift.jsonl"]
+UNNAMED = [*FRONT, *(f"rows/{i:06}.rows" for i in range(1, 6))]
 QUIET = "--quiet"
 
 
@@ -169,7 +171,8 @@ def test_rows_of_standard_input_are_skipped_once_they_are_safe(fairfront, text, 
     other = text.replace("yes", "no", 1).encode()
     assert "are not those" in fairfront.error("stream", state, "-", "--skip", 300, stdin=other)
     short = "".join(lines[:100]).encode()
-    assert "ended after 99 rows" in fairfront.error("stream", state, "-", "--skip", 300, stdin=short)
+    error = fairfront.error("stream", state, "-", "--skip", 300, stdin=short)
+    assert "ended after 99 rows" in error
     # The rest alone, then all of it.
     rest = "".join([lines[0], *lines[301:411]]).encode()
     fairfront("stream", state, "-", QUIET, stdin=rest)
@@ -239,7 +242,8 @@ def test_inputs_are_remembered(fairfront, text, whole, tmp_path):
 
 def test_a_row_whose_line_went_on_is_noticed(fairfront, text, tmp_path):
     lines = text.splitlines(keepends=True)
-    file, state = write(tmp_path / "rows.csv", "".join(lines[:200]) + "48,Female"), tmp_path / "state"
+    state = tmp_path / "state"
+    file = write(tmp_path / "rows.csv", "".join(lines[:200]) + "48,Female")
     fairfront("stream", state, file, *SPEC, QUIET)
     write(file, "".join(lines[:200]) + "48,Female,White,Millbrook\n")
     assert "more text follows on its line" in fairfront.error("stream", state, file)
@@ -278,8 +282,7 @@ def test_ctrl_c_within_a_batch_leaves_it_out(fairfront, text, tmp_path):
     """It is made whole by the next call, of its rows alone."""
     file = write(tmp_path / "rows.csv", text)
     slow = ["--set", "sums=64", "--set", "stages=4", "--points", "200"]
-    spec = [*SPEC[:-6], *slow, "--batch", 300]
-    spec.remove("--batch"), spec.remove(str(BATCH))
+    spec = [*SPEC[: SPEC.index("--batch")], *slow, "--batch", 300]
     fairfront("stream", tmp_path / "expected", file, *spec, QUIET)
     for source in ["file", "stdin"]:
         state = tmp_path / source
@@ -296,7 +299,7 @@ def test_ctrl_c_within_a_batch_leaves_it_out(fairfront, text, tmp_path):
             skip = ["--skip", "0"] if source == "stdin" else []
         stdin = text.encode() if source == "stdin" else None
         fairfront("stream", state, name, *spec, *skip, QUIET, stdin=stdin)
-        same(state, tmp_path / "expected", ["front.parquet", "encoding.json", "drift.jsonl"])
+        same(state, tmp_path / "expected", FRONT)
 
 
 # Flags.
@@ -396,12 +399,13 @@ def decided(fairfront, state, rows, folder):
 
 def in_use(rows):
     """Rows without missing values, in order."""
-    return rows[(rows != "").all(axis=1) & ~rows.isin(["?", "NA", "N/A", "NaN", "null"]).any(axis=1)]
+    return rows[~rows.isin(MISSING).any(axis=1)]
 
 
 @pytest.mark.parametrize("keep", [["--window", "210"], ["--window", "97"], []])
 def test_values_are_those_of_the_rows_that_are_kept(fairfront, rows, tmp_path, keep):
-    parts = np.random.default_rng(1).choice(["train", "validation", "test"], len(rows), p=[0.7, 0.1, 0.2])
+    rng, shares = np.random.default_rng(1), [0.7, 0.1, 0.2]
+    parts = rng.choice(["train", "validation", "test"], len(rows), p=shares)
     rows = rows.assign(part=parts)
     write(tmp_path / "rows.csv", text_of(rows))
     state = tmp_path / "state"
@@ -417,7 +421,8 @@ def test_values_are_those_of_the_rows_that_are_kept(fairfront, rows, tmp_path, k
         label = of_split["approved"] == "yes"
         for point, decision in decided(fairfront, state, of_split, tmp_path):
             n_points += 1
-            assert point[f"{split}.accuracy"] == pytest.approx(np.mean(decision == label), abs=1e-12)
+            accuracy = np.mean(decision == label)
+            assert point[f"{split}.accuracy"] == pytest.approx(accuracy, abs=1e-12)
             for group, at in of_split.groupby("sex").indices.items():
                 column = f"{split}.selection_rate(sex={group})"
                 assert point[column] == pytest.approx(decision[at].mean(), abs=1e-12)
@@ -435,7 +440,8 @@ def reservoir_of(fairfront, folder, n_rows, size, seed, batch):
         pd.DataFrame(table).to_csv(path, index=False)
     state = folder / f"state-{size}-{seed}-{batch}"
     flags = ["--target", "y", "--sensitive", "sex", "--reservoir", size, "--seed", seed, *QUICK]
-    fairfront("stream", state, path, *flags, "--scale", "none", "--split", "none", "--batch", batch, QUIET)
+    more = ["--scale", "none", "--split", "none", "--batch", batch, QUIET]
+    fairfront("stream", state, path, *flags, *more)
     stored = (newest(state) / "reservoir.rows").read_bytes()
     found = np.frombuffer(stored[32 : 32 + 8 * size], "<f8")
     return found.astype(int)
@@ -452,7 +458,7 @@ def test_a_reservoir_is_a_uniform_sample(fairfront, tmp_path):
             # Whatever the batches.
             other = reservoir_of(fairfront, tmp_path, n, size, seed, 80)
             assert (found == other).all()
-    # Twelve stretches of the stream, 100 of whose rows are expected in the samples; a sample without
+    # Twelve stretches of the stream, 100 of whose rows are expected in the samples; one without
     # repeats varies less than independent draws, so that this is on the safe side.
     assert chisquare(counts.reshape(12, -1).sum(1)).pvalue > 1e-4
 
@@ -513,7 +519,8 @@ def test_drift_is_what_pandas_finds(fairfront, rows, tmp_path):
                 members = [part["sex"] == group["group"] for part in (kept, used)]
                 assert group["rows"] == members[1].sum()
                 check_shift(group["share"], *members)
-                labels = [(p["approved"] == "yes")[m] for p, m in zip((kept, used), members, strict=True)]
+                pairs = zip((kept, used), members, strict=True)
+                labels = [(part["approved"] == "yes")[m] for part, m in pairs]
                 check_shift(group["base_rate"], *labels)
             levels = used.drop(columns=["sex", "approved", *numeric(first_batch(rows))])
             if known is None:
@@ -536,7 +543,8 @@ def first_batch(rows):
 
 def numeric(rows):
     """Columns that are numbers in all rows."""
-    return [c for c in rows if pd.to_numeric(rows[c].replace("", None), errors="coerce").notna().mean() > 0.9]
+    number = lambda c: pd.to_numeric(rows[c], errors="coerce").notna().mean()  # noqa: E731
+    return [c for c in rows if number(c) > 0.9]
 
 
 def check_shift(shift, before, batch):
@@ -596,7 +604,8 @@ def test_too_many_rejected_rows_end_a_stream(fairfront, text, whole, tmp_path):
     for source in ["file", "stdin"]:
         state, file = tmp_path / source, write(tmp_path / "rows.csv", text)
         name, stdin = (file, None) if source == "file" else ("-", text.encode())
-        error = fairfront.error("stream", state, name, *SPEC, QUIET, "--max-rejected", 2, stdin=stdin)
+        flags = [*SPEC, QUIET, "--max-rejected", 2]
+        error = fairfront.error("stream", state, name, *flags, stdin=stdin)
         assert "3 rows rejected up to batch 3" in error and "--max-rejected 2" in error
         assert len(rejected(state)) == 2 and info(state)["stream"]["batches"] == 2
         skip = [] if source == "file" else ["--skip", "0"]
@@ -628,20 +637,22 @@ def test_any_bytes_may_arrive(fairfront, rows, tmp_path):
     n_rows = 339 - 1 + 1 + 120
     assert stream["rows"] == n_rows
     assert stream["rejected"] == len(found)
-    assert stream["rows"] == stream["used"] + stream["rejected"] + sum(d["dropped"] for d in drifts(state))
+    dropped = sum(d["dropped"] for d in drifts(state))
+    assert stream["rows"] == stream["used"] + stream["rejected"] + dropped
     # What is no text at all is refused as a whole, and nothing is taken of it.
     before = tree(state)
     (tmp_path / "binary.csv").write_bytes(lines[0] + lines[1].replace(b",", b"\0,", 1))
     assert "not a text file" in fairfront.error("stream", state, tmp_path / "binary.csv")
     assert tree(state) == before
     # The same in pieces through standard input.
-    process = start(fairfront, tmp_path / "piped", "-", *SPEC, QUIET, "--flush", stdin=subprocess.PIPE)
+    flags = ["-", *SPEC, QUIET, "--flush"]
+    process = start(fairfront, tmp_path / "piped", *flags, stdin=subprocess.PIPE)
     for at in range(0, len(body), 50_001):
         process.stdin.write(body[at : at + 50_001])
         process.stdin.flush()
     _, err = process.communicate(timeout=30)
     assert process.returncode == 0, err.decode()
-    same(tmp_path / "piped", state, ["front.parquet", "encoding.json", "drift.jsonl"])
+    same(tmp_path / "piped", state, FRONT)
 
 
 def test_inputs_without_rows(fairfront, text, tmp_path):
@@ -690,7 +701,7 @@ def test_a_first_batch_that_makes_no_front(fairfront, rows, tmp_path):
         one = state / str(source)[-1]
         fairfront("stream", one, source, *skip, "--batch", 200, QUIET, stdin=stdin)
         assert info(one)["stream"]["rows"] == 400 and n_waiting(one) == 60
-    same(state / "-", state / "v", ["front.parquet", "encoding.json", "drift.jsonl"])
+    same(state / "-", state / "v", FRONT)
 
 
 def test_a_batch_may_be_smaller_than_what_waits(fairfront, rows, tmp_path):
@@ -701,8 +712,9 @@ def test_a_batch_may_be_smaller_than_what_waits(fairfront, rows, tmp_path):
     fairfront("stream", tmp_path / "state", file, *spec, QUIET)
     fairfront("stream", tmp_path / "state", file, "--batch", BATCH, QUIET)
     fairfront("stream", tmp_path / "expected", file, *small, QUIET)
-    assert info(tmp_path / "state")["stream"]["batches"] == 3 and n_waiting(tmp_path / "state") == 50
-    same(tmp_path / "state", tmp_path / "expected", ["front.parquet", "encoding.json", "drift.jsonl"])
+    assert info(tmp_path / "state")["stream"]["batches"] == 3
+    assert n_waiting(tmp_path / "state") == 50
+    same(tmp_path / "state", tmp_path / "expected", FRONT)
     # And what waits is still there for a later call.
     fairfront("stream", tmp_path / "state", file, "--flush", QUIET)
     assert info(tmp_path / "state")["stream"]["rows"] == 500
@@ -754,7 +766,7 @@ def test_readers_see_a_whole_run_while_a_writer_goes_on(fairfront, rows, tmp_pat
             ["select", state, "--id", 0, "--model", model, "--force"],
             ["export", model, "--format", "sql", "--output", tmp_path / "m.sql", "--force"],
             ["predict", model, first, "--output", tmp_path / "p.csv", "--force"],
-            ["compare", state, state],
+            ["compare", state],
         ],
     ]
     threads = [threading.Thread(target=read, args=[commands]) for commands in readers]

@@ -1,9 +1,12 @@
 //! Encoded rows in a form that does not change when the encoding grows.
 
-use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, RowSource, Schema};
+use std::borrow::Cow;
+
+use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
+use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::split::Part;
 
@@ -138,6 +141,62 @@ impl StoredRows {
             parts: pick(&self.parts, 1, rows),
             ..*self
         })
+    }
+
+    /// The encoding without the groups that no row of these parts has, and the rows under it: a group
+    /// that is gone cannot be compared with others. An attribute that would be left with fewer than two
+    /// groups stays as it is.
+    pub fn with_present_groups(
+        &self,
+        encoding: &Encoding,
+        parts: &[Part],
+    ) -> (Encoding, Cow<'_, Self>) {
+        let mut encoding = encoding.clone();
+        let n = self.n_attributes;
+        let mut present: Vec<Vec<bool>> = encoding
+            .attributes
+            .iter()
+            .map(|rule| vec![false; rule.attribute.groups.len()])
+            .collect();
+        for (row, part) in self.parts().enumerate() {
+            if parts.contains(&part) {
+                let groups = &self.groups[row * n..(row + 1) * n];
+                for (seen, group) in present.iter_mut().zip(groups) {
+                    seen.get_mut(*group as usize)
+                        .into_iter()
+                        .for_each(|s| *s = true);
+                }
+            }
+        }
+        for seen in &mut present {
+            if seen.iter().filter(|seen| **seen).count() < 2 {
+                seen.fill(true);
+            }
+        }
+        if present.iter().flatten().all(|seen| *seen) {
+            return (encoding, Cow::Borrowed(self));
+        }
+        let mut codes: Vec<Vec<u32>> = Vec::with_capacity(n);
+        for (rule, seen) in encoding.attributes.iter_mut().zip(&present) {
+            let mut next = 0;
+            let code = |seen: &bool| match *seen {
+                true => {
+                    next += 1;
+                    next - 1
+                }
+                false => UNKNOWN_GROUP,
+            };
+            codes.push(seen.iter().map(code).collect());
+            let mut keep = seen.iter().copied();
+            let groups = &mut rule.attribute.groups;
+            groups.retain(|_| keep.next().unwrap_or(true));
+        }
+        let mut rows = self.clone();
+        for (at, group) in rows.groups.iter_mut().enumerate() {
+            let new = codes[at % n.max(1)].get(*group as usize);
+            *group = new.copied().unwrap_or(UNKNOWN_GROUP);
+        }
+        (encoding, Cow::Owned(rows))
     }
 
     /// Training, validation and test rows, in the order of [`Part::ALL`], under a schema that may have

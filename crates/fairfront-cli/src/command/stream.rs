@@ -104,6 +104,11 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
         ))
         .into(),
     })?;
+    let mut now = now;
+    // What was found by looking may be said as well.
+    if stored.spec.positive.is_none() && now.spec.positive.as_deref() == stream.positive() {
+        now.spec.positive = None;
+    }
     if let Some((key, before, after)) = difference(&stored, &now)? {
         if stream.batches() > 0 {
             let message = format!(

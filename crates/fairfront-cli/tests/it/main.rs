@@ -7,6 +7,7 @@ mod fit;
 mod predict;
 mod report;
 mod select;
+mod stream;
 mod verify;
 
 use std::io::Write;
@@ -86,6 +87,7 @@ fn help_of_every_command() {
         ("help", &["--help"][..]),
         ("help-inspect", &["inspect", "--help"]),
         ("help-fit", &["fit", "--help"]),
+        ("help-stream", &["stream", "--help"]),
         ("help-show", &["show", "--help"]),
         ("help-select", &["select", "--help"]),
         ("help-report", &["report", "--help"]),
@@ -107,7 +109,8 @@ fn help_of_every_command() {
         if let Some((_, examples)) = text.split_once("Examples:\n") {
             let mut continued = false;
             for line in examples.lines() {
-                assert!(continued || line.starts_with("  fairfront "), "{line}");
+                let command = line.split(" | ").last().unwrap_or_default().trim_start();
+                assert!(continued || command.starts_with("fairfront "), "{line}");
                 continued = line.ends_with(" \\");
             }
             assert!(!continued);

@@ -75,7 +75,7 @@ fn types_are_found_once_and_hold() {
         [
             (
                 1,
-                "column \"n\": \"x\" is not a number, but the column is numeric in the model; mend the \
+                "column \"n\": \"x\" is not a number, but the column is numeric since the first batch; mend the \
                  value, or leave it empty if it is missing"
             ),
             (

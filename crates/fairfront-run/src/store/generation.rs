@@ -188,6 +188,12 @@ impl Generations {
         Ok(())
     }
 
+    /// Whether a generation is there and is what was committed.
+    pub(crate) fn is_sound(&self, number: u64) -> bool {
+        let place = self.place(number);
+        place.is_dir() && matches!(check(&place), Ok(None))
+    }
+
     /// The folder of a generation, whether it is there or not.
     pub(crate) fn place(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{PREFIX}{number:06}"))

@@ -1,99 +1,24 @@
 //! What becomes of a batch: rows in use, the encoding grown by them, the front updated.
 
-use std::path::Path;
-
-use fairfront_core::{Dataset, Points, RowSource, Schema, counted, grouped};
+use fairfront_core::counted;
 use fairfront_data::{
     Arrival, Dropped, Encoded, Encoding, Growth, Notice, Part, Position, Prepared, RawRecord,
-    ReadFrom, Rejected, Split, SplitRule, StoredRows, drawn_part, first_table, next_table,
-    set_aside,
+    Rejected, Split, SplitRule, StoredRows, drawn_part, first_table, next_table, set_aside,
 };
 use fairfront_solve::{Observer, StopReason};
 
+use super::current::{Current, seen_by_front};
 use super::drift::{self, Composition, Drift, FrontShift};
-use super::reject;
 use super::source::Row;
-use super::state::{Settled, StreamInfo, StreamOptions};
+use super::state::{Settled, StreamOptions};
 use super::{Stream, Watcher};
-use crate::fit::{Earlier, Fitted, fit_encoded};
-use crate::folder::{files_of_run, run_in, run_info_of};
-use crate::store::segment;
-use crate::{Error, front_table};
+use crate::Error;
+use crate::fit::{Fitted, fit_encoded};
 
 /// What messages call the rows of a batch.
 const NAME: &str = "stream";
 /// Reasons for rejected rows that an error names.
 const NAMED: usize = 3;
-
-/// The front of the newest generation.
-#[derive(Debug, Clone)]
-pub(crate) struct Current {
-    /// The encoding its points belong to.
-    encoding: Encoding,
-    points: Points,
-    unmitigated: Vec<f64>,
-}
-
-impl Current {
-    /// Reads the front of a generation.
-    pub(super) fn read(generation: &Path) -> Result<Self, Error> {
-        let (info, table) = run_in(generation)?;
-        let encoding = super::read_encoding(generation)?;
-        let n_params = encoding.schema().n_features() + 1;
-        let sound = |params: &Vec<f64>| params.len() == n_params;
-        if !table.params.iter().all(sound) || !sound(&info.unmitigated.params) {
-            let problem = "the front and its encoding do not belong together";
-            return Err(Error::file(generation, problem));
-        }
-        let mut points = Points::new(n_params);
-        table.params.iter().for_each(|params| points.push(params));
-        Ok(Self {
-            encoding,
-            points,
-            unmitigated: info.unmitigated.params,
-        })
-    }
-
-    fn of(fitted: &Fitted) -> Self {
-        Self {
-            encoding: fitted.encoded.encoding.clone(),
-            points: fitted.outcome.front.points.clone(),
-            unmitigated: fitted.outcome.unmitigated.points.get(0).to_vec(),
-        }
-    }
-
-    /// The same models under an encoding that has grown since.
-    fn earlier(&self, grown: &Encoding, updates: u64) -> Earlier {
-        let (old, new) = (self.encoding.schema(), grown.schema());
-        let mut front = Points::new(new.n_features() + 1);
-        for point in self.points.iter() {
-            front.push(&embed(&old, &new, point));
-        }
-        Earlier {
-            front,
-            unmitigated: embed(&old, &new, &self.unmitigated),
-            updates,
-        }
-    }
-}
-
-/// A point of one schema as one of a schema whose columns have further levels at their ends: these have
-/// no effect yet.
-fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
-    let (numeric, mut rest) = point.split_at(old.numeric.len());
-    let mut out = numeric.to_vec();
-    for (before, after) in old.categorical.iter().zip(&new.categorical) {
-        let (own, others) = rest.split_at(before.levels.len());
-        out.extend_from_slice(own);
-        out.extend(std::iter::repeat_n(
-            0.0,
-            after.levels.len() - before.levels.len(),
-        ));
-        rest = others;
-    }
-    out.extend_from_slice(rest);
-    out
-}
 
 /// Rows of a batch that are ready to be kept.
 struct Ready {
@@ -163,17 +88,11 @@ impl Stream {
         let schema = ready.encoding.schema();
         let of_batch = Composition::of(&ready.rows.datasets(&schema)?);
         self.kept.add(number, &ready.rows)?;
-        let parts = match self.kept.rows() {
-            Some(rows) => rows.datasets(&schema)?,
-            None => ready.rows.datasets(&schema)?,
-        };
-        let composition = Composition::of(&parts);
-        let kept = parts.iter().map(Dataset::n_rows).sum();
-        let encoded = Encoded {
-            encoding: ready.encoding.clone(),
-            parts,
-            notices: std::mem::take(&mut ready.notices),
-        };
+        let rows = self.kept.rows().unwrap_or(&ready.rows);
+        let composition = Composition::of(&rows.datasets(&schema)?);
+        let kept = rows.n_rows();
+        let mut encoded = seen_by_front(&ready.encoding, rows)?;
+        encoded.notices = std::mem::take(&mut ready.notices);
         let fitted = self.fit(encoded, watcher.observer());
         let fitted = match fitted {
             Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
@@ -368,6 +287,7 @@ impl Stream {
                 reference: standing.reference.clone(),
                 judged_by: standing.names.clone(),
                 values: standing.front.clone(),
+                updated: 0,
                 composition: composition.clone(),
             });
         }
@@ -380,6 +300,7 @@ impl Stream {
                 }
                 settled.judged_by.clone_from(&standing.names);
                 settled.values.clone_from(&standing.front);
+                settled.updated = state.batches + 1;
             }
         }
         state.add_dropped(&ready.dropped);
@@ -399,101 +320,6 @@ impl Stream {
         }
         self.last_rejected = ready.rejected;
         self.last_rows = self.kept.has_segments().then(|| ready.rows.to_bytes());
-    }
-
-    /// Puts the state on the disk: what is only added to first, then the generation, all at once.
-    fn write(&mut self, drift: &Drift, fitted: Option<&Fitted>) -> Result<(), Error> {
-        let number = self.state.batches;
-        if let Some(bytes) = self.last_rows.take() {
-            segment::write(&self.folder, number, &bytes)?;
-        }
-        let inputs: Vec<String> = self.state.inputs.iter().map(|i| i.name.clone()).collect();
-        let with_rows = self.last_rejected.iter();
-        let with_rows = with_rows.map(|r| (&self.pending[r.index], r.reason.clone()));
-        let with_rows: Vec<(&Row, String)> = with_rows.collect();
-        if let Some((rejected, drifts)) = &mut self.ledgers {
-            let lines = reject::lines(rejected.is_empty(), number, &inputs, &with_rows);
-            rejected.append(&lines)?;
-            let line = serde_json::to_string(drift).map_err(|e| Error::file(&self.folder, e))?;
-            drifts.append(format!("{line}\n").as_bytes())?;
-            self.state.rejected_file = rejected.sync()?;
-            self.state.drift_file = drifts.sync()?;
-        }
-        let run = match fitted {
-            Some(fitted) => self.run_of(fitted, drift.kept, inputs)?,
-            None => self.run_of_before(drift.kept)?,
-        };
-        self.spool_later()?;
-        self.commit(Some(&run))?;
-        self.last_rejected.clear();
-        self.pending.clear();
-        self.later.clear();
-        self.spooled = 0;
-        self.stdin_waiting = 0;
-        self.open_spool()
-    }
-
-    /// The files of the run that a front makes.
-    fn run_of(
-        &self,
-        fitted: &Fitted,
-        kept: usize,
-        inputs: Vec<String>,
-    ) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
-        const NAMED: usize = 3;
-        let StreamOptions {
-            known, spec, read, ..
-        } = &self.state.options;
-        let (source, read) = match known {
-            Some(known) => (known.clone(), None),
-            None => {
-                let more = match inputs.len().saturating_sub(NAMED) {
-                    0 => String::new(),
-                    more => format!(" and {} more", grouped(more)),
-                };
-                let source = inputs[..inputs.len().min(NAMED)].join(", ") + &more;
-                let options = read.clone();
-                let files = inputs;
-                (source, Some(ReadFrom { files, options }))
-            }
-        };
-        let mut info = run_info_of(&source, read, spec, fitted);
-        info.stream = Some(self.info(kept));
-        let encoding = fitted.encoded.encoding.to_json();
-        let files = files_of_run(&self.folder, &mut info, &front_table(fitted), &encoding)?;
-        Ok(files.into())
-    }
-
-    fn info(&self, kept: usize) -> StreamInfo {
-        StreamInfo {
-            batches: self.state.batches,
-            rows: self.state.rows,
-            used: self.state.kept.seen,
-            rejected: self.state.rejected,
-            dropped: self.state.dropped.clone(),
-            keep: self.state.options.keep,
-            kept,
-        }
-    }
-
-    /// The files of the run in the newest generation; only how far the stream has come is new.
-    fn run_of_before(&self, kept: usize) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
-        let Some((_, generations)) = &self.generations else {
-            return Ok(Vec::new());
-        };
-        let folder = generations.place(self.generation);
-        let read = |name: &'static str| {
-            let path = folder.join(name);
-            let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
-            Ok((name, bytes))
-        };
-        let names = ["front.parquet", "encoding.json"];
-        let mut files: Vec<_> = names.into_iter().map(read).collect::<Result<_, Error>>()?;
-        let (mut info, _) = run_in(&folder)?;
-        info.stream = Some(self.info(kept));
-        let json = serde_json::to_string_pretty(&info).map_err(|e| Error::file(&folder, e))?;
-        files.push(("run.json", format!("{json}\n").into_bytes()));
-        Ok(files)
     }
 
     fn of_batch(&self, number: u64, error: Error) -> Error {

@@ -4,55 +4,35 @@
 //! once or not at all, so that a stream that was killed goes on as if nothing had happened.
 
 mod batch;
+mod current;
+mod disk;
 mod drift;
+mod feed;
 mod keep;
 mod reject;
 mod source;
 mod state;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use fairfront_core::{counted, grouped};
-use fairfront_data::{Dropped, Encoded, Encoding, Notice, Position, Rejected};
+use fairfront_data::{Dropped, Encoded, Encoding, Notice, Rejected};
 use fairfront_solve::Observer;
 
-use self::batch::Current;
+use self::current::Current;
 use self::keep::Kept;
-use self::source::{Next, Row, STDIN, Source};
+use self::source::{Row, STDIN};
 use self::state::State;
 use crate::Error;
-use crate::store::{Damaged, Generations, Ledger, Lock, Spool, is_state, segment, unwritten};
+use crate::store::{Damaged, Generations, Ledger, Lock, Spool, is_state};
 
 pub use self::drift::{Drift, FrontShift, GroupShift, Shift};
+pub use self::feed::{Fed, Feed};
 pub use self::keep::Keep;
 pub use self::state::{StreamInfo, StreamOptions};
-
-/// How a call reads its inputs.
-#[derive(Debug, Clone, Default)]
-pub struct Feed {
-    /// Wait for more rows at the end of the last file.
-    pub follow: bool,
-    /// Use a last batch that is not full.
-    pub flush: bool,
-    /// Rows that may be rejected in all; more end the stream.
-    pub max_rejected: Option<u64>,
-    /// Standard input starts at its beginning again, and so many of its rows were taken.
-    pub skip: Option<u64>,
-}
-
-/// What a call did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fed {
-    /// Batches.
-    pub batches: u64,
-    /// Rows that wait for their batch to be full.
-    pub waiting: usize,
-    /// Whether it was asked to stop before the end of its inputs.
-    pub stopped: bool,
-}
 
 /// A batch that is committed.
 #[derive(Debug)]
@@ -161,7 +141,7 @@ impl Stream {
             match state.read_rows(folder, &found.path) {
                 Ok(kept) => break (found, state, kept),
                 // The generation before does not need the rows of the last batch.
-                Err(error) if generations.place(found.number.saturating_sub(1)).exists() => {
+                Err(error) if generations.is_sound(found.number.saturating_sub(1)) => {
                     let damaged = Damaged {
                         path: found.path.clone(),
                         reason: error.to_string(),
@@ -200,6 +180,7 @@ impl Stream {
         };
         stream.open_ledgers()?;
         stream.open_spool()?;
+        stream.tidy()?;
         Ok(Some(stream))
     }
 
@@ -241,297 +222,19 @@ impl Stream {
         };
         self.state.inputs[input].rows + self.stdin_waiting
     }
-
-    /// Takes the rows of these inputs, batch by batch.
-    pub fn feed(
-        &mut self,
-        inputs: &[String],
-        feed: &Feed,
-        watcher: &mut dyn Watcher,
-    ) -> Result<Fed, Error> {
-        if inputs.iter().filter(|name| *name == STDIN).count() > 1 {
-            let message = "standard input (-) can be named only once";
-            return Err(Error::Usage(message.into()));
-        }
-        if self.broken {
-            let problem = "the last batch could not be written; open the state again";
-            return Err(Error::file(&self.folder, problem));
-        }
-        let mut fed = Fed::default();
-        // Those of an earlier call that ended while it made its batch.
-        fed.stopped = !self.take_full(feed, watcher, &mut fed, None)?;
-        for (at, name) in inputs.iter().enumerate() {
-            if fed.stopped {
-                break;
-            }
-            let follow = feed.follow && at + 1 == inputs.len();
-            fed.stopped = self.read(name, follow, feed, watcher, &mut fed)?;
-        }
-        if feed.flush && !fed.stopped && !self.pending.is_empty() {
-            fed.stopped = !self.take_batch(feed, watcher, &mut fed, None)?;
-        }
-        fed.waiting = self.pending.len();
-        Ok(fed)
-    }
-
-    /// Reads one input to its end; whether it was stopped before.
-    fn read(
-        &mut self,
-        name: &str,
-        follow: bool,
-        feed: &Feed,
-        watcher: &mut dyn Watcher,
-        fed: &mut Fed,
-    ) -> Result<bool, Error> {
-        let identity = source::identity(name)?;
-        let input = self.find_input(name, &identity, watcher)?;
-        let position: Option<Position> = self.state.inputs[input].position.clone();
-        let mut source = Source::open(
-            name,
-            input,
-            &self.state.options,
-            follow && name != STDIN,
-            position.as_ref(),
-        )?;
-        if source.is_pipe()
-            && let Some(skip) = feed.skip
-            && self.replay(&mut source, skip, watcher)?
-        {
-            return Ok(true);
-        }
-        self.declare(&source)?;
-        let mut stopped = false;
-        loop {
-            if watcher.is_stopped() {
-                stopped = true;
-                break;
-            }
-            let row = match source.next(&mut self.state.columns, &self.state.options.spec)? {
-                Next::Row(row) => row,
-                Next::Wait => {
-                    self.sync_spool()?;
-                    continue;
-                }
-                Next::End => break,
-            };
-            self.take_row(row, &source)?;
-            if !self.take_full(feed, watcher, fed, Some(&mut source))? {
-                stopped = true;
-                break;
-            }
-        }
-        self.put_aside(&mut source)?;
-        Ok(stopped)
-    }
-
-    /// Remembers what the format of an input says of its columns. Until the first batch has settled the
-    /// types, rows of several calls may wait for it: what they were said to be must not be forgotten.
-    fn declare(&mut self, source: &Source) -> Result<(), Error> {
-        let mut declared = self.state.declared.clone();
-        declared.extend(source.types.clone());
-        if self.state.settled.is_some() || declared == self.state.declared {
-            return Ok(());
-        }
-        self.state.declared = declared;
-        match self.generations {
-            Some(_) => self.commit(None),
-            None => Ok(()),
-        }
-    }
-
-    /// The input of this name; one that begins with all that was read of another is that other one.
-    fn find_input(
-        &mut self,
-        name: &str,
-        identity: &str,
-        watcher: &mut dyn Watcher,
-    ) -> Result<usize, Error> {
-        let is_known = self.state.inputs.iter().any(|i| i.identity == identity);
-        let is_file = Path::new(name).is_file();
-        if !is_known
-            && is_file
-            && let Some(same) = source::same_text(name, &self.state.options, &self.state.inputs)?
-        {
-            let known = &self.state.inputs[same].name;
-            watcher.notice(&Notice::info(format!(
-                "{name} begins with all that was read of {known} and is taken for the same input: it goes \
-                 on where that was left"
-            )));
-            return Ok(same);
-        }
-        Ok(self.state.input(name, identity))
-    }
-
-    /// Passes over the rows of standard input that were taken already; whether it was stopped.
-    fn replay(
-        &mut self,
-        source: &mut Source,
-        skip: u64,
-        watcher: &mut dyn Watcher,
-    ) -> Result<bool, Error> {
-        let safe = self.stdin_rows();
-        if skip > safe {
-            return Err(Error::Usage(format!(
-                "--skip {skip}: {} of standard input are safe, and those behind them would be lost; say \
-                 --skip {safe}",
-                counted(safe as usize, "row")
-            )));
-        }
-        let mut chain = String::new();
-        let mut passed = 0;
-        while passed < safe {
-            if watcher.is_stopped() {
-                return Ok(true);
-            }
-            match source.next(&mut self.state.columns, &self.state.options.spec)? {
-                Next::Row(row) => {
-                    chain = row.chain(&chain);
-                    passed += 1;
-                }
-                Next::Wait => {}
-                Next::End => {
-                    return Err(Error::Data(format!(
-                        "standard input ended after {}, but {} were taken before; --skip is for an input \
-                         that starts at its beginning again",
-                        counted(passed as usize, "row"),
-                        grouped(safe as usize)
-                    )));
-                }
-            }
-        }
-        if chain != self.stdin_chain(source.input()) {
-            return Err(Error::Data(format!(
-                "the first {} of standard input are not those that were taken before; --skip is for an \
-                 input that starts at its beginning again",
-                counted(safe as usize, "row")
-            )));
-        }
-        if skip < safe {
-            watcher.notice(&Notice::info(format!(
-                "rows {} to {} of standard input were safe already and are skipped too",
-                grouped(skip as usize + 1),
-                grouped(safe as usize)
-            )));
-        }
-        Ok(false)
-    }
-
-    /// Makes batches as long as enough rows wait; `false` where it was stopped.
-    fn take_full(
-        &mut self,
-        feed: &Feed,
-        watcher: &mut dyn Watcher,
-        fed: &mut Fed,
-        mut source: Option<&mut Source>,
-    ) -> Result<bool, Error> {
-        while self.pending.len() >= self.state.options.batch {
-            if !self.take_batch(feed, watcher, fed, source.as_deref_mut())? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Makes a batch of the first rows that wait and commits it; `false` where it was stopped and left
-    /// out.
-    fn take_batch(
-        &mut self,
-        feed: &Feed,
-        watcher: &mut dyn Watcher,
-        fed: &mut Fed,
-        source: Option<&mut Source>,
-    ) -> Result<bool, Error> {
-        let start = Instant::now();
-        self.sync_spool()?;
-        let position = source.and_then(|s| Some((s.input(), s.position()?)));
-        let Some(done) = self.update(feed.max_rejected, position, watcher)? else {
-            return Ok(false);
-        };
-        fed.batches += 1;
-        let from_stdin = self.state.inputs.iter().any(|i| i.identity == STDIN);
-        watcher.committed(&CommittedBatch {
-            drift: &done.drift,
-            seconds: start.elapsed().as_secs_f64(),
-            stdin_rows: from_stdin.then(|| self.stdin_rows()),
-            notices: &done.notices,
-        });
-        Ok(true)
-    }
 }
 
-/// Files.
+/// What there is to say.
 impl Stream {
-    /// Makes the folder of a new stream when its first row is there.
-    fn ensure_begun(&mut self) -> Result<(), Error> {
-        if self.generations.is_some() {
-            return Ok(());
-        }
-        std::fs::create_dir_all(&self.folder).map_err(|e| unwritten(&self.folder, &e))?;
-        let lock = Lock::take(&self.folder)?;
-        let generations = Generations::open(&self.folder)?;
-        if generations.newest()?.is_some() {
-            let problem =
-                "another process has begun a stream here meanwhile; run the command again";
-            return Err(Error::file(&self.folder, problem));
-        }
-        self.generations = Some((lock, generations));
-        self.commit(None)?;
-        self.open_ledgers()?;
-        self.open_spool()
-    }
-
-    /// Commits the state, with the files of a run where there is one; what no generation needs any more
-    /// is removed.
-    fn commit(&mut self, run: Option<&[(&'static str, Vec<u8>)]>) -> Result<(), Error> {
-        let state = self.state.to_json()?;
-        let reservoir = self.kept.reservoir();
-        let run = run.unwrap_or_default().iter();
-        let mut files: Vec<(&str, &[u8])> = run.map(|(name, b)| (*name, b.as_slice())).collect();
-        files.push((state::STATE, &state));
-        if let Some(bytes) = &reservoir {
-            files.push((keep::RESERVOIR, bytes));
-        }
-        let Some((_, generations)) = &self.generations else {
-            return Ok(());
-        };
-        generations.commit(self.generation + 1, &files)?;
-        self.generation += 1;
-        self.announced = self.state.inputs.len();
-        let (batches, segment) = self.before;
-        self.before = (self.state.batches, self.kept.oldest_segment());
-        generations.prune(self.generation)?;
-        if let Some(spool) = &self.spool {
-            spool.remove_before(batches + 1)?;
-        }
-        if let Some(oldest) = segment.or(self.before.1) {
-            segment::remove_before(&self.folder, oldest)?;
-        }
-        Ok(())
-    }
-
-    /// Goes back to the rows that were kept before the batch at hand.
-    fn restore_rows(&mut self) -> Result<(), Error> {
-        let Some((_, generations)) = &self.generations else {
-            return Ok(());
-        };
-        let path = generations.place(self.generation);
-        self.kept = self.state.read_rows(&self.folder, &path)?;
-        Ok(())
-    }
-
-    fn open_ledgers(&mut self) -> Result<(), Error> {
-        let open = |name: &str, committed| Ledger::open(&self.folder.join(name), committed);
-        let (rejected, mut lost) = open("rejected.csv", &self.state.rejected_file)?;
-        let (drift, also_lost) = open("drift.jsonl", &self.state.drift_file)?;
-        lost.extend(also_lost);
-        self.notices.extend(lost.into_iter().map(Notice::warning));
-        self.ledgers = Some((rejected, drift));
-        Ok(())
-    }
-
     /// Why rows were dropped so far, and how many.
     pub fn dropped(&self) -> &[Dropped] {
         &self.state.dropped
+    }
+
+    /// The value of the target that counts as positive, once that is settled.
+    pub fn positive(&self) -> Option<&str> {
+        let settled = self.state.settled.as_ref()?;
+        Some(settled.encoding.target.as_ref()?.positive.as_str())
     }
 
     /// Rows rejected so far.
@@ -569,23 +272,18 @@ impl Stream {
 /// The rows that a generation of a state keeps, encoded as its front was fitted on them.
 pub(crate) fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
     let state = State::read(generation)?;
-    let encoding = read_encoding(generation)?;
     let kept = state.read_rows(folder, generation)?;
     let (Some(rows), Some(settled)) = (kept.rows(), &state.settled) else {
         return Err(Error::file(folder, "this stream has no front yet"));
     };
-    if settled.encoding != encoding {
+    if settled.updated < state.batches {
         return Err(Error::Data(
             "the last batches could not update the front, so that the rows it was found on are no longer \
              those that are kept; nothing can be recomputed before it is updated again"
                 .into(),
         ));
     }
-    Ok(Encoded {
-        parts: rows.datasets(&encoding.schema())?,
-        encoding,
-        notices: Vec::new(),
-    })
+    current::seen_by_front(&settled.encoding, rows)
 }
 
 /// The encoding of a generation's front.

@@ -148,6 +148,8 @@ pub(crate) struct Settled {
     pub(crate) judged_by: Vec<String>,
     /// The front's values on the rows it was found on.
     pub(crate) values: Vec<f64>,
+    /// The batch that it was found with.
+    pub(crate) updated: u64,
     /// Who is in the rows that are kept.
     pub(crate) composition: Composition,
 }

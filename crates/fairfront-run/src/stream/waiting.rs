@@ -59,7 +59,7 @@ impl Stream {
     }
 
     /// Adds to the spool; inputs are announced before anything of theirs.
-    fn spool(&mut self, entries: Vec<Entry>) -> Result<(), Error> {
+    pub(super) fn spool(&mut self, entries: Vec<Entry>) -> Result<(), Error> {
         let Some(spool) = &mut self.spool else {
             return Ok(());
         };
