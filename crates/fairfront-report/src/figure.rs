@@ -9,8 +9,8 @@ use crate::text::{shorten, width};
 
 pub(crate) const INK: &str = "#222222";
 pub(crate) const GREY: &str = "#666666";
-const FRAME: &str = "#8a8a8a";
-const GRID: &str = "#e6e6e6";
+pub(crate) const FRAME_COLOUR: &str = "#8a8a8a";
+pub(crate) const GRID: &str = "#e6e6e6";
 
 /// Font size of ticks.
 pub(crate) const TICK_SIZE: f64 = 11.0;
@@ -108,14 +108,14 @@ impl Frame {
             .end();
         svg.tag("path")
             .set("d", &marks[..])
-            .set("stroke", FRAME)
+            .set("stroke", FRAME_COLOUR)
             .end();
         svg.tag("rect")
             .at(self.left, self.top)
             .set("width", self.width)
             .set("height", self.height)
             .set("fill", "none")
-            .set("stroke", FRAME)
+            .set("stroke", FRAME_COLOUR)
             .end();
 
         svg.tag("g")

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::Measure;
-use fairfront_report::{Better, Overlay, Scatter, Scatters, Series, Side};
+use fairfront_report::{Better, Overlay, Scatter, Scatters, Series, Side, Space};
 
 use crate::file::write_in_run;
 use crate::folder::FIGURES;
@@ -25,8 +25,8 @@ pub struct Figure {
     pub svg: String,
 }
 
-/// All figures of a run, the same bytes for the same run: `front` (of more than three objectives the first
-/// four in pairs), and for each objective that compares groups `trade-off-…`, the paper's four panels.
+/// All figures of a run, the same bytes for the same run: `front` (of three objectives in space and from its
+/// sides, of more the first four in pairs), and for each objective that compares groups `trade-off-…`, the paper's four panels.
 /// Values are those on test rows, on validation or training rows where there are none.
 pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     let numbers = RunNumbers::new(run, front);
@@ -194,15 +194,17 @@ impl<'a> RunNumbers<'a> {
 
     /// What the front is in, names and columns.
     fn judged_in(&self) -> (Vec<String>, Vec<String>) {
-        let names = match self.run.judged.front_in {
+        let front_in = self.run.judged.front_in;
+        let names = match front_in {
             FrontIn::Objectives => &self.run.objectives,
             FrontIn::Measures => &self.run.judged.measures,
         };
-        let column = |name: &String| match self.run.judged.front_in {
+        let column = |name: &String| match front_in {
             FrontIn::Objectives => self.objective(name),
             FrontIn::Measures => self.measure(name),
         };
-        (names.clone(), names.iter().map(column).collect())
+        let shown = names.iter().map(|name| label(name)).collect();
+        (shown, names.iter().map(column).collect())
     }
 
     fn front(&self) -> String {
@@ -210,6 +212,19 @@ impl<'a> RunNumbers<'a> {
         axes.truncate(MOST_IN_PAIRS);
         columns.truncate(MOST_IN_PAIRS);
         let (values, unmitigated) = (self.values(&columns), self.unmitigated(&columns));
+        if let [x, y, z] = &axes[..] {
+            let figure = Space {
+                title: self.title("the front"),
+                axes: [x, y, z],
+                front: Series {
+                    name: FRONT,
+                    values: &values,
+                },
+                marked: unmitigated,
+                marked_name: UNMITIGATED,
+            };
+            return figure.to_svg();
+        }
         let mut series = vec![Series {
             name: FRONT,
             values: &values,
@@ -324,6 +339,23 @@ impl<'a> RunNumbers<'a> {
     }
 }
 
+/// The name of a measure, short enough for an axis.
+fn label(name: &str) -> String {
+    let short = [
+        (Measure::ERROR_RATE, "error rate"),
+        ("demographic_parity_difference(", "parity gap ("),
+        ("equal_opportunity_difference(", "FNR gap ("),
+        ("false_positive_rate_difference(", "FPR gap ("),
+        ("equalized_odds_difference(", "odds gap ("),
+        ("mutual_information(", "mutual information ("),
+    ];
+    let found = short.iter().find_map(|(long, short)| {
+        let rest = name.strip_prefix(long)?;
+        Some(format!("{short}{rest}"))
+    });
+    found.unwrap_or_else(|| name.to_owned())
+}
+
 /// A name of any characters as part of a file's: letters, digits, and `-` for everything else.
 fn file_name(name: &str) -> String {
     const LONGEST: usize = 60;
@@ -436,7 +468,7 @@ mod tests {
         assert_eq!(figures.len(), 3);
         let (low, high) = range_of(&front, "test.accuracy");
         let svg = &figures[0].svg;
-        assert!(says(svg, "1 - accuracy", (1.0 - high, 1.0 - low)), "{svg}");
+        assert!(says(svg, "error rate", (1.0 - high, 1.0 - low)), "{svg}");
     }
 
     #[test]
