@@ -73,6 +73,9 @@ pub(crate) enum Command {
         /// Print all points as JSON
         #[arg(long)]
         json: bool,
+        /// Draw the plot in ASCII, as is done where the locale is not one of UTF-8
+        #[arg(long, conflicts_with_all = ["csv", "json"])]
+        ascii: bool,
     },
     /// Choose one point of a front: by requirements, knee, weights, regret or id
     #[command(long_about = SELECT, after_help = SELECT_EXAMPLES)]
