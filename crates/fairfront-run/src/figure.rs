@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::Measure;
-use fairfront_report::{Better, Overlay, Scatter, Scatters, Series, Side, Space};
+use fairfront_report::{Better, Curve, Line, Overlay, Scatter, Scatters, Series, Side, Space};
 
 use crate::file::write_in_run;
 use crate::folder::FIGURES;
@@ -26,7 +26,8 @@ pub struct Figure {
 }
 
 /// All figures of a run, the same bytes for the same run: `front` (of three objectives in space and from its
-/// sides, of more the first four in pairs), and for each objective that compares groups `trade-off-…`, the paper's four panels.
+/// sides, of more the first four in pairs), for each objective that compares groups `trade-off-…`, the
+/// paper's four panels, and `hypervolume-by-round` where the solver kept it.
 /// Values are those on test rows, on validation or training rows where there are none.
 pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     let numbers = RunNumbers::new(run, front);
@@ -37,6 +38,7 @@ pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
     for index in 1..run.objectives.len() {
         figures.extend(numbers.trade_off(index));
     }
+    figures.extend(numbers.by_round());
     figures
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn is_own(name: &str) -> bool {
     let Some((name, ending)) = name.rsplit_once('.') else {
         return false;
     };
-    let known = name == "front" || name == "hypervolume" || name.starts_with("trade-off-");
+    let known = name == "front" || name == "hypervolume-by-round" || name.starts_with("trade-off-");
     known && ["svg", "png"].contains(&ending)
 }
 
@@ -244,6 +246,29 @@ impl<'a> RunNumbers<'a> {
         .to_svg()
     }
 
+    /// How the hypervolume grew, where there is more than one round.
+    fn by_round(&self) -> Option<Figure> {
+        let volumes = &self.run.counters.hypervolume_by_round;
+        let points: Vec<(f64, f64)> = (1_u32..)
+            .map(f64::from)
+            .zip(volumes.iter().copied())
+            .collect();
+        let name = self.run.method.name();
+        let curve = Curve {
+            title: format!("{}: hypervolume by round, training rows", self.run.source),
+            x: "round".into(),
+            y: "hypervolume of the objectives".into(),
+            lines: vec![Line {
+                name,
+                points: &points,
+            }],
+        };
+        (points.len() > 1).then(|| Figure {
+            name: "hypervolume-by-round".into(),
+            svg: curve.to_svg(),
+        })
+    }
+
     /// Attributes that there are measures of.
     fn attributes(&self) -> impl Iterator<Item = &str> {
         let start = self.measure("demographic_parity_difference(");
@@ -373,7 +398,7 @@ fn file_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use fairfront_data::{Known, Ordered, Prepared};
-    use fairfront_solve::{Method, Trace, Weighted};
+    use fairfront_solve::{Method, PfSmg, Trace, Weighted};
 
     use super::*;
     use crate::{FitRequest, MethodChoice, fit, front_table, run_info};
@@ -469,6 +494,34 @@ mod tests {
         let (low, high) = range_of(&front, "test.accuracy");
         let svg = &figures[0].svg;
         assert!(says(svg, "error rate", (1.0 - high, 1.0 - low)), "{svg}");
+    }
+
+    #[test]
+    fn the_hypervolume_is_drawn_where_there_are_rounds() {
+        let (mut run, front) = traced();
+        assert!(run.counters.hypervolume_by_round.is_empty());
+        for (volumes, drawn) in [(vec![0.5], false), (vec![0.5, 0.625, 0.75], true)] {
+            run.counters.hypervolume_by_round = volumes;
+            let figures = figures(&run, &front);
+            let found = figures.iter().find(|f| f.name == "hypervolume-by-round");
+            assert_eq!(found.is_some(), drawn);
+            let said = "3 points, first 0.5, last 0.75";
+            assert!(
+                found.is_none_or(|f| f.svg.contains(said) && is_own("hypervolume-by-round.svg"))
+            );
+        }
+        let pf_smg = PfSmg {
+            most_points: 30,
+            most_steps: 12,
+            ..PfSmg::default()
+        };
+        let (run, front) = run_of("demo(rows=600)", Method::PfSmg(pf_smg));
+        let counters = &run.counters;
+        assert_eq!(
+            counters.hypervolume_by_round.len(),
+            counters.points_by_round.len()
+        );
+        assert_eq!(figures(&run, &front).len(), 3);
     }
 
     #[test]
