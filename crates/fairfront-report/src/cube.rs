@@ -174,7 +174,7 @@ impl<'a> Cube<'a> {
                 0.8 * length,
             ),
             _ => (
-                format!("translate({:.1} {y:.1}) rotate(-90)", x - widest - 14.0),
+                format!("translate({:.1} {y:.1}) rotate(-90)", x - widest - 20.0),
                 length,
             ),
         };

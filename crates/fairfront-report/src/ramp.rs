@@ -45,7 +45,7 @@ impl Bar<'_> {
     pub(crate) fn room(&self) -> f64 {
         let ticks = self.scale.ticks(6);
         let widest = ticks.iter().map(|t| width(&t.label, TICK_SIZE));
-        Self::GAP + Self::WIDTH + 6.0 + widest.fold(0.0, f64::max) + 20.0
+        Self::GAP + Self::WIDTH + 6.0 + widest.fold(0.0, f64::max) + 24.0
     }
 
     pub(crate) fn draw(&self, svg: &mut Svg, frame: Frame) {
@@ -77,7 +77,7 @@ impl Bar<'_> {
         svg.close();
         let short = shorten(self.name, TEXT_SIZE, frame.height);
         let whole = (short != self.name).then_some(self.name);
-        let beside = left + Self::WIDTH + 6.0 + widest + 12.0;
+        let beside = left + Self::WIDTH + 6.0 + widest + 16.0;
         let middle = frame.top + frame.height / 2.0;
         let place = format!("translate({beside:.1} {middle:.1}) rotate(-90)");
         named_group(svg, whole, Some(&place));
