@@ -73,6 +73,9 @@ pub(crate) enum Command {
         /// Print all points as JSON
         #[arg(long)]
         json: bool,
+        /// Draw the plot in ASCII, as is done where the locale is not one of UTF-8
+        #[arg(long, conflicts_with_all = ["csv", "json"])]
+        ascii: bool,
     },
     /// Choose one point of a front: by requirements, knee, weights, regret or id
     #[command(long_about = SELECT, after_help = SELECT_EXAMPLES)]
@@ -146,6 +149,12 @@ pub(crate) struct ReportArgs {
     /// Replace a file that is there already; the run's own page always is
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
+    /// Draw the figures of the run instead, as SVG in its folder figures
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) figures: bool,
+    /// With --figures, as PNG too; takes rsvg-convert (package librsvg2-bin or librsvg)
+    #[arg(long, requires = "figures")]
+    pub(crate) png: bool,
 }
 
 #[derive(Debug, Args)]
@@ -446,12 +455,16 @@ Make the page people decide with: report.html, one file with everything in it
 Open it in a browser: the front with any two measures on its axes, sliders for requirements with the
 best remaining model and its price, the chosen model group by group, whether the objectives are in
 conflict, and how all of it was made. Models and the front can be downloaded from it. It needs no
-server and makes no request; it holds no row of the data.";
+server and makes no request; it holds no row of the data.
+
+With --figures it is pictures for papers and slides: the front, and for each objective that compares
+groups its trade-off in four panels (loss, rates by group, gap, accuracy).";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
   fairfront report runs/sex
-  fairfront report runs/sex -o sex.html";
+  fairfront report runs/sex -o sex.html
+  fairfront report runs/sex --figures --png";
 
 const COMPARE: &str = "\
 Judge fronts side by side: purity, spread, hypervolume, cost

@@ -2,6 +2,7 @@
 
 mod comparison;
 mod front;
+mod plot;
 mod prediction;
 mod selection;
 mod stream;
@@ -9,6 +10,7 @@ mod verification;
 
 pub(crate) use comparison::comparison;
 pub(crate) use front::{fit, front};
+pub(crate) use plot::Charset;
 pub(crate) use prediction::{audit, predicted};
 pub(crate) use selection::selection;
 pub(crate) use stream::{batch, batch_json, fed};

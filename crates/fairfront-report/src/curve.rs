@@ -75,10 +75,12 @@ impl Curve<'_> {
         let (low, high) = range(points().map(|p| p.1)).unwrap_or((0.0, 1.0));
         let x = Axis {
             name: &self.x,
+            note: "",
             scale: Scale::counting(first, last),
         };
         let y = Axis {
             name: &self.y,
+            note: "",
             scale: Scale::covering(low, high),
         };
         let page = Page {

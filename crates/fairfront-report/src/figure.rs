@@ -9,8 +9,8 @@ use crate::text::{shorten, width};
 
 pub(crate) const INK: &str = "#222222";
 pub(crate) const GREY: &str = "#666666";
-const FRAME: &str = "#8a8a8a";
-const GRID: &str = "#e6e6e6";
+pub(crate) const FRAME_COLOUR: &str = "#8a8a8a";
+pub(crate) const GRID: &str = "#e6e6e6";
 
 /// Font size of ticks.
 pub(crate) const TICK_SIZE: f64 = 11.0;
@@ -21,6 +21,8 @@ pub(crate) const TEXT_SIZE: f64 = 12.0;
 pub(crate) struct Axis<'a> {
     /// Its name.
     pub(crate) name: &'a str,
+    /// What else is said beside the name, in grey and never shortened; may be empty.
+    pub(crate) note: &'a str,
     /// Its scale.
     pub(crate) scale: Scale,
 }
@@ -106,14 +108,14 @@ impl Frame {
             .end();
         svg.tag("path")
             .set("d", &marks[..])
-            .set("stroke", FRAME)
+            .set("stroke", FRAME_COLOUR)
             .end();
         svg.tag("rect")
             .at(self.left, self.top)
             .set("width", self.width)
             .set("height", self.height)
             .set("fill", "none")
-            .set("stroke", FRAME)
+            .set("stroke", FRAME_COLOUR)
             .end();
 
         svg.tag("g")
@@ -142,7 +144,7 @@ impl Frame {
         let middle = self.left + self.width / 2.0;
         Self::name(
             svg,
-            x.name,
+            x,
             self.width,
             &format!("translate({middle:.1} {:.1})", bottom + 35.0),
         );
@@ -151,7 +153,7 @@ impl Frame {
             let beside = self.left - widest.fold(0.0, f64::max) - 15.0;
             let middle = self.top + self.height / 2.0;
             let place = format!("translate({beside:.1} {middle:.1}) rotate(-90)");
-            Self::name(svg, y.name, self.height, &place);
+            Self::name(svg, y, self.height, &place);
         }
     }
 
@@ -175,15 +177,24 @@ impl Frame {
         widest.fold(0.0, f64::max) + 30.0
     }
 
-    fn name(svg: &mut Svg, name: &str, room: f64, place: &str) {
-        let short = shorten(name, TEXT_SIZE, room);
+    pub(crate) fn name(svg: &mut Svg, axis: &Axis, room: f64, place: &str) {
+        let Axis { name, note, .. } = *axis;
+        let taken = match note {
+            "" => 0.0,
+            note => width(note, TEXT_SIZE) + 7.0,
+        };
+        let short = shorten(name, TEXT_SIZE, room - taken);
         let whole = (short != name).then_some(name);
         named_group(svg, whole, Some(place));
-        svg.tag("text")
+        let text = svg
+            .tag("text")
             .set("text-anchor", "middle")
             .set("font-size", TEXT_SIZE)
-            .set("fill", INK)
-            .text(&short);
+            .set("fill", INK);
+        match note {
+            "" => text.text(&short),
+            note => text.text_and_note(&short, note, GREY),
+        }
         svg.close();
     }
 }
@@ -320,7 +331,7 @@ mod tests {
             wide in any::<bool>(),
         ) {
             let span = 1e6 * 0.3_f64.powi(shrink);
-            let axis = Axis { name: "f", scale: Scale::covering(low, low + span) };
+            let axis = Axis { name: "f", note: "", scale: Scale::covering(low, low + span) };
             let room = if wide { 560.0 } else { 240.0 };
             let ticks = axis.horizontal_ticks(room);
             let shown: Vec<&Tick> = ticks.iter().filter(|t| !t.label.is_empty()).collect();

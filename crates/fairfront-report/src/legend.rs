@@ -5,7 +5,8 @@ use std::fmt::Write;
 use crate::figure::{
     GREY, INK, Ink, LineStyle, TEXT_SIZE, draw_line, draw_markers, named_group, tenths,
 };
-use crate::marker::{Marker, Position};
+use crate::marker::{Marker, Position, Shape};
+use crate::ramp::{STEPS, colour};
 use crate::scale::grouped;
 use crate::svg::Svg;
 use crate::text::{shorten, width};
@@ -43,6 +44,8 @@ pub(crate) enum Key {
     Dense(Marker),
     /// A piece of a line, with a marker on it or without.
     Line(LineStyle, bool),
+    /// Dots in the colours of a third quantity.
+    Ramp,
     /// Nothing.
     None,
 }
@@ -70,9 +73,12 @@ impl Legend {
 
     /// As many columns as there is room for.
     pub(crate) fn new(entries: Vec<Entry>, room: f64) -> Self {
-        let long = entries
-            .iter()
-            .any(|e| matches!(e.key, Key::Dense(_) | Key::Dots(_) | Key::Line(..)));
+        let long = entries.iter().any(|e| {
+            matches!(
+                e.key,
+                Key::Dense(_) | Key::Dots(_) | Key::Line(..) | Key::Ramp
+            )
+        });
         let key = if long { 40.0 } else { 16.0 };
         let wide = |entry: &Entry| {
             let name = width(&entry.name, TEXT_SIZE).min(Self::LONGEST_NAME);
@@ -129,6 +135,17 @@ impl Legend {
                         let middle = at(self.key / 2.0 - 4.0);
                         draw_markers(svg, style.marker, Ink::Ground, 34, &[middle]);
                         draw_markers(svg, style.marker, Ink::Rings, 34, &[middle]);
+                    }
+                }
+                Key::Ramp => {
+                    for i in 0..STEPS {
+                        let dot = at(2.0 + 28.0 * i as f64 / (STEPS - 1) as f64);
+                        svg.tag("path")
+                            .set("d", &Shape::Dot.path(0, &[dot])[..])
+                            .set("stroke", &colour(i)[..])
+                            .set("stroke-width", 40.0)
+                            .set("stroke-linecap", "round")
+                            .end();
                     }
                 }
                 Key::None => {}

@@ -2,7 +2,9 @@
 //!
 //! Most users want [`Overlay`]: several fronts over the same objectives in one picture. Points lie one
 //! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
-//! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round.
+//! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round,
+//! [`Scatters`] a grid of panels with axes of their own, [`Space`] a front over three objectives,
+//! [`Profiles`] how often solvers are nearly the best.
 //! Nothing here knows where the points come from, reads or writes a file, or depends on another of our
 //! crates; the same figure is the same bytes on every machine. [`PageData`] becomes one HTML file with
 //! everything in it ([`PageData::to_html`]).
@@ -23,6 +25,7 @@
 //! assert!(svg.contains("3 points"));
 //! ```
 
+mod cube;
 mod curve;
 mod figure;
 mod html;
@@ -31,7 +34,11 @@ mod marker;
 mod overlay;
 mod page;
 mod panel;
+mod profile;
+mod ramp;
 mod scale;
+mod scatter;
+mod space;
 mod spread;
 mod svg;
 mod text;
@@ -40,3 +47,6 @@ mod trace;
 pub use curve::{Curve, Line};
 pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 pub use overlay::{Overlay, Series};
+pub use profile::Profiles;
+pub use scatter::{Better, Scatter, Scatters, Side};
+pub use space::Space;

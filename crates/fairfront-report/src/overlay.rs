@@ -80,6 +80,7 @@ impl Overlay<'_> {
                 let near = near.unwrap_or(low);
                 Axis {
                     name,
+                    note: "",
                     scale: Scale::covering(low.min(near), high.max(near)),
                 }
             })

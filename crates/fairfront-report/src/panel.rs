@@ -28,7 +28,7 @@ pub(crate) struct Layer<'a> {
     pub(crate) points: Vec<&'a [f64]>,
     /// Points left out: with a value that is not finite, with one too large to draw, and what is
     /// left of a point at the end.
-    left_out: [usize; 3],
+    pub(crate) left_out: [usize; 3],
     pub(crate) dense: bool,
     pub(crate) marker: Marker,
 }
@@ -179,9 +179,9 @@ impl Panels {
 
 /// Two objectives, or one.
 pub(crate) struct Panel {
-    x: usize,
-    y: Option<usize>,
-    frame: Frame,
+    pub(crate) x: usize,
+    pub(crate) y: Option<usize>,
+    pub(crate) frame: Frame,
 }
 
 impl Panel {
@@ -291,7 +291,7 @@ mod tests {
             share in 0.0..=1.0_f64,
         ) {
             let scale = Scale::covering(low, low + span);
-            let axes: Vec<Axis> = (0..m).map(|_| Axis { name: "f", scale }).collect();
+            let axes: Vec<Axis> = (0..m).map(|_| Axis { name: "f", note: "", scale }).collect();
             let panels = Panels::new(&axes, 3);
             let all: Vec<Panel> = panels.all(0.0, 0.0).collect();
             prop_assert_eq!(all.len(), (m * (m - 1) / 2).min(MOST));

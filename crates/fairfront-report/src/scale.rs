@@ -18,6 +18,8 @@ pub(crate) struct Scale {
     high: f64,
     /// Whether its ticks are whole numbers.
     whole: bool,
+    /// Whether values are logarithms to base 2, and labels what they are logarithms of.
+    powers: bool,
 }
 
 impl Scale {
@@ -43,6 +45,7 @@ impl Scale {
             low: (middle - half).min(low),
             high: (middle + half).max(high),
             whole: false,
+            powers: false,
         }
     }
 
@@ -54,6 +57,14 @@ impl Scale {
         Self {
             whole: true,
             ..Self::covering(low - half, high + half)
+        }
+    }
+
+    /// A scale for logarithms to base 2 from 0 on: whole ones are its ticks, with powers of two as labels.
+    pub(crate) fn powers_of_two(last: f64) -> Self {
+        Self {
+            powers: true,
+            ..Self::counting(0.0, last)
         }
     }
 
@@ -99,6 +110,13 @@ impl Scale {
         let size = self.low.abs().max(self.high.abs());
         let longest =
             |labels: &[String]| labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+        if self.powers {
+            let tick = |n: &i64| Tick {
+                value: number(*n, exponent),
+                label: power_of_two(number(*n, exponent)),
+            };
+            return counts.iter().map(tick).collect();
+        }
         let labels = match (1e-3..1e7).contains(&size) || longest(&plain) <= longest(&scientific) {
             true => plain,
             false => scientific,
@@ -121,6 +139,14 @@ pub(crate) struct Tick {
     pub(crate) value: f64,
     /// What is written beside it.
     pub(crate) label: String,
+}
+
+/// Two to a whole power, written out where that is short.
+fn power_of_two(power: f64) -> String {
+    match power {
+        0.0..20.0 => plain(1 << power as i64, 0),
+        _ => format!("2^{power}"),
+    }
 }
 
 /// The float nearest to `digits · 10^exponent`, which products of floats are not.
@@ -209,6 +235,7 @@ mod tests {
             low,
             high,
             whole: false,
+            powers: false,
         };
         scale.ticks(6).into_iter().map(|t| t.label).collect()
     }

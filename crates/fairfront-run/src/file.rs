@@ -56,3 +56,15 @@ pub(crate) fn write_file_by(
         Err(e) => Err(failed(e.error)),
     }
 }
+
+/// Writes a file of a run by way of the folder around it, so that a kill leaves nothing in the run that is none
+/// of it. What is there is replaced.
+pub(crate) fn write_in_run(run: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let around = run.canonicalize().ok();
+    let around = around.as_ref().and_then(|run| run.parent());
+    match around.map(|around| write_file_by(around, path, bytes, true)) {
+        Some(Ok(())) => Ok(()),
+        // Another disk, or a folder that is not ours to write in.
+        _ => write_file(path, bytes, true),
+    }
+}

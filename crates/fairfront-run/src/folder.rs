@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint;
+use crate::figure;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
 use crate::store::{Lock, is_state, read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, StreamInfo};
@@ -270,6 +271,8 @@ pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
 pub(crate) const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
 /// The page, which is made of the others.
 pub(crate) const PAGE: &str = "report.html";
+/// The folder of figures, which are made of the others as well.
+pub(crate) const FIGURES: &str = "figures";
 
 /// What is at a place where a run is to go.
 pub(crate) enum Place {
@@ -314,7 +317,8 @@ pub(crate) fn look(folder: &Path) -> Place {
     let checkpoints = checkpoint::is_own(&folder.join(checkpoint::FOLDER));
     let own = |name: &str| {
         let kept = checkpoints && name == checkpoint::FOLDER;
-        FILES.contains(&name) || name == PAGE || kept
+        let drawn = name == FIGURES && holds_figures(&folder.join(FIGURES));
+        FILES.contains(&name) || name == PAGE || kept || drawn
     };
     if let Some(other) = names.iter().find(|name| !own(name)) {
         return Place::Taken(format!(
@@ -328,6 +332,18 @@ pub(crate) fn look(folder: &Path) -> Place {
         Ok(_) => Place::Run,
         Err(_) => Place::Taken("this is there and is no run folder; name another one".into()),
     }
+}
+
+/// Whether a folder holds figures of a run and nothing else.
+pub(crate) fn holds_figures(folder: &Path) -> bool {
+    let own = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let is_file = entry.file_type().is_ok_and(|found| found.is_file());
+            is_file && entry.file_name().to_str().is_some_and(figure::is_own)
+        })
+    };
+    let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
+    is_folder && std::fs::read_dir(folder).is_ok_and(|entries| entries.into_iter().all(own))
 }
 
 /// The source of the run in a folder or of the newest one in a state, where there is one.

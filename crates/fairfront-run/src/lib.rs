@@ -6,13 +6,14 @@
 //! ([`fit_with_checkpoints`]). A run folder holds no row of the data. [`compare`] says what fronts are
 //! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
 //! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
-//! for other programs, [`verify()`] recomputes a run from its folder and its data, and [`page_data`] is what
-//! the page of a run shows.
+//! for other programs, [`verify()`] recomputes a run from its folder and its data, [`page_data`] is what
+//! the page of a run shows, and [`figures`] draws it for paper.
 
 mod checkpoint;
 mod compare;
 mod error;
 mod export;
+mod figure;
 mod file;
 mod fit;
 mod folder;
@@ -42,6 +43,7 @@ pub use compare::{
 };
 pub use error::Error;
 pub use export::ExportFormat;
+pub use figure::{Figure, figures, write_figures};
 pub use file::write_file;
 pub use fit::{
     CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,

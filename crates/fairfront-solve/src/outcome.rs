@@ -107,6 +107,10 @@ pub struct Counters {
     pub evaluations: u64,
     /// Size of the list after each round.
     pub points_by_round: Vec<usize>,
+    /// Volume that the list dominates after each round, up to a reference point that does not move; for
+    /// solvers that improve a list, and no more than four objectives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hypervolume_by_round: Vec<f64>,
     /// Points dropped because a value or a parameter was not finite.
     pub non_finite: u64,
     /// What became of the subproblems, for a solver that has them.

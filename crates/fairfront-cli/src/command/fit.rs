@@ -128,7 +128,7 @@ fn write(
         output::note(&render::notices(&fitted.notices));
         output::note(&render::notices(&later));
         output::print(&render::fit(&shown, &info))?;
-        super::show::run(&shown, false, false)?;
+        super::show::run(&shown, false, false, false)?;
         if let Some(page) = page {
             let page = page.display();
             output::print(&format!("\nTo choose a model, open {page} in a browser.\n"))?;

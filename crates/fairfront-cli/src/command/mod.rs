@@ -30,7 +30,12 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
             table,
             stream,
         } => return stream::run(&state, &table, &stream),
-        Command::Show { run, csv, json } => show::run(&run, csv, json)?,
+        Command::Show {
+            run,
+            csv,
+            json,
+            ascii,
+        } => show::run(&run, csv, json, ascii)?,
         Command::Select(args) => select::run(&args)?,
         Command::Report(args) => report::run(&args)?,
         Command::Compare(args) => compare::run(&args)?,

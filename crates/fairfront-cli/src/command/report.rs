@@ -1,9 +1,15 @@
-use fairfront_run::{page_data, write_page};
+use std::io::{ErrorKind, Write};
+use std::process::{Command, Stdio};
+
+use fairfront_run::{Error, page_data, write_figures, write_page};
 
 use crate::args::ReportArgs;
 use crate::output::{self, Target};
 
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
+    if args.figures {
+        return draw(args);
+    }
     let Some(path) = &args.output else {
         let path = write_page(&args.run)?;
         return output::print(&format!("{}\n", path.display()));
@@ -12,4 +18,47 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     target.check_free(args.force)?;
     let html = page_data(&args.run)?.to_html();
     target.write_by(|out| Ok(out.write_all(html.as_bytes())?))
+}
+
+fn draw(args: &ReportArgs) -> anyhow::Result<()> {
+    let convert: Option<(&str, &dyn Fn(&str) -> Result<Vec<u8>, Error>)> = match args.png {
+        true => Some(("png", &png)),
+        false => None,
+    };
+    let written = write_figures(&args.run, convert)?;
+    let lines = written.iter().map(|path| format!("{}\n", path.display()));
+    output::print(&lines.collect::<String>())
+}
+
+/// The program that makes PNG of SVG.
+const CONVERTER: &str = "rsvg-convert";
+
+/// A picture as PNG, three dots to a pixel: sharp on paper.
+fn png(svg: &str) -> Result<Vec<u8>, Error> {
+    let failed = |problem: &str| {
+        Error::Usage(format!(
+            "--png: {CONVERTER} {problem}; install it (package librsvg2-bin or librsvg), or leave out --png"
+        ))
+    };
+    let child = Command::new(CONVERTER)
+        .args(["--format", "png", "--zoom", "3"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = child.map_err(|e| match e.kind() {
+        ErrorKind::NotFound => failed("is not there"),
+        other => failed(&format!("does not start ({other})")),
+    })?;
+    // It writes nothing before it has read everything. What it cannot read it says by its exit code.
+    if let Some(mut input) = child.stdin.take() {
+        let _ = input.write_all(svg.as_bytes());
+    }
+    let output = child.wait_with_output();
+    match output {
+        Ok(output) if output.status.success() && output.stdout.starts_with(b"\x89PNG") => {
+            Ok(output.stdout)
+        }
+        _ => Err(failed("made no picture")),
+    }
 }

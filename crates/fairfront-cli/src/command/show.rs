@@ -4,7 +4,7 @@ use fairfront_run::{FrontTable, RunInfo, is_unfinished, read_run};
 
 use crate::{output, render};
 
-pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
+pub(super) fn run(folder: &Path, csv: bool, json: bool, ascii: bool) -> anyhow::Result<()> {
     super::say_damage(folder);
     let (run, front) = read_run(folder)?;
     if csv {
@@ -13,7 +13,8 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool) -> anyhow::Result<()> {
     if json {
         return output::print(&format!("{}\n", as_json(&front)?));
     }
-    output::print(&render::front(&run, &front))?;
+    let charset = render::Charset::of_terminal(ascii);
+    output::print(&render::front(&run, &front, charset))?;
     if is_unfinished(folder) {
         output::note(
             "this is not the end of it: a checkpoint is here to go on from, by the fit command that \

@@ -9,6 +9,7 @@ use fairfront_run::{FrontIn, FrontTable, Keep, PolishInfo, RunInfo, StreamInfo};
 use fairfront_solve::{Method, StopReason};
 
 use super::TextTable;
+use super::plot::{Charset, plot};
 
 /// What a fit did, in a few lines.
 pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
@@ -183,7 +184,7 @@ fn rounded(share: f64) -> f64 {
 }
 
 /// A front as a table of well-spread points and a small plot.
-pub(crate) fn front(run: &RunInfo, front: &FrontTable) -> String {
+pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> String {
     const ROWS: usize = 12;
     let objectives: Vec<String> = run
         .objectives
@@ -281,7 +282,7 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable) -> String {
     let drawn = Values::new(&drawn, m.max(1)).ok();
     if let Some(values) = drawn.filter(|_| m >= 2 && front.len() > 1) {
         out.push('\n');
-        plot(values, &names, &mut out);
+        plot(values, &names, charset, &mut out);
     }
     out
 }
@@ -345,45 +346,6 @@ pub(super) fn significant(value: f64) -> String {
         v if v < 1e6 => format!("{value:.1}"),
         _ => format!("{value:.3e}"),
     }
-}
-
-/// The first two objectives, two dots wide and four high to a character.
-fn plot(values: Values, names: &[String], out: &mut String) {
-    const WIDTH: usize = 60;
-    const HEIGHT: usize = 14;
-    const DOTS: [[u32; 4]; 2] = [[0, 1, 2, 6], [3, 4, 5, 7]];
-    let ranges = ranges(values, None);
-    let mut cells = vec![[0_u32; WIDTH]; HEIGHT];
-    let place = |value: f64, (low, high): (f64, f64), n: usize| {
-        let share = if high > low {
-            (value - low) / (high - low)
-        } else {
-            0.0
-        };
-        ((share * (n - 1) as f64).round() as usize).min(n - 1)
-    };
-    for point in values.iter().filter(|p| p.iter().all(|v| v.is_finite())) {
-        let x = place(point[0], ranges[0], 2 * WIDTH);
-        let y = 4 * HEIGHT - 1 - place(point[1], ranges[1], 4 * HEIGHT);
-        cells[y / 4][x / 2] |= 1 << DOTS[x % 2][y % 4];
-    }
-    let _ = writeln!(out, "  {} (down is better)", names[1]);
-    for (row, cells) in cells.iter().enumerate() {
-        let label = match row {
-            0 => significant(ranges[1].1),
-            r if r == HEIGHT - 1 => significant(ranges[1].0),
-            _ => String::new(),
-        };
-        let dots = cells
-            .iter()
-            .map(|c| char::from_u32(0x2800 + c).unwrap_or(' '));
-        let _ = writeln!(out, "  {label:>9} │{}", dots.collect::<String>());
-    }
-    let _ = writeln!(out, "  {:9} └{}", "", "─".repeat(WIDTH));
-    let (low, high) = (significant(ranges[0].0), significant(ranges[0].1));
-    let gap = WIDTH.saturating_sub(low.len() + high.len());
-    let _ = writeln!(out, "  {:9}  {low}{}{high}", "", " ".repeat(gap));
-    let _ = writeln!(out, "  {:9}  {} (left is better)", "", names[0]);
 }
 
 #[cfg(test)]

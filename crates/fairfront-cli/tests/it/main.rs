@@ -7,6 +7,7 @@ mod fit;
 mod predict;
 mod report;
 mod select;
+mod show;
 mod stream;
 mod verify;
 

@@ -71,3 +71,69 @@ fn what_is_no_run_has_no_page() {
     std::fs::write(encoding, "{}").expect("written");
     assert!(refused(&["report", "r"]).contains("encoding.json"));
 }
+
+#[test]
+fn a_run_with_figures_is_still_a_run() {
+    let folder = fitted();
+    let drawn = run_in(folder.path(), &["report", "r", "--figures"], b"");
+    assert_eq!(drawn.code, 0, "{}", drawn.err);
+    let paths: Vec<&str> = drawn.out.lines().collect();
+    assert_eq!(paths[0], "r/figures/front.svg");
+    assert!(paths.len() > 1);
+    let read_all = || -> Vec<String> { paths.iter().map(|p| read(folder.path(), p)).collect() };
+    let first = read_all();
+    assert!(first.iter().all(|svg| svg.starts_with("<svg ")));
+    // The same again, and nothing else is left in the folder.
+    assert_eq!(
+        run_in(folder.path(), &["report", "r", "--figures"], b"").code,
+        0
+    );
+    assert_eq!(read_all(), first);
+    let found = std::fs::read_dir(folder.path().join("r/figures")).expect("a folder");
+    assert_eq!(found.count(), paths.len());
+    for args in [
+        &["show", "r"][..],
+        &["select", "r", "--knee"],
+        &["verify", "r"],
+    ] {
+        assert_eq!(run_in(folder.path(), args, b"").code, 0, "{args:?}");
+    }
+
+    // It is replaced with its figures, but not where there is something of somebody else's among them.
+    let fit = [
+        "fit",
+        "demo(rows=400)",
+        "--points",
+        "4",
+        "--out",
+        "r",
+        "--quiet",
+        "--force",
+    ];
+    let notes = folder.path().join("r/figures/notes.txt");
+    std::fs::write(&notes, "mine").expect("written");
+    let refused = run_in(folder.path(), &fit, b"");
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("\"figures\""), "{}", refused.err);
+    std::fs::remove_file(notes).expect("removed");
+    assert_eq!(run_in(folder.path(), &fit, b"").code, 0);
+    assert!(!folder.path().join("r/figures").exists());
+}
+
+#[test]
+fn without_a_converter_png_says_what_to_install() {
+    let folder = fitted();
+    let outcome = std::process::Command::new(env!("CARGO_BIN_EXE_fairfront"))
+        .args(["report", "r", "--figures", "--png"])
+        .current_dir(folder.path())
+        .env("PATH", folder.path())
+        .output()
+        .expect("the command starts");
+    let said = String::from_utf8_lossy(&outcome.stderr);
+    assert!(
+        said.contains("rsvg-convert is not there; install it"),
+        "{said}"
+    );
+    assert_eq!((outcome.status.code(), said.lines().count()), (Some(2), 1));
+    assert!(!folder.path().join("r/figures").exists());
+}

@@ -1,6 +1,8 @@
 //! Whole figures.
 
-use fairfront_report::{Curve, Line, Overlay, Series};
+use fairfront_report::{
+    Better, Curve, Line, Overlay, Profiles, Scatter, Scatters, Series, Side, Space,
+};
 
 /// A convex front of `n` points, and `shift` above it.
 fn front(n: u32, shift: f64) -> Vec<f64> {
@@ -66,6 +68,93 @@ fn a_small_curve_stays_as_it_is() {
     }
     .to_svg();
     insta::assert_snapshot!("curve", svg);
+}
+
+#[test]
+fn small_panels_stay_as_they_are() {
+    let (long, short) = (front(200, 0.0), front(4, 0.0));
+    let side = |name: &str, better| Side {
+        name: name.into(),
+        better,
+    };
+    let panel = |title: &str, y: Side, series: Vec<Series<'static>>| Scatter {
+        title: title.into(),
+        x: side("log_loss", Better::Lower),
+        y,
+        series,
+        marked: vec![0.33, 0.021],
+    };
+    let (long, short): (&'static [f64], &'static [f64]) = (long.leak(), short.leak());
+    let svg = Scatters {
+        title: "Adult <gender> & \"race\"".into(),
+        panels: vec![
+            panel(
+                "the front",
+                side("disparate_impact(gender)", Better::Lower),
+                vec![Series {
+                    name: "front",
+                    values: long,
+                }],
+            ),
+            panel(
+                "groups",
+                side("share of positive outcomes", Better::Neither),
+                vec![
+                    Series {
+                        name: "Female",
+                        values: long,
+                    },
+                    Series {
+                        name: "Male",
+                        values: short,
+                    },
+                ],
+            ),
+        ],
+        marked: "unmitigated model".into(),
+    }
+    .to_svg();
+    insta::assert_snapshot!("scatters", svg);
+}
+
+#[test]
+fn a_small_space_stays_as_it_is() {
+    let values = [0.34, 0.02, 0.01, 0.36, 0.01, 0.002, 0.4, 0.0, 0.0];
+    let svg = Space {
+        title: "Adult <gender> & \"race\"".into(),
+        axes: [
+            "log_loss",
+            "disparate_impact(gender)",
+            "disparate_impact(race)",
+        ],
+        front: Series {
+            name: "front",
+            values: &values,
+        },
+        marked: vec![0.33, 0.021, 0.012],
+        marked_name: "unmitigated model",
+    }
+    .to_svg();
+    insta::assert_snapshot!("space", svg);
+}
+
+#[test]
+fn small_profiles_stay_as_they_are() {
+    let svg = Profiles {
+        title: "Seconds on <40> problems".into(),
+        solvers: vec![
+            Line {
+                name: "pf-smg",
+                points: &[(1.0, 0.7), (1.5, 0.9), (4.0, 1.0)],
+            },
+            Line {
+                name: "eps-fair",
+                points: &[(1.0, 0.3), (3.0, 0.55), (11.0, 0.8)],
+            },
+        ],
+    }
+    .to_svg();
+    insta::assert_snapshot!("profiles", svg);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::{Checkpoints, FOLDER};
-use crate::folder::{FILES, PAGE, files_of_run};
+use crate::folder::{FIGURES, FILES, PAGE, files_of_run, holds_figures};
 use crate::store::{
     make_folder, names_in, remove as remove_any, sync_folder, unwritten, write_through,
 };
@@ -87,6 +87,9 @@ fn move_out(from: &Path, run: &Path) -> Result<(), Error> {
     let failed = |e: std::io::Error| unwritten(run, &e);
     if from.join("run.json").is_file() {
         remove_any(&run.join(PAGE)).map_err(failed)?;
+        if holds_figures(&run.join(FIGURES)) {
+            remove_any(&run.join(FIGURES)).map_err(failed)?;
+        }
         remove_any(&run.join("run.json")).map_err(failed)?;
         // FILES has run.json first.
         for name in FILES.iter().rev() {

@@ -95,6 +95,7 @@ impl Writer {
             gradient_evaluations,
             evaluations,
             points_by_round,
+            hypervolume_by_round,
             non_finite,
             subproblems,
             largest_hole,
@@ -105,6 +106,8 @@ impl Writer {
         self.long(*evaluations);
         self.count(points_by_round.len());
         points_by_round.iter().for_each(|n| self.count(*n));
+        self.count(hypervolume_by_round.len());
+        hypervolume_by_round.iter().for_each(|v| self.number(*v));
         self.long(*non_finite);
         self.option(subproblems.as_ref(), Self::subproblems);
         self.option(largest_hole.as_ref(), |w, hole| w.number(*hole));
@@ -266,10 +269,13 @@ impl<'a> Reader<'a> {
         let evaluations = self.long()?;
         let n = self.length(8)?;
         let points_by_round = (0..n).map(|_| self.count()).collect::<Result<_, _>>()?;
+        let n = self.length(8)?;
+        let hypervolume_by_round = (0..n).map(|_| self.number()).collect::<Result<_, _>>()?;
         Ok(Counters {
             gradient_evaluations,
             evaluations,
             points_by_round,
+            hypervolume_by_round,
             non_finite: self.long()?,
             subproblems: self.option(Self::subproblems)?,
             largest_hole: self.option(Self::number)?,

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::Error;
 
 const MAGIC: &[u8] = b"fairfront-solver\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Length of a SHA-256 sum.
 const SUM: usize = 32;
 

@@ -10,6 +10,7 @@ pub use settings::EpsFair;
 use std::ops::{ControlFlow, Range};
 
 use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
+use fairfront_pareto::hypervolume;
 use rayon::prelude::*;
 
 use self::grid::Grid;
@@ -21,6 +22,7 @@ use crate::ground::Ground;
 use crate::outcome::{
     Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal, Subproblems,
 };
+use crate::pf_smg::MOST_JUDGED;
 use crate::update::Known;
 
 /// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
@@ -241,6 +243,10 @@ impl<'a> Work<'a> {
         let list = std::mem::replace(&mut state.list, Front::empty(n, points.n_objectives));
         state.list = self.ground.merge(list, &points)?;
         state.counters.points_by_round.push(state.list.len());
+        if state.list.n_objectives <= MOST_JUDGED {
+            let volume = hypervolume(state.list.judged()?, &self.ground.reference)?;
+            state.counters.hypervolume_by_round.push(volume);
+        }
         state.round += 1;
         Ok(solutions.iter().any(|s| s.stopped))
     }

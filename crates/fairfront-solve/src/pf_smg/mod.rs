@@ -25,7 +25,7 @@ const IMPROVEMENT: f64 = 5e-5;
 
 /// Up to so many objectives the hypervolume is found after every round; beyond, it would take
 /// longer than the round.
-const MOST_JUDGED: usize = 4;
+pub(crate) const MOST_JUDGED: usize = 4;
 
 /// Points that an update starts from, at most.
 const MOST_STARTS: usize = 96;
@@ -173,6 +173,10 @@ impl<'a> Solver<'a> {
             }
             state.list = self.round(state.list, state.round, state.k, state.idle)?;
             self.counters.points_by_round.push(state.list.len());
+            if m <= MOST_JUDGED {
+                let volume = hypervolume(state.list.judged()?, &self.ground.reference)?;
+                self.counters.hypervolume_by_round.push(volume);
+            }
             state.k = state.k.saturating_add(settings.steps);
             state.round += 1;
 

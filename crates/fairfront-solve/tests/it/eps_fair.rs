@@ -272,6 +272,7 @@ fn a_stop_from_the_start_begins_nothing() {
     let counters = outcome.counters;
     assert_eq!(counters.gradient_evaluations[1], 0, "{counters:?}");
     assert_eq!(counters.points_by_round, [], "no round");
+    assert_eq!(counters.hypervolume_by_round, [], "nor its volume");
     // Between rounds as well: sixteen chains, of which none gets to its second subproblem.
     let mut observer = Impatient::new(1, usize::MAX);
     let few = EpsFair {
@@ -280,6 +281,7 @@ fn a_stop_from_the_start_begins_nothing() {
     };
     let outcome = few.solve(&problem, &mut observer).unwrap();
     assert_eq!(outcome.counters.points_by_round.len(), 1);
+    assert_eq!(outcome.counters.hypervolume_by_round.len(), 1);
     assert_eq!(outcome.stop, StopReason::Stopped);
 }
 

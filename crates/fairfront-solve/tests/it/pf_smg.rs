@@ -178,6 +178,60 @@ fn an_observer_can_stop_it() {
 }
 
 #[test]
+fn the_hypervolume_of_every_round_is_kept() {
+    /// The values and the reference point after every round.
+    #[derive(Default)]
+    struct Lists(Vec<(Vec<f64>, Vec<f64>)>);
+    impl Observer for Lists {
+        fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
+            let list = (progress.values.to_vec(), progress.reference.to_vec());
+            self.0.push(list);
+            ControlFlow::Continue(())
+        }
+    }
+    /// The area below a reference point, one step after the other.
+    fn area(values: &[f64], reference: &[f64]) -> f64 {
+        let mut points: Vec<(f64, f64)> = values.chunks(2).map(|p| (p[0], p[1])).collect();
+        points.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        let (mut area, mut height) = (0.0, reference[1]);
+        for (x, y) in points {
+            area += (reference[0] - x).max(0.0) * (height - y).max(0.0);
+            height = height.min(y);
+        }
+        area
+    }
+    let problem = Quadratics {
+        centres: vec![vec![0.0, 0.0], vec![1.0, 0.0]],
+        noise: 0.1,
+    };
+    let settings = PfSmg {
+        most_steps: 30,
+        patience: 0,
+        ..PfSmg::default()
+    };
+    let mut lists = Lists::default();
+    let outcome = settings.solve(&problem, &mut lists).unwrap();
+    let volumes = outcome.counters.hypervolume_by_round;
+    assert!(volumes.len() > 3);
+    assert_eq!(volumes.len(), lists.0.len());
+    for (volume, (values, reference)) in volumes.iter().zip(&lists.0) {
+        let expected = area(values, reference);
+        assert!(
+            (volume - expected).abs() <= 1e-12 * expected.abs(),
+            "{volume} {expected}"
+        );
+    }
+    assert!(volumes[volumes.len() - 1] > volumes[0]);
+
+    let problem = Quadratics {
+        centres: (0..5).map(|i| vec![f64::from(i), 1.0]).collect(),
+        noise: 0.1,
+    };
+    let outcome = settings.solve(&problem, &mut ()).unwrap();
+    assert!(outcome.counters.hypervolume_by_round.is_empty());
+}
+
+#[test]
 fn wrong_settings_are_refused() {
     let refused = |change: fn(&mut PfSmg)| {
         let mut settings = PfSmg::default();

@@ -1,0 +1,463 @@
+//! Several panels in one picture, each with two quantities of its own.
+
+use std::fmt::Write;
+
+use crate::figure::{Axis, Frame, GREY, INK, Ink, TEXT_SIZE, draw_markers, named_group, tenths};
+use crate::legend::{Entry, Key, Legend, count, shown_name};
+use crate::marker::{Marker, Position, merge};
+use crate::overlay::Series;
+use crate::page::Page;
+use crate::panel::{Layer, Panel, REFERENCE};
+use crate::scale::{Scale, range, rounded};
+use crate::svg::Svg;
+use crate::text::{shorten, width};
+
+/// Width and height of a frame, in pixels.
+const FRAME: (f64, f64) = (320.0, 270.0);
+/// Room above a frame for its title.
+const ABOVE: f64 = 24.0;
+const GAP: f64 = 22.0;
+
+/// Which values of a quantity are the good ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Losses, gaps.
+    Lower,
+    /// Accuracy.
+    Higher,
+    /// Nothing is said, as of a share of positive outcomes.
+    Neither,
+}
+
+impl Better {
+    /// What stands beside the name of an axis.
+    pub(crate) fn note(self) -> &'static str {
+        match self {
+            Self::Lower => "lower is better",
+            Self::Higher => "higher is better",
+            Self::Neither => "",
+        }
+    }
+}
+
+/// A quantity along one side of a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// What it is, with its unit; shortened in the middle where it is long.
+    pub name: String,
+    /// Which values are the good ones: the axis says so.
+    pub better: Better,
+}
+
+/// One panel: points with two values each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scatter<'a> {
+    /// Above the panel; may be empty.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Side,
+    /// The vertical axis.
+    pub y: Side,
+    /// What is drawn, x and y of each point one after the other. A point with a value that cannot be
+    /// drawn is left out, and the title of the panel says how many are.
+    pub series: Vec<Series<'a>>,
+    /// Points marked apart from all series, x and y of each.
+    pub marked: Vec<f64>,
+}
+
+/// Several panels in one picture, such as a front and what it means for groups and rates.
+///
+/// Series of the same name look the same in all panels and have one line of the legend. Panels are
+/// lettered from (a) on. Axes are linear, each covers all finite points of its panel and says which
+/// direction is better. Points are drawn as in an [`Overlay`](crate::Overlay).
+///
+/// ```
+/// use fairfront_report::{Better, Scatter, Scatters, Series, Side};
+/// let side = |name: &str, better| Side { name: name.into(), better };
+/// let figure = Scatters {
+///     title: "Adult, gender".into(),
+///     panels: vec![
+///         Scatter {
+///             title: "the front".into(),
+///             x: side("log_loss", Better::Lower),
+///             y: side("disparate_impact(gender)", Better::Lower),
+///             series: vec![Series { name: "front", values: &[0.34, 0.012, 0.41, 0.0] }],
+///             marked: vec![0.33, 0.02],
+///         },
+///         Scatter {
+///             title: "positive outcomes".into(),
+///             x: side("disparate_impact(gender)", Better::Lower),
+///             y: side("share of positive outcomes", Better::Neither),
+///             series: vec![
+///                 Series { name: "Female", values: &[0.012, 0.1, 0.0, 0.16] },
+///                 Series { name: "Male", values: &[0.012, 0.26, 0.0, f64::NAN] },
+///             ],
+///             marked: vec![0.02, 0.08, 0.02, 0.27],
+///         },
+///     ],
+///     marked: "unmitigated model".into(),
+/// };
+/// let svg = figure.to_svg();
+/// assert!(svg.contains("(b) positive outcomes"));
+/// assert!(svg.contains("1 not finite"));
+/// # assert_eq!(svg, figure.to_svg());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scatters<'a> {
+    /// Above the picture; may be empty.
+    pub title: String,
+    /// The panels, row by row.
+    pub panels: Vec<Scatter<'a>>,
+    /// What the legend calls the marked points.
+    pub marked: String,
+}
+
+impl Scatters<'_> {
+    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
+    /// no panels, no points, equal points, names with any characters.
+    ///
+    /// The cost is about that of sorting the points of every panel.
+    pub fn to_svg(&self) -> String {
+        let names = self.names();
+        let drawn: Vec<Drawn> = (self.panels.iter())
+            .map(|panel| Drawn::new(panel, &names))
+            .collect();
+        let beside = drawn.iter().map(|d| Frame::beside(&d.axes[1], FRAME.1));
+        let beside = beside.fold(10.0, f64::max);
+        let columns = match drawn.len() {
+            0..=1 => 1,
+            2..=4 => 2,
+            _ => 3,
+        };
+        let cell = (FRAME.0 + beside + GAP, ABOVE + FRAME.1 + Frame::BELOW + GAP);
+        let rows = drawn.len().div_ceil(columns) as f64;
+        let page_width = FRAME.0 + (columns - 1) as f64 * cell.0;
+        let page = Page {
+            title: self.title.trim(),
+            lower_is_better: false,
+            legend: Legend::new(self.entries(&names, &drawn), page_width),
+            beside,
+            width: page_width,
+            height: (rows * cell.1 - GAP).max(0.0),
+        };
+        let mut svg = page.open(&self.name(), &self.describe(&drawn));
+        for (i, (panel, drawn)) in self.panels.iter().zip(&drawn).enumerate() {
+            let frame = Frame {
+                left: page.left() + (i % columns) as f64 * cell.0,
+                top: page.top() + (i / columns) as f64 * cell.1 + ABOVE,
+                width: FRAME.0,
+                height: FRAME.1,
+            };
+            let title = self.panel_title(i, panel);
+            draw_title(&mut svg, frame, &title, &drawn.left_out());
+            drawn.draw(&mut svg, frame);
+        }
+        svg.finish()
+    }
+
+    /// Names of series in the order they come up.
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for series in self.panels.iter().flat_map(|p| &p.series) {
+            if !names.contains(&series.name) {
+                names.push(series.name);
+            }
+        }
+        names
+    }
+
+    fn entries(&self, names: &[&str], drawn: &[Drawn]) -> Vec<Entry> {
+        let entry = |name: &&str| {
+            let of_name = drawn.iter().flat_map(|d| &d.layers);
+            let of_name = || of_name.clone().filter(|layer| layer.name == *name);
+            let most = of_name().map(|layer| layer.points.len()).max();
+            let marker = Marker::of(names.iter().position(|n| n == name).unwrap_or(0));
+            // Signs are among the dots only where a panel has several series.
+            let shared = (drawn.iter()).any(|d| {
+                let own = d.layers.iter().any(|layer| layer.name == *name);
+                own && d.layers.len() > 1
+            });
+            Entry {
+                key: match (of_name().any(|layer| layer.dense), shared) {
+                    (false, _) => Key::Marker(marker),
+                    (true, false) => Key::Dots(marker),
+                    (true, true) => Key::Dense(marker),
+                },
+                name: shown_name(name).to_owned(),
+                note: count(most.unwrap_or(0), [0; 3]),
+            }
+        };
+        let mut entries: Vec<Entry> = names.iter().map(entry).collect();
+        if drawn.iter().any(|d| !d.marked.points.is_empty()) {
+            entries.push(Entry {
+                key: Key::Marker(REFERENCE),
+                name: shown_name(&self.marked).to_owned(),
+                note: String::new(),
+            });
+        }
+        entries
+    }
+
+    /// The title of a panel with its letter.
+    fn panel_title(&self, index: usize, panel: &Scatter) -> String {
+        let title = panel.title.trim();
+        match (self.panels.len(), u8::try_from(index)) {
+            (..=1, _) => title.to_owned(),
+            (..=26, Ok(i)) => format!("({}) {title}", char::from(b'a' + i)),
+            _ => format!("({}) {title}", index + 1),
+        }
+    }
+
+    /// The title, or what the picture shows where there is none.
+    fn name(&self) -> String {
+        match self.title.trim() {
+            "" => "Points in several panels".into(),
+            title => title.into(),
+        }
+    }
+
+    /// The picture in words.
+    fn describe(&self, drawn: &[Drawn]) -> String {
+        let mut text = String::from("Scatter plots.");
+        for (i, (panel, drawn)) in self.panels.iter().zip(drawn).enumerate() {
+            let _ = write!(text, " {}: ", self.panel_title(i, panel).trim());
+            for (axis, values) in [(1, drawn.range(1)), (0, drawn.range(0))] {
+                let of = &drawn.axes[axis];
+                let against = if axis == 0 { " against " } else { "" };
+                let _ = write!(text, "{against}{}", of.name);
+                if !of.note.is_empty() {
+                    let _ = write!(text, " ({})", of.note);
+                }
+                if let Some((low, high)) = values {
+                    let _ = write!(text, " from {} to {}", rounded(low), rounded(high));
+                }
+            }
+            for layer in &drawn.layers {
+                let _ = write!(text, "; {}, {}", layer.shown_name(), layer.count());
+            }
+            text += ".";
+        }
+        text
+    }
+}
+
+/// A panel as it is drawn.
+struct Drawn<'a> {
+    axes: [Axis<'a>; 2],
+    layers: Vec<Layer<'a>>,
+    marked: Layer<'a>,
+}
+
+impl<'a> Drawn<'a> {
+    fn new(panel: &'a Scatter<'a>, names: &[&str]) -> Self {
+        let layer = |series: &Series<'a>| {
+            let index = names.iter().position(|n| *n == series.name);
+            Layer::new(series, 2, Marker::of(index.unwrap_or(0)))
+        };
+        let layers: Vec<Layer> = panel.series.iter().map(layer).collect();
+        let marked = Series {
+            name: "",
+            values: &panel.marked,
+        };
+        let marked = Layer::new(&marked, 2, REFERENCE);
+        let axis = |at: usize, side: &'a Side| {
+            let points = layers.iter().flat_map(|l| &l.points).chain(&marked.points);
+            let (low, high) = range(points.map(|p| p[at])).unwrap_or((0.0, 1.0));
+            Axis {
+                name: &side.name,
+                note: side.better.note(),
+                scale: Scale::covering(low, high),
+            }
+        };
+        let axes = [axis(0, &panel.x), axis(1, &panel.y)];
+        Self {
+            axes,
+            layers,
+            marked,
+        }
+    }
+
+    fn draw(&self, svg: &mut Svg, frame: Frame) {
+        let panel = Panel {
+            x: 0,
+            y: Some(1),
+            frame,
+        };
+        panel.draw(svg, &self.axes, &self.layers, &[None, None]);
+        let place = |p: &&[f64]| {
+            let [x, y] = [0, 1].map(|i| self.axes[i].scale.share(p[i]));
+            frame.position(x, y)
+        };
+        let at: Vec<Position> = merge(self.marked.points.iter().map(place).collect());
+        if !at.is_empty() {
+            tenths(svg);
+            draw_markers(svg, REFERENCE, Ink::Outlines, 40, &at);
+            svg.close();
+        }
+    }
+
+    /// Smallest and largest value of all series.
+    fn range(&self, axis: usize) -> Option<(f64, f64)> {
+        range(self.layers.iter().flat_map(|l| &l.points).map(|p| p[axis]))
+    }
+
+    /// How many points are not drawn, in words; empty where all are.
+    fn left_out(&self) -> String {
+        let mut left_out = [0; 3];
+        for layer in &self.layers {
+            for (sum, n) in left_out.iter_mut().zip(layer.left_out) {
+                *sum += n;
+            }
+        }
+        let text = count(0, left_out);
+        text.split_once(", ").map_or("", |(_, why)| why).to_owned()
+    }
+}
+
+/// What a panel is called, and what is missing in it.
+pub(crate) fn draw_title(svg: &mut Svg, frame: Frame, title: &str, note: &str) {
+    const BOLD: f64 = 1.1;
+    let taken = match note {
+        "" => 0.0,
+        note => width(note, TEXT_SIZE) + 7.0,
+    };
+    let short = shorten(title, BOLD * TEXT_SIZE, frame.width - taken);
+    if short.is_empty() && note.is_empty() {
+        return;
+    }
+    named_group(svg, (short != title).then_some(title), None);
+    let text = svg
+        .tag("text")
+        .at(frame.left, frame.top - 9.0)
+        .set("font-size", TEXT_SIZE)
+        .set("font-weight", "bold")
+        .set("fill", INK);
+    match note {
+        "" => text.text(&short),
+        note => text.text_and_note(&short, note, GREY),
+    }
+    svg.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::svg::assert_well_formed;
+
+    fn side(name: &str, better: Better) -> Side {
+        Side {
+            name: name.into(),
+            better,
+        }
+    }
+
+    fn panel<'a>(series: &[(&'a str, &'a [f64])], marked: &[f64]) -> Scatter<'a> {
+        Scatter {
+            title: "a panel".into(),
+            x: side("log_loss", Better::Lower),
+            y: side("accuracy", Better::Higher),
+            series: (series.iter())
+                .map(|(name, values)| Series { name, values })
+                .collect(),
+            marked: marked.to_vec(),
+        }
+    }
+
+    fn draw(panels: Vec<Scatter>) -> String {
+        let svg = Scatters {
+            title: "a title".into(),
+            panels,
+            marked: "unmitigated model".into(),
+        }
+        .to_svg();
+        assert_well_formed(&svg);
+        svg
+    }
+
+    #[test]
+    fn a_series_has_one_look_and_one_line_of_the_legend() {
+        let first = panel(&[("front", &[0.1, 0.2, 0.3, 0.4])], &[0.0, 0.5]);
+        let second = panel(&[("a", &[0.1, 0.2]), ("front", &[0.3, 0.1])], &[]);
+        let svg = draw(vec![first, second]);
+        // Its name: once as text, and in each panel for the mouse.
+        assert_eq!(svg.matches(">front</tspan>").count(), 1);
+        assert_eq!(svg.matches("<title>front</title>").count(), 2);
+        assert_eq!(svg.matches(">unmitigated model</tspan>").count(), 1);
+        assert!(svg.contains(">2 points<") && svg.contains(">1 point<"));
+        assert!(svg.contains(">(a) a panel<") && svg.contains(">(b) a panel<"));
+        // The first colour: legend, and both panels.
+        let blue = format!("stroke=\"{}\"", Marker::of(0).colour);
+        assert_eq!(svg.matches(&blue).count(), 3);
+    }
+
+    #[test]
+    fn axes_say_which_direction_is_better() {
+        let mut one = panel(&[("front", &[0.1, 0.2])], &[]);
+        let svg = draw(vec![one.clone()]);
+        assert_eq!(svg.matches(">lower is better<").count(), 1);
+        assert_eq!(svg.matches(">higher is better<").count(), 1);
+        one.x.better = Better::Neither;
+        one.y.better = Better::Neither;
+        let svg = draw(vec![one]);
+        assert!(!svg.contains("is better"));
+        // One panel has no letter, and without marked points the legend has none.
+        assert!(svg.contains(">a panel<") && !svg.contains("unmitigated"));
+    }
+
+    #[test]
+    fn what_is_missing_is_said_above_its_panel() {
+        let whole = panel(&[("front", &[0.1, 0.2, 0.3, 0.4])], &[f64::NAN, 1.0]);
+        let part = panel(&[("front", &[0.1, f64::NAN, 0.3, 0.4])], &[]);
+        let none = panel(&[("front", &[0.1, f64::NAN, 1e301, 0.4])], &[]);
+        let svg = draw(vec![whole, part, none]);
+        assert_eq!(svg.matches(">1 not finite<").count(), 1);
+        assert_eq!(svg.matches(">1 not finite, 1 beyond ±1e300<").count(), 1);
+        assert_eq!(svg.matches(">no points<").count(), 1);
+        assert!(draw(vec![]).contains(">a title<"));
+    }
+
+    #[test]
+    fn names_are_text_however_they_look() {
+        let script = "</text><script>alert(\"1\")</script>'&";
+        let long = "long name ".repeat(1_000);
+        for name in [script, &long, "", "\u{202e}\u{0}", "男".repeat(50).as_str()] {
+            let mut one = panel(&[(name, &[1.0, 2.0, 2.0, 1.0])], &[1.0, 1.0]);
+            one.title = name.into();
+            one.x.name = name.into();
+            one.y.name = name.into();
+            let svg = Scatters {
+                title: name.into(),
+                panels: vec![one; 4],
+                marked: name.into(),
+            }
+            .to_svg();
+            assert_well_formed(&svg);
+            assert!(!svg.contains("<script"));
+            let size: Vec<f64> = (svg.split('"').skip_while(|t| !t.ends_with(" width=")))
+                .skip(1)
+                .step_by(2)
+                .take(2)
+                .map(|n| n.parse().unwrap())
+                .collect();
+            assert!(size[0] < 1_000.0 && size[1] < 1_000.0, "{size:?}");
+        }
+    }
+
+    fn value() -> impl Strategy<Value = f64> {
+        prop_oneof![0.0..1.0_f64, any::<f64>(), Just(0.0), Just(f64::NAN)]
+    }
+
+    proptest! {
+        #[test]
+        fn any_points_give_the_same_picture_again(
+            values in prop::collection::vec(value(), 0..40),
+            marked in prop::collection::vec(value(), 0..5),
+            n in 0..7_usize,
+        ) {
+            let one = panel(&[("s", &values), ("t", &values)], &marked);
+            prop_assert_eq!(draw(vec![one.clone(); n]), draw(vec![one; n]));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! A front over three objectives: seen in space, and from its three sides.
+
+use std::fmt::Write;
+
+use crate::cube::Cube;
+use crate::figure::{Axis, Frame, Ink, draw_markers, named_group, tenths};
+use crate::legend::{Entry, Key, Legend};
+use crate::marker::{Position, Shape, merge};
+use crate::overlay::Series;
+use crate::page::Page;
+use crate::panel::{Layer, REFERENCE};
+use crate::ramp::{Bar, STEPS, colour, step};
+use crate::scale::{Scale, range, rounded};
+use crate::scatter::{Better, draw_title};
+use crate::svg::Svg;
+
+/// Width and height of a frame, in pixels.
+const FRAME: (f64, f64) = (300.0, 270.0);
+/// Room above a frame for its title.
+const ABOVE: f64 = 24.0;
+const GAP: f64 = 22.0;
+
+/// A front over three objectives, all to be minimised: a view in space, and the three projections, each
+/// coloured by the objective that it does not show.
+///
+/// In the view, grey dots are the shadows of the points on the floor, and colours show the third objective,
+/// which is its height as well. Axes are linear and cover all finite points.
+///
+/// ```
+/// use fairfront_report::{Series, Space};
+/// let figure = Space {
+///     title: "Adult, gender and race".into(),
+///     axes: ["log_loss", "disparate_impact(gender)", "disparate_impact(race)"],
+///     front: Series { name: "front", values: &[0.34, 0.02, 0.01, 0.36, 0.01, 0.002, 0.4, 0.0, 0.0] },
+///     marked: vec![0.33, 0.021, 0.012],
+///     marked_name: "unmitigated model",
+/// };
+/// let svg = figure.to_svg();
+/// assert!(svg.contains("3 points"));
+/// # assert_eq!(svg, figure.to_svg());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Space<'a> {
+    /// Above the picture; may be empty.
+    pub title: String,
+    /// Names of the objectives.
+    pub axes: [&'a str; 3],
+    /// The points, three values to each.
+    pub front: Series<'a>,
+    /// Points marked apart from the front, three values to each; may be empty.
+    pub marked: Vec<f64>,
+    /// What the legend calls them.
+    pub marked_name: &'a str,
+}
+
+impl Space<'_> {
+    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
+    /// no points, equal points, names with any characters.
+    ///
+    /// The cost is about that of sorting the points four times.
+    pub fn to_svg(&self) -> String {
+        let front = Layer::new(&self.front, 3, crate::marker::Marker::of(0));
+        let marked = Series {
+            name: self.marked_name,
+            values: &self.marked,
+        };
+        let marked = Layer::new(&marked, 3, REFERENCE);
+        let axes = [0, 1, 2].map(|i| {
+            let points = front.points.iter().chain(&marked.points);
+            let (low, high) = range(points.map(|p| p[i])).unwrap_or((0.0, 1.0));
+            Axis {
+                name: self.axes[i],
+                note: Better::Lower.note(),
+                scale: Scale::covering(low, high),
+            }
+        });
+        let bars = [0, 1, 2].map(|i| Bar {
+            name: self.axes[i],
+            scale: axes[i].scale,
+        });
+        let beside = axes.iter().map(|axis| Frame::beside(axis, FRAME.1));
+        let beside = beside.fold(10.0, f64::max);
+        let after = bars.iter().map(Bar::room).fold(0.0, f64::max);
+        let cell = (
+            FRAME.0 + after + beside + GAP,
+            ABOVE + FRAME.1 + Frame::BELOW + GAP,
+        );
+        let page = Page {
+            title: self.title.trim(),
+            lower_is_better: false,
+            legend: Legend::new(self.entries(&front, &marked), cell.0 + FRAME.0),
+            beside,
+            width: cell.0 + FRAME.0 + after,
+            height: 2.0 * cell.1 - GAP,
+        };
+        let mut svg = page.open(&self.name(), &self.describe(&front));
+        let frame = |i: usize| Frame {
+            left: page.left() + (i % 2) as f64 * cell.0,
+            top: page.top() + (i / 2) as f64 * cell.1 + ABOVE,
+            width: FRAME.0,
+            height: FRAME.1,
+        };
+        draw_title(&mut svg, frame(0), "(a) in space", "lower is better");
+        self.draw_cube(&mut svg, frame(0), &axes, [&front, &marked]);
+        let sides = [(0, 1, 2), (0, 2, 1), (1, 2, 0)];
+        for (i, (x, y, third)) in sides.into_iter().enumerate() {
+            let frame = frame(i + 1);
+            let title = ["(b) from above", "(c) from the front", "(d) from the side"][i];
+            draw_title(&mut svg, frame, title, "");
+            frame.draw(&mut svg, &axes[x], Some(&axes[y]));
+            bars[third].draw(&mut svg, frame);
+            let place =
+                |p: &&[f64]| frame.position(axes[x].scale.share(p[x]), axes[y].scale.share(p[y]));
+            let share = |p: &&[f64]| axes[third].scale.share(p[third]);
+            self.draw_points(&mut svg, &front, place, share);
+            if front.points.is_empty() {
+                frame.draw_empty(&mut svg);
+            }
+            self.draw_marked(&mut svg, &marked, place);
+        }
+        svg.finish()
+    }
+
+    fn draw_cube(
+        &self,
+        svg: &mut Svg,
+        frame: Frame,
+        axes: &[Axis; 3],
+        [front, marked]: [&Layer; 2],
+    ) {
+        let cube = Cube::new(frame, axes);
+        cube.draw(svg);
+        let shares = |p: &&[f64]| [0, 1, 2].map(|i| axes[i].scale.share(p[i]));
+        let floor = |p: &&[f64]| {
+            let [x, y, _] = shares(p);
+            cube.position([x, y, 0.0])
+        };
+        let shadows = merge(front.points.iter().map(floor).collect());
+        tenths(svg);
+        cube.draw_shadows(svg, &shadows);
+        svg.close();
+        let place = |p: &&[f64]| cube.position(shares(p));
+        self.draw_points(svg, front, place, |p| shares(p)[2]);
+        self.draw_marked(svg, marked, place);
+    }
+
+    /// The points of the front, those of a colour together.
+    fn draw_points(
+        &self,
+        svg: &mut Svg,
+        front: &Layer,
+        place: impl Fn(&&[f64]) -> Position,
+        share: impl Fn(&&[f64]) -> f64,
+    ) {
+        let mut by_colour: Vec<Vec<Position>> = vec![Vec::new(); STEPS];
+        for point in &front.points {
+            by_colour[step(share(point))].push(place(point));
+        }
+        let width = if front.dense { 32.0 } else { 46.0 };
+        named_group(svg, Some(front.shown_name()), None);
+        tenths(svg);
+        for (i, at) in by_colour.into_iter().enumerate() {
+            let at = merge(at);
+            if !at.is_empty() {
+                svg.tag("path")
+                    .set("d", &Shape::Dot.path(0, &at)[..])
+                    .set("stroke", &colour(i)[..])
+                    .set("stroke-width", width)
+                    .set("stroke-linecap", "round")
+                    .set("stroke-opacity", 0.85)
+                    .end();
+            }
+        }
+        svg.close();
+        svg.close();
+    }
+
+    fn draw_marked(&self, svg: &mut Svg, marked: &Layer, place: impl Fn(&&[f64]) -> Position) {
+        let at = merge(marked.points.iter().map(place).collect());
+        if !at.is_empty() {
+            named_group(svg, Some(marked.shown_name()), None);
+            tenths(svg);
+            draw_markers(svg, REFERENCE, Ink::Outlines, 40, &at);
+            svg.close();
+            svg.close();
+        }
+    }
+
+    fn entries(&self, front: &Layer, marked: &Layer) -> Vec<Entry> {
+        let mut entries = vec![Entry {
+            key: Key::Ramp,
+            name: front.shown_name().to_owned(),
+            note: front.count(),
+        }];
+        if !marked.points.is_empty() {
+            entries.push(Entry {
+                key: Key::Marker(REFERENCE),
+                name: marked.shown_name().to_owned(),
+                note: String::new(),
+            });
+        }
+        entries
+    }
+
+    /// The title, or what the picture shows where there is none.
+    fn name(&self) -> String {
+        match self.title.trim() {
+            "" => format!("Pareto front of {}", self.axes.join(", ")),
+            title => title.into(),
+        }
+    }
+
+    /// The picture in words.
+    fn describe(&self, front: &Layer) -> String {
+        let mut text = format!(
+            "A front over three objectives in space and its three projections, coloured by the \
+             third objective; lower is better on every axis. {}, {}. Axes:",
+            front.shown_name(),
+            front.count()
+        );
+        for (i, name) in self.axes.iter().enumerate() {
+            let _ = write!(text, "{} {name}", if i > 0 { ";" } else { "" });
+            if let Some((low, high)) = range(front.points.iter().map(|p| p[i])) {
+                let _ = write!(text, " from {} to {}", rounded(low), rounded(high));
+            }
+        }
+        text += ".";
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::svg::assert_well_formed;
+
+    fn draw(values: &[f64], marked: &[f64]) -> String {
+        let svg = Space {
+            title: "a title".into(),
+            axes: ["f1", "f2", "f3"],
+            front: Series { name: "s", values },
+            marked: marked.to_vec(),
+            marked_name: "unmitigated model",
+        }
+        .to_svg();
+        assert_well_formed(&svg);
+        svg
+    }
+
+    /// How many points are drawn in a colour.
+    fn dots(svg: &str, step: usize) -> usize {
+        let stroke = format!("\" stroke=\"{}\" stroke-width", colour(step));
+        let parts: Vec<&str> = svg.split(&stroke).collect();
+        let paths = parts[..parts.len() - 1].iter();
+        // The legend draws with the same colours, a dot each.
+        let all: usize = paths
+            .map(|p| {
+                p.rsplit("<path d=\"")
+                    .next()
+                    .unwrap_or("")
+                    .matches("h1")
+                    .count()
+            })
+            .sum();
+        all - 1
+    }
+
+    #[test]
+    fn colours_are_those_of_the_third_objective() {
+        // Third values at the ends of each range: two are low, one is high.
+        let svg = draw(&[0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5, 1.0], &[]);
+        // In space and (b) two points are lowest in f3; in (c) and (d) one each in f2 and f1.
+        assert_eq!(dots(&svg, 0), 2 + 2 + 1 + 1);
+        assert_eq!(dots(&svg, STEPS - 1), 1 + 1 + 1 + 1);
+        assert_eq!(dots(&svg, STEPS / 2), 2);
+        assert!(svg.contains(">3 points<") && !svg.contains("unmitigated"));
+    }
+
+    #[test]
+    fn degenerate_fronts_have_a_picture() {
+        for values in [&[][..], &[0.5; 3], &[0.5; 30], &[f64::NAN; 3], &[0.1, 0.2]] {
+            let svg = draw(values, &[0.5, 0.5, 0.5]);
+            assert!(svg.contains("unmitigated model"));
+        }
+        assert_eq!(draw(&[], &[]).matches(">no points<").count(), 3);
+        let part = draw(&[0.1, 0.2, 0.3, 0.1, f64::NAN, 0.3], &[]);
+        assert!(part.contains(">1 point, 1 not finite<"));
+    }
+
+    #[test]
+    fn names_are_text_however_they_look() {
+        let script = "</text><script>alert(\"1\")</script>'&";
+        let long = "long name ".repeat(1_000);
+        for name in [script, &long, "", "\u{202e}\u{0}", "男".repeat(50).as_str()] {
+            let svg = Space {
+                title: name.into(),
+                axes: [name; 3],
+                front: Series {
+                    name,
+                    values: &[1.0, 2.0, 3.0, 3.0, 2.0, 1.0],
+                },
+                marked: vec![1.0; 3],
+                marked_name: name,
+            }
+            .to_svg();
+            assert_well_formed(&svg);
+            assert!(!svg.contains("<script"));
+        }
+    }
+
+    fn value() -> impl Strategy<Value = f64> {
+        prop_oneof![0.0..1.0_f64, any::<f64>(), Just(0.0), Just(f64::NAN)]
+    }
+
+    proptest! {
+        #[test]
+        fn any_points_give_the_same_picture_again(
+            values in prop::collection::vec(value(), 0..60),
+            marked in prop::collection::vec(value(), 0..5),
+        ) {
+            prop_assert_eq!(draw(&values, &marked), draw(&values, &marked));
+        }
+    }
+}

@@ -1,0 +1,601 @@
+//! Figures of a run, for papers and slides.
+
+use std::path::{Path, PathBuf};
+
+use fairfront_core::Measure;
+use fairfront_report::{Better, Curve, Line, Overlay, Scatter, Scatters, Series, Side, Space};
+
+use crate::file::write_in_run;
+use crate::folder::FIGURES;
+use crate::{Error, FrontIn, FrontTable, RunInfo, read_run};
+
+/// How the front is called in legends.
+const FRONT: &str = "models of the front";
+/// And the model that minimises the loss alone.
+const UNMITIGATED: &str = "unmitigated model";
+/// Objectives in pairs at most.
+const MOST_IN_PAIRS: usize = 4;
+
+/// A figure of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// File name without an ending, of letters, digits and `-`.
+    pub name: String,
+    /// The picture.
+    pub svg: String,
+}
+
+/// All figures of a run, the same bytes for the same run: `front` (of three objectives in space and from its
+/// sides, of more the first four in pairs), for each objective that compares groups `trade-off-…`, the
+/// paper's four panels, and `hypervolume-by-round` where the solver kept it.
+/// Values are those on test rows, on validation or training rows where there are none.
+pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
+    let numbers = RunNumbers::new(run, front);
+    let mut figures = vec![Figure {
+        name: "front".into(),
+        svg: numbers.front(),
+    }];
+    for index in 1..run.objectives.len() {
+        figures.extend(numbers.trade_off(index));
+    }
+    figures.extend(numbers.by_round());
+    figures
+}
+
+/// Writes the figures of a run, or of the newest one in a state, into `figures` in its folder, each whole or
+/// not at all; those that are there are replaced. `convert` makes other files of them, by their ending.
+/// Returns where they are.
+pub fn write_figures(
+    folder: &Path,
+    convert: Option<(&str, &dyn Fn(&str) -> Result<Vec<u8>, Error>)>,
+) -> Result<Vec<PathBuf>, Error> {
+    let (run, front) = read_run(folder)?;
+    let figures = figures(&run, &front);
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for figure in figures {
+        let other = match convert {
+            Some((ending, convert)) => Some((ending, convert(&figure.svg)?)),
+            None => None,
+        };
+        files.push((format!("{}.svg", figure.name), figure.svg.into_bytes()));
+        if let Some((ending, bytes)) = other {
+            files.push((format!("{}.{ending}", figure.name), bytes));
+        }
+    }
+    let place = folder.join(FIGURES);
+    std::fs::create_dir_all(&place).map_err(|e| Error::file(&place, e.kind()))?;
+    let mut written = Vec::new();
+    for (name, bytes) in files {
+        let path = place.join(name);
+        write_in_run(folder, &path, &bytes)?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// Whether a file in `figures` is one that [`write_figures`] writes.
+pub(crate) fn is_own(name: &str) -> bool {
+    let Some((name, ending)) = name.rsplit_once('.') else {
+        return false;
+    };
+    let known = name == "front" || name == "hypervolume-by-round" || name.starts_with("trade-off-");
+    known && ["svg", "png"].contains(&ending)
+}
+
+/// What of groups belongs to an objective: the rate that each has, what to call it, and the gap of it.
+struct Compared {
+    rate: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    gap: &'static str,
+    score: &'static str,
+}
+
+impl Compared {
+    fn by(objective: &str) -> Self {
+        match objective {
+            "equal_opportunity" | "true_positive_rate_parity" => Self {
+                rate: "false_negative_rate",
+                title: "false negatives by group",
+                axis: "false negative rate",
+                gap: "equal_opportunity_difference",
+                score: "CV score of false negative rates",
+            },
+            "predictive_equality" | "false_positive_rate_parity" => Self {
+                rate: "false_positive_rate",
+                title: "false positives by group",
+                axis: "false positive rate",
+                gap: "false_positive_rate_difference",
+                score: "CV score of false positive rates",
+            },
+            "equalized_odds" => Self {
+                rate: "false_negative_rate",
+                title: "false negatives by group",
+                axis: "false negative rate",
+                gap: "equalized_odds_difference",
+                score: "equalized odds difference",
+            },
+            _ => Self {
+                rate: "selection_rate",
+                title: "positive outcomes by group",
+                axis: "share of positive outcomes",
+                gap: "demographic_parity_difference",
+                score: "CV score (parity gap)",
+            },
+        }
+    }
+}
+
+/// The numbers of a run as figures need them.
+struct RunNumbers<'a> {
+    run: &'a RunInfo,
+    front: &'a FrontTable,
+    split: &'static str,
+}
+
+impl<'a> RunNumbers<'a> {
+    fn new(run: &'a RunInfo, front: &'a FrontTable) -> Self {
+        let has = |split: &&str| front.column(&format!("{split}.accuracy")).is_some();
+        let splits = ["test", "validation", "train"].into_iter();
+        let split = splits.clone().find(has).unwrap_or("train");
+        Self { run, front, split }
+    }
+
+    /// What all figures say of the run.
+    fn title(&self, what: &str) -> String {
+        let rows = match self.split {
+            "train" => "training",
+            other => other,
+        };
+        format!("{}: {what} on {rows} rows", self.run.source)
+    }
+
+    /// The column of an objective.
+    fn objective(&self, name: &str) -> String {
+        match self.split {
+            "train" => format!("objective.{name}"),
+            split => format!("{split}.objective.{name}"),
+        }
+    }
+
+    fn measure(&self, name: &str) -> String {
+        format!("{}.{name}", self.split)
+    }
+
+    /// Columns of all points, point by point; NaN where there is no value.
+    fn values(&self, names: &[String]) -> Vec<f64> {
+        let columns: Vec<_> = names.iter().map(|name| self.column(name)).collect();
+        let point = |i: usize| columns.iter().map(move |c| c.get(i).copied().flatten());
+        let values = (0..self.front.len()).flat_map(point);
+        values.map(|v| v.unwrap_or(f64::NAN)).collect()
+    }
+
+    fn column(&self, name: &str) -> Vec<Option<f64>> {
+        let column = |name: &str| self.front.column(name).unwrap_or(&[]).to_vec();
+        match name.strip_suffix(Measure::ERROR_RATE) {
+            Some(split) if split == self.measure("") => {
+                let accuracy = column(&format!("{split}accuracy"));
+                accuracy.into_iter().map(|v| v.map(|v| 1.0 - v)).collect()
+            }
+            _ => column(name),
+        }
+    }
+
+    /// The same of the unmitigated model.
+    fn unmitigated(&self, names: &[String]) -> Vec<f64> {
+        let known = |name: &str| self.run.unmitigated.values.get(name).copied().flatten();
+        let value = |name: &String| match name.strip_suffix(Measure::ERROR_RATE) {
+            Some(split) if split == self.measure("") => {
+                known(&format!("{split}accuracy")).map(|v| 1.0 - v)
+            }
+            _ => known(name),
+        };
+        let values = names.iter().map(value);
+        values.map(|v| v.unwrap_or(f64::NAN)).collect()
+    }
+
+    /// What the front is in, names and columns.
+    fn judged_in(&self) -> (Vec<String>, Vec<String>) {
+        let front_in = self.run.judged.front_in;
+        let names = match front_in {
+            FrontIn::Objectives => &self.run.objectives,
+            FrontIn::Measures => &self.run.judged.measures,
+        };
+        let column = |name: &String| match front_in {
+            FrontIn::Objectives => self.objective(name),
+            FrontIn::Measures => self.measure(name),
+        };
+        let shown = names.iter().map(|name| label(name)).collect();
+        (shown, names.iter().map(column).collect())
+    }
+
+    fn front(&self) -> String {
+        let (mut axes, mut columns) = self.judged_in();
+        axes.truncate(MOST_IN_PAIRS);
+        columns.truncate(MOST_IN_PAIRS);
+        let (values, unmitigated) = (self.values(&columns), self.unmitigated(&columns));
+        if let [x, y, z] = &axes[..] {
+            let figure = Space {
+                title: self.title("the front"),
+                axes: [x, y, z],
+                front: Series {
+                    name: FRONT,
+                    values: &values,
+                },
+                marked: unmitigated,
+                marked_name: UNMITIGATED,
+            };
+            return figure.to_svg();
+        }
+        let mut series = vec![Series {
+            name: FRONT,
+            values: &values,
+        }];
+        if unmitigated.iter().all(|v| v.is_finite()) {
+            series.push(Series {
+                name: UNMITIGATED,
+                values: &unmitigated,
+            });
+        }
+        Overlay {
+            title: self.title("the front"),
+            axes,
+            series,
+            reference: None,
+        }
+        .to_svg()
+    }
+
+    /// How the hypervolume grew, where there is more than one round.
+    fn by_round(&self) -> Option<Figure> {
+        let volumes = &self.run.counters.hypervolume_by_round;
+        let points: Vec<(f64, f64)> = (1_u32..)
+            .map(f64::from)
+            .zip(volumes.iter().copied())
+            .collect();
+        let name = self.run.method.name();
+        let curve = Curve {
+            title: format!("{}: hypervolume by round, training rows", self.run.source),
+            x: "round".into(),
+            y: "hypervolume of the objectives".into(),
+            lines: vec![Line {
+                name,
+                points: &points,
+            }],
+        };
+        (points.len() > 1).then(|| Figure {
+            name: "hypervolume-by-round".into(),
+            svg: curve.to_svg(),
+        })
+    }
+
+    /// Attributes that there are measures of.
+    fn attributes(&self) -> impl Iterator<Item = &str> {
+        let start = self.measure("demographic_parity_difference(");
+        let names = self.front.names.iter();
+        names.filter_map(move |name| name.strip_prefix(&start)?.strip_suffix(')'))
+    }
+
+    /// The groups of an attribute and their columns of a rate.
+    fn groups(&self, attribute: &str, rate: &str) -> Vec<(&str, String)> {
+        let start = self.measure(&format!("{rate}("));
+        let of = |name: &'a String| -> Option<(&'a str, String)> {
+            let of_group = name.strip_prefix(&start)?.strip_suffix(')')?;
+            let group = |attribute: &str| of_group.strip_prefix(attribute)?.strip_prefix('=');
+            // Of attributes that a name could belong to, the one with the longest name.
+            let longest = self.attributes().filter(|a| group(a).is_some());
+            let longest = longest.max_by_key(|a| a.len())?;
+            (longest == attribute).then(|| (group(attribute).unwrap_or(""), name.clone()))
+        };
+        self.front.names.iter().filter_map(of).collect()
+    }
+
+    /// The paper's four panels for an objective that compares the groups of an attribute.
+    fn trade_off(&self, index: usize) -> Option<Figure> {
+        let fairness = self.run.objectives.get(index)?;
+        let (kind, attribute) = fairness.split_once('(')?;
+        let attribute = attribute.strip_suffix(')')?;
+        let compared = Compared::by(kind);
+        let groups = self.groups(attribute, compared.rate);
+        let loss = self.run.objectives.first()?;
+        let objective = self.objective(fairness);
+        let gap = self.measure(&format!("{}({attribute})", compared.gap));
+        let pairs = [
+            [self.objective(loss), objective.clone()],
+            [objective.clone(), gap.clone()],
+            [self.measure("accuracy"), gap],
+        ];
+        let of_front = pairs.each_ref().map(|pair| self.values(pair));
+        let of_groups: Vec<Vec<f64>> = (groups.iter())
+            .map(|(_, column)| self.values(&[objective.clone(), column.clone()]))
+            .collect();
+        let marked_groups = (groups.iter())
+            .flat_map(|(_, column)| self.unmitigated(&[objective.clone(), column.clone()]))
+            .collect();
+        let side = |name: &str, better| Side {
+            name: name.into(),
+            better,
+        };
+        let one = |at: usize, title: &str, x: Side, y: Side| Scatter {
+            title: title.into(),
+            x,
+            y,
+            series: vec![Series {
+                name: FRONT,
+                values: &of_front[at],
+            }],
+            marked: self.unmitigated(&pairs[at]),
+        };
+        let lower = |name: &str| side(name, Better::Lower);
+        let by_group = Scatter {
+            title: compared.title.into(),
+            x: lower(fairness),
+            y: match compared.rate {
+                "selection_rate" => side(compared.axis, Better::Neither),
+                _ => lower(compared.axis),
+            },
+            series: (groups.iter().zip(&of_groups))
+                .map(|((name, _), values)| Series { name, values })
+                .collect(),
+            marked: marked_groups,
+        };
+        let accuracy = side("accuracy", Better::Higher);
+        let score = || lower(compared.score);
+        let svg = Scatters {
+            title: self.title(fairness),
+            panels: vec![
+                one(0, "the front", lower(loss), lower(fairness)),
+                by_group,
+                one(
+                    1,
+                    "what the objective does to the gap",
+                    lower(fairness),
+                    score(),
+                ),
+                one(2, "accuracy and the gap", accuracy, score()),
+            ],
+            marked: UNMITIGATED.into(),
+        }
+        .to_svg();
+        Some(Figure {
+            name: format!("trade-off-{index}-{}", file_name(fairness)),
+            svg,
+        })
+    }
+}
+
+/// The name of a measure, short enough for an axis.
+fn label(name: &str) -> String {
+    let short = [
+        (Measure::ERROR_RATE, "error rate"),
+        ("demographic_parity_difference(", "parity gap ("),
+        ("equal_opportunity_difference(", "FNR gap ("),
+        ("false_positive_rate_difference(", "FPR gap ("),
+        ("equalized_odds_difference(", "odds gap ("),
+        ("mutual_information(", "mutual information ("),
+    ];
+    let found = short.iter().find_map(|(long, short)| {
+        let rest = name.strip_prefix(long)?;
+        Some(format!("{short}{rest}"))
+    });
+    found.unwrap_or_else(|| name.to_owned())
+}
+
+/// A name of any characters as part of a file's: letters, digits, and `-` for everything else.
+fn file_name(name: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut out = String::new();
+    for c in name.chars().take(LONGEST) {
+        match c.to_ascii_lowercase() {
+            c if c.is_ascii_alphanumeric() => out.push(c),
+            _ if out.is_empty() || out.ends_with('-') => {}
+            _ => out.push('-'),
+        }
+    }
+    out.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use fairfront_data::{Known, Ordered, Prepared};
+    use fairfront_solve::{Method, PfSmg, Trace, Weighted};
+
+    use super::*;
+    use crate::{FitRequest, MethodChoice, fit, front_table, run_info};
+
+    fn run_of(name: &str, method: Method) -> (RunInfo, FrontTable) {
+        let known = Known::named(name).unwrap().unwrap();
+        let prepared = Prepared::from_known(&known, &known.spec(), None).unwrap();
+        let request = FitRequest {
+            objectives: match method {
+                Method::Weighted(_) => Vec::new(),
+                _ => vec!["log_loss".into(), "disparate_impact(sex)".into()],
+            },
+            methods: vec![MethodChoice {
+                method,
+                polish: None,
+            }],
+            front_in: None,
+        };
+        let fitted = fit(&prepared, &request, &mut ()).unwrap();
+        (run_info(&prepared, &fitted), front_table(&fitted))
+    }
+
+    fn traced() -> (RunInfo, FrontTable) {
+        let trace = Trace {
+            points: 12,
+            ..Trace::default()
+        };
+        run_of("demo(rows=600)", Method::Trace(trace))
+    }
+
+    fn range_of(front: &FrontTable, column: &str) -> (f64, f64) {
+        let values = front.column(column).unwrap().iter().flatten();
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        values.fold(start, |(low, high), v| (low.min(*v), high.max(*v)))
+    }
+
+    /// Whether the words of a figure give this name and this range.
+    fn says(svg: &str, name: &str, range: (f64, f64)) -> bool {
+        let Some((_, from)) = svg.split_once(&format!("{name} from ")) else {
+            return false;
+        };
+        let text: String = from.chars().take(60).collect();
+        let mut numbers = text.split_whitespace();
+        let low: f64 = numbers.next().unwrap().parse().unwrap();
+        assert_eq!(numbers.next(), Some("to"));
+        let high = numbers.next().unwrap().trim_end_matches([';', '.', '<']);
+        let high: f64 = high.parse().unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b.abs().max(1e-12);
+        near(low, range.0) && near(high, range.1)
+    }
+
+    #[test]
+    fn panels_show_the_columns_of_test_rows() {
+        let (run, front) = traced();
+        let figures = figures(&run, &front);
+        let names: Vec<&str> = figures.iter().map(|f| &f.name[..]).collect();
+        assert_eq!(names, ["front", "trade-off-1-disparate-impact-sex"]);
+        assert!(names.iter().all(|name| is_own(&format!("{name}.svg"))));
+        let svg = &figures[1].svg;
+        let column = |name: &str| range_of(&front, &format!("test.{name}"));
+        let lower = |name: &str| format!("{name} (lower is better)");
+        for (name, of) in [
+            (lower("log_loss"), "objective.log_loss"),
+            (
+                lower("disparate_impact(sex)"),
+                "objective.disparate_impact(sex)",
+            ),
+            (
+                lower("CV score (parity gap)"),
+                "demographic_parity_difference(sex)",
+            ),
+            ("accuracy (higher is better)".into(), "accuracy"),
+        ] {
+            assert!(says(svg, &name, column(of)), "{name}: {svg}");
+        }
+        let [women, men] = ["Female", "Male"].map(|g| column(&format!("selection_rate(sex={g})")));
+        let both = (women.0.min(men.0), women.1.max(men.1));
+        assert!(says(svg, "share of positive outcomes", both), "{svg}");
+        assert!(svg.contains("Female, 12 points; Male, 12 points"), "{svg}");
+        assert!(svg.contains("unmitigated model"));
+    }
+
+    #[test]
+    fn a_front_in_measures_is_drawn_in_them() {
+        let weighted = Weighted {
+            sums: 6,
+            most_steps: 4,
+            ..Weighted::default()
+        };
+        let (run, front) = run_of("demo(rows=600)", Method::Weighted(weighted));
+        let figures = figures(&run, &front);
+        assert_eq!(figures.len(), 3);
+        let (low, high) = range_of(&front, "test.accuracy");
+        let svg = &figures[0].svg;
+        assert!(says(svg, "error rate", (1.0 - high, 1.0 - low)), "{svg}");
+    }
+
+    #[test]
+    fn the_hypervolume_is_drawn_where_there_are_rounds() {
+        let (mut run, front) = traced();
+        assert!(run.counters.hypervolume_by_round.is_empty());
+        for (volumes, drawn) in [(vec![0.5], false), (vec![0.5, 0.625, 0.75], true)] {
+            run.counters.hypervolume_by_round = volumes;
+            let figures = figures(&run, &front);
+            let found = figures.iter().find(|f| f.name == "hypervolume-by-round");
+            assert_eq!(found.is_some(), drawn);
+            let said = "3 points, first 0.5, last 0.75";
+            assert!(
+                found.is_none_or(|f| f.svg.contains(said) && is_own("hypervolume-by-round.svg"))
+            );
+        }
+        let pf_smg = PfSmg {
+            most_points: 30,
+            most_steps: 12,
+            ..PfSmg::default()
+        };
+        let (run, front) = run_of("demo(rows=600)", Method::PfSmg(pf_smg));
+        let counters = &run.counters;
+        assert_eq!(
+            counters.hypervolume_by_round.len(),
+            counters.points_by_round.len()
+        );
+        assert_eq!(figures(&run, &front).len(), 3);
+    }
+
+    #[test]
+    fn a_front_of_any_kind_has_figures() {
+        let (run, front) = traced();
+        // Without test rows, without unmitigated values, without one measure, of one point, of none.
+        let mut untested = front.clone();
+        let keep: Vec<bool> = untested
+            .names
+            .iter()
+            .map(|n| !n.starts_with("test."))
+            .collect();
+        let mut kept = keep.iter();
+        untested.columns.retain(|_| *kept.next().unwrap());
+        untested.names.retain(|name| !name.starts_with("test."));
+        let svg = &figures(&run, &untested)[1].svg;
+        assert!(svg.contains("on validation rows"));
+
+        let mut absent = front.clone();
+        let gap = "test.demographic_parity_difference(sex)";
+        let at = absent.names.iter().position(|n| n == gap).unwrap();
+        absent.columns[at].iter_mut().for_each(|v| *v = None);
+        let mut unknown = run.clone();
+        unknown.unmitigated.values = Ordered(Vec::new());
+        let svg = &figures(&unknown, &absent)[1].svg;
+        assert_eq!(svg.matches(">no points<").count(), 2);
+        assert_eq!(svg.matches(">12 not finite<").count(), 2);
+        assert!(!svg.contains("unmitigated model"));
+
+        for n in [0, 1] {
+            let mut short = front.clone();
+            short.columns.iter_mut().for_each(|c| c.truncate(n));
+            short.params.truncate(n);
+            assert_eq!(figures(&run, &short).len(), 2);
+        }
+        assert_eq!(figures(&run, &FrontTable::default()).len(), 2);
+    }
+
+    #[test]
+    fn groups_belong_to_the_attribute_with_the_longest_name() {
+        let (run, _) = traced();
+        let names = ["a", "a=b"].map(|a| format!("train.demographic_parity_difference({a})"));
+        let of = ["a=x", "a=b=y"].map(|a| format!("train.selection_rate({a})"));
+        let front = FrontTable {
+            columns: vec![Vec::new(); 5],
+            names: [&["train.accuracy".to_owned()], &names[..], &of[..]].concat(),
+            params: Vec::new(),
+        };
+        let numbers = RunNumbers::new(&run, &front);
+        let groups = |attribute: &str| -> Vec<&str> {
+            let groups = numbers.groups(attribute, "selection_rate");
+            groups.into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(groups("a"), ["x"]);
+        assert_eq!(groups("a=b"), ["y"]);
+    }
+
+    #[test]
+    fn file_names_are_plain() {
+        assert_eq!(
+            file_name("disparate_impact(sex:race)"),
+            "disparate-impact-sex-race"
+        );
+        assert_eq!(file_name("../../etc/<男>\0"), "etc");
+        assert_eq!(file_name(&"x".repeat(500)).len(), 60);
+        for (name, own) in [
+            ("front.svg", true),
+            ("trade-off-1-.png", true),
+            ("front.html", false),
+            ("notes.svg", false),
+            ("front", false),
+            (".front.svg", false),
+        ] {
+            assert_eq!(is_own(name), own, "{name}");
+        }
+    }
+}
