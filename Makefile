@@ -24,7 +24,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences page page-check python-test soak bench bench-neighbours bench-measures bench-stream \
+.PHONY: test lint rust-test docs licences page page-check browser python-test soak bench bench-neighbours bench-measures bench-stream \
   reproduce clean
 
 test: lint page-check rust-test docs licences python-test
@@ -59,7 +59,18 @@ $(WEB)/node_modules/.package-lock.json: $(WEB)/package.json $(WEB)/package-lock.
 	cd $(WEB) && npm ci --no-audit --no-fund
 	touch $@
 
-python-test: $(VENV)/.tests-installed $(WEB)/node_modules/.package-lock.json
+# The page is tested in a real browser: Debian's chromium, where FAIRFRONT_CHROMIUM names no other.
+BROWSER := $(or $(FAIRFRONT_CHROMIUM),$(shell command -v chromium))
+browser:
+ifeq ($(BROWSER),)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
+	else \
+	  echo "SKIPPED: tests of the page; install chromium, or name a browser with FAIRFRONT_CHROMIUM"; \
+	fi
+endif
+
+python-test: browser $(VENV)/.tests-installed $(WEB)/node_modules/.package-lock.json
 	cargo build --locked -p fairfront-cli -p fairfront-bench
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 
