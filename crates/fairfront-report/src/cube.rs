@@ -189,20 +189,20 @@ impl<'a> Cube<'a> {
             &place,
         );
     }
+}
 
-    /// The shadows of points on the floor; to be called inside a group of tenths.
-    pub(crate) fn draw_shadows(&self, svg: &mut Svg, at: &[Position]) {
-        if at.is_empty() {
-            return;
-        }
-        svg.tag("path")
-            .set("d", &Shape::Dot.path(0, at)[..])
-            .set("stroke", "#bbbbbb")
-            .set("stroke-width", 22.0)
-            .set("stroke-linecap", "round")
-            .set("stroke-opacity", 0.6)
-            .end();
+/// The shadows of points on the floor; to be called inside a group of tenths.
+pub(crate) fn draw_shadows(svg: &mut Svg, at: &[Position]) {
+    if at.is_empty() {
+        return;
     }
+    svg.tag("path")
+        .set("d", &Shape::Dot.path(0, at)[..])
+        .set("stroke", "#bbbbbb")
+        .set("stroke-width", 22.0)
+        .set("stroke-linecap", "round")
+        .set("stroke-opacity", 0.6)
+        .end();
 }
 
 #[cfg(test)]

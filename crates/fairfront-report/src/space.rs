@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::cube::Cube;
+use crate::cube::{Cube, draw_shadows};
 use crate::figure::{Axis, Frame, Ink, draw_markers, named_group, tenths};
 use crate::legend::{Entry, Key, Legend};
 use crate::marker::{Position, Shape, merge};
@@ -88,7 +88,7 @@ impl Space<'_> {
         let page = Page {
             title: self.title.trim(),
             lower_is_better: false,
-            legend: Legend::new(self.entries(&front, &marked), cell.0 + FRAME.0),
+            legend: Legend::new(entries(&front, &marked), cell.0 + FRAME.0),
             beside,
             width: cell.0 + FRAME.0 + after,
             height: 2.0 * cell.1 - GAP,
@@ -101,7 +101,7 @@ impl Space<'_> {
             height: FRAME.1,
         };
         draw_title(&mut svg, frame(0), "(a) in space", "lower is better");
-        self.draw_cube(&mut svg, frame(0), &axes, [&front, &marked]);
+        draw_cube(&mut svg, frame(0), &axes, [&front, &marked]);
         let sides = [(0, 1, 2), (0, 2, 1), (1, 2, 0)];
         for (i, (x, y, third)) in sides.into_iter().enumerate() {
             let frame = frame(i + 1);
@@ -112,94 +112,13 @@ impl Space<'_> {
             let place =
                 |p: &&[f64]| frame.position(axes[x].scale.share(p[x]), axes[y].scale.share(p[y]));
             let share = |p: &&[f64]| axes[third].scale.share(p[third]);
-            self.draw_points(&mut svg, &front, place, share);
+            draw_points(&mut svg, &front, place, share);
             if front.points.is_empty() {
                 frame.draw_empty(&mut svg);
             }
-            self.draw_marked(&mut svg, &marked, place);
+            draw_marked(&mut svg, &marked, place);
         }
         svg.finish()
-    }
-
-    fn draw_cube(
-        &self,
-        svg: &mut Svg,
-        frame: Frame,
-        axes: &[Axis; 3],
-        [front, marked]: [&Layer; 2],
-    ) {
-        let cube = Cube::new(frame, axes);
-        cube.draw(svg);
-        let shares = |p: &&[f64]| [0, 1, 2].map(|i| axes[i].scale.share(p[i]));
-        let floor = |p: &&[f64]| {
-            let [x, y, _] = shares(p);
-            cube.position([x, y, 0.0])
-        };
-        let shadows = merge(front.points.iter().map(floor).collect());
-        tenths(svg);
-        cube.draw_shadows(svg, &shadows);
-        svg.close();
-        let place = |p: &&[f64]| cube.position(shares(p));
-        self.draw_points(svg, front, place, |p| shares(p)[2]);
-        self.draw_marked(svg, marked, place);
-    }
-
-    /// The points of the front, those of a colour together.
-    fn draw_points(
-        &self,
-        svg: &mut Svg,
-        front: &Layer,
-        place: impl Fn(&&[f64]) -> Position,
-        share: impl Fn(&&[f64]) -> f64,
-    ) {
-        let mut by_colour: Vec<Vec<Position>> = vec![Vec::new(); STEPS];
-        for point in &front.points {
-            by_colour[step(share(point))].push(place(point));
-        }
-        let width = if front.dense { 32.0 } else { 46.0 };
-        named_group(svg, Some(front.shown_name()), None);
-        tenths(svg);
-        for (i, at) in by_colour.into_iter().enumerate() {
-            let at = merge(at);
-            if !at.is_empty() {
-                svg.tag("path")
-                    .set("d", &Shape::Dot.path(0, &at)[..])
-                    .set("stroke", &colour(i)[..])
-                    .set("stroke-width", width)
-                    .set("stroke-linecap", "round")
-                    .set("stroke-opacity", 0.85)
-                    .end();
-            }
-        }
-        svg.close();
-        svg.close();
-    }
-
-    fn draw_marked(&self, svg: &mut Svg, marked: &Layer, place: impl Fn(&&[f64]) -> Position) {
-        let at = merge(marked.points.iter().map(place).collect());
-        if !at.is_empty() {
-            named_group(svg, Some(marked.shown_name()), None);
-            tenths(svg);
-            draw_markers(svg, REFERENCE, Ink::Outlines, 40, &at);
-            svg.close();
-            svg.close();
-        }
-    }
-
-    fn entries(&self, front: &Layer, marked: &Layer) -> Vec<Entry> {
-        let mut entries = vec![Entry {
-            key: Key::Ramp,
-            name: front.shown_name().to_owned(),
-            note: front.count(),
-        }];
-        if !marked.points.is_empty() {
-            entries.push(Entry {
-                key: Key::Marker(REFERENCE),
-                name: marked.shown_name().to_owned(),
-                note: String::new(),
-            });
-        }
-        entries
     }
 
     /// The title, or what the picture shows where there is none.
@@ -227,6 +146,81 @@ impl Space<'_> {
         text += ".";
         text
     }
+}
+
+/// The front in space.
+fn draw_cube(svg: &mut Svg, frame: Frame, axes: &[Axis; 3], [front, marked]: [&Layer; 2]) {
+    let cube = Cube::new(frame, axes);
+    cube.draw(svg);
+    let shares = |p: &&[f64]| [0, 1, 2].map(|i| axes[i].scale.share(p[i]));
+    let floor = |p: &&[f64]| {
+        let [x, y, _] = shares(p);
+        cube.position([x, y, 0.0])
+    };
+    let shadows = merge(front.points.iter().map(floor).collect());
+    tenths(svg);
+    draw_shadows(svg, &shadows);
+    svg.close();
+    let place = |p: &&[f64]| cube.position(shares(p));
+    draw_points(svg, front, place, |p| shares(p)[2]);
+    draw_marked(svg, marked, place);
+}
+
+/// The points of the front, those of a colour together.
+fn draw_points(
+    svg: &mut Svg,
+    front: &Layer,
+    place: impl Fn(&&[f64]) -> Position,
+    share: impl Fn(&&[f64]) -> f64,
+) {
+    let mut by_colour: Vec<Vec<Position>> = vec![Vec::new(); STEPS];
+    for point in &front.points {
+        by_colour[step(share(point))].push(place(point));
+    }
+    let width = if front.dense { 32.0 } else { 46.0 };
+    named_group(svg, Some(front.shown_name()), None);
+    tenths(svg);
+    for (i, at) in by_colour.into_iter().enumerate() {
+        let at = merge(at);
+        if !at.is_empty() {
+            svg.tag("path")
+                .set("d", &Shape::Dot.path(0, &at)[..])
+                .set("stroke", &colour(i)[..])
+                .set("stroke-width", width)
+                .set("stroke-linecap", "round")
+                .set("stroke-opacity", 0.85)
+                .end();
+        }
+    }
+    svg.close();
+    svg.close();
+}
+
+fn draw_marked(svg: &mut Svg, marked: &Layer, place: impl Fn(&&[f64]) -> Position) {
+    let at = merge(marked.points.iter().map(place).collect());
+    if !at.is_empty() {
+        named_group(svg, Some(marked.shown_name()), None);
+        tenths(svg);
+        draw_markers(svg, REFERENCE, Ink::Outlines, 40, &at);
+        svg.close();
+        svg.close();
+    }
+}
+
+fn entries(front: &Layer, marked: &Layer) -> Vec<Entry> {
+    let mut entries = vec![Entry {
+        key: Key::Ramp,
+        name: front.shown_name().to_owned(),
+        note: front.count(),
+    }];
+    if !marked.points.is_empty() {
+        entries.push(Entry {
+            key: Key::Marker(REFERENCE),
+            name: marked.shown_name().to_owned(),
+            note: String::new(),
+        });
+    }
+    entries
 }
 
 #[cfg(test)]

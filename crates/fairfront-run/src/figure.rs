@@ -25,6 +25,15 @@ pub struct Figure {
     pub svg: String,
 }
 
+/// How other files are made of figures.
+#[derive(Clone, Copy)]
+pub struct Conversion<'a> {
+    /// Ending of their names: `png`.
+    pub ending: &'a str,
+    /// From an SVG document to their bytes.
+    pub by: &'a dyn Fn(&str) -> Result<Vec<u8>, Error>,
+}
+
 /// All figures of a run, the same bytes for the same run: `front` (of three objectives in space and from its
 /// sides, of more the first four in pairs), for each objective that compares groups `trade-off-…`, the
 /// paper's four panels, and `hypervolume-by-round` where the solver kept it.
@@ -43,24 +52,18 @@ pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
 }
 
 /// Writes the figures of a run, or of the newest one in a state, into `figures` in its folder, each whole or
-/// not at all; those that are there are replaced. `convert` makes other files of them, by their ending.
-/// Returns where they are.
-pub fn write_figures(
-    folder: &Path,
-    convert: Option<(&str, &dyn Fn(&str) -> Result<Vec<u8>, Error>)>,
-) -> Result<Vec<PathBuf>, Error> {
+/// not at all; those that are there are replaced. A conversion that fails leaves nothing written. Returns where
+/// they are.
+pub fn write_figures(folder: &Path, conversion: Option<Conversion>) -> Result<Vec<PathBuf>, Error> {
     let (run, front) = read_run(folder)?;
     let figures = figures(&run, &front);
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for figure in figures {
-        let other = match convert {
-            Some((ending, convert)) => Some((ending, convert(&figure.svg)?)),
-            None => None,
-        };
-        files.push((format!("{}.svg", figure.name), figure.svg.into_bytes()));
-        if let Some((ending, bytes)) = other {
-            files.push((format!("{}.{ending}", figure.name), bytes));
-        }
+        let Figure { name, svg } = figure;
+        let other = conversion.map(|c| (c.by)(&svg).map(|bytes| (c.ending, bytes)));
+        let other = other.transpose()?;
+        files.push((format!("{name}.svg"), svg.into_bytes()));
+        files.extend(other.map(|(ending, bytes)| (format!("{name}.{ending}"), bytes)));
     }
     let place = folder.join(FIGURES);
     std::fs::create_dir_all(&place).map_err(|e| Error::file(&place, e.kind()))?;

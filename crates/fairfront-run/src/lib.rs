@@ -43,7 +43,7 @@ pub use compare::{
 };
 pub use error::Error;
 pub use export::ExportFormat;
-pub use figure::{Figure, figures, write_figures};
+pub use figure::{Conversion, Figure, figures, write_figures};
 pub use file::write_file;
 pub use fit::{
     CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,

@@ -1,7 +1,7 @@
 use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 
-use fairfront_run::{Error, page_data, write_figures, write_page};
+use fairfront_run::{Conversion, Error, page_data, write_figures, write_page};
 
 use crate::args::ReportArgs;
 use crate::output::{self, Target};
@@ -21,11 +21,11 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
 }
 
 fn draw(args: &ReportArgs) -> anyhow::Result<()> {
-    let convert: Option<(&str, &dyn Fn(&str) -> Result<Vec<u8>, Error>)> = match args.png {
-        true => Some(("png", &png)),
-        false => None,
-    };
-    let written = write_figures(&args.run, convert)?;
+    let conversion = args.png.then_some(Conversion {
+        ending: "png",
+        by: &png,
+    });
+    let written = write_figures(&args.run, conversion)?;
     let lines = written.iter().map(|path| format!("{}\n", path.display()));
     output::print(&lines.collect::<String>())
 }
