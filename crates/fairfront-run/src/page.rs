@@ -42,14 +42,10 @@ pub fn page_data(folder: &Path) -> Result<PageData, Error> {
     })
 }
 
-/// Writes the page of a run into its folder, where it is one of its files; what is there is replaced.
-/// Returns where it is.
+/// Writes the page of a run into its folder, where it is one of its files; what is there is replaced. In
+/// the state of a stream it shows the front of now. Returns where it is.
 pub fn write_page(folder: &Path) -> Result<PathBuf, Error> {
     let html = page_data(folder)?.to_html();
-    if !folder.join("run.json").is_file() {
-        let problem = "this is the state of a stream, which holds no page; name a file with -o";
-        return Err(Error::file(folder, problem));
-    }
     let path = folder.join(PAGE);
     // By way of the folder around it, so that a kill leaves nothing in the run that is none of it.
     let around = folder.canonicalize().ok();
