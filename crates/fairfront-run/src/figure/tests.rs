@@ -1,0 +1,201 @@
+//! Figures of small runs.
+
+use fairfront_data::{Known, Ordered, Prepared};
+use fairfront_solve::{Method, PfSmg, Trace, Weighted};
+
+use super::*;
+use crate::{FitRequest, MethodChoice, fit, front_table, run_info};
+
+fn run_of(name: &str, method: Method) -> (RunInfo, FrontTable) {
+    let known = Known::named(name).unwrap().unwrap();
+    let prepared = Prepared::from_known(&known, &known.spec(), None).unwrap();
+    let request = FitRequest {
+        objectives: match method {
+            Method::Weighted(_) => Vec::new(),
+            _ => vec!["log_loss".into(), "disparate_impact(sex)".into()],
+        },
+        methods: vec![MethodChoice {
+            method,
+            polish: None,
+        }],
+        front_in: None,
+    };
+    let fitted = fit(&prepared, &request, &mut ()).unwrap();
+    (run_info(&prepared, &fitted), front_table(&fitted))
+}
+
+fn traced() -> (RunInfo, FrontTable) {
+    let trace = Trace {
+        points: 12,
+        ..Trace::default()
+    };
+    run_of("demo(rows=600)", Method::Trace(trace))
+}
+
+fn range_of(front: &FrontTable, column: &str) -> (f64, f64) {
+    let values = front.column(column).unwrap().iter().flatten();
+    let start = (f64::INFINITY, f64::NEG_INFINITY);
+    values.fold(start, |(low, high), v| (low.min(*v), high.max(*v)))
+}
+
+/// Whether the words of a figure give this name and this range.
+fn says(svg: &str, name: &str, range: (f64, f64)) -> bool {
+    let Some((_, from)) = svg.split_once(&format!("{name} from ")) else {
+        return false;
+    };
+    let text: String = from.chars().take(60).collect();
+    let mut numbers = text.split_whitespace();
+    let low: f64 = numbers.next().unwrap().parse().unwrap();
+    assert_eq!(numbers.next(), Some("to"));
+    let high = numbers.next().unwrap().trim_end_matches([';', '.', '<']);
+    let high: f64 = high.parse().unwrap();
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b.abs().max(1e-12);
+    near(low, range.0) && near(high, range.1)
+}
+
+#[test]
+fn panels_show_the_columns_of_test_rows() {
+    let (run, front) = traced();
+    let figures = figures(&run, &front);
+    let names: Vec<&str> = figures.iter().map(|f| &f.name[..]).collect();
+    assert_eq!(names, ["front", "trade-off-1-disparate-impact-sex"]);
+    assert!(names.iter().all(|name| is_own(&format!("{name}.svg"))));
+    let svg = &figures[1].svg;
+    let column = |name: &str| range_of(&front, &format!("test.{name}"));
+    let lower = |name: &str| format!("{name} (lower is better)");
+    for (name, of) in [
+        (lower("log_loss"), "objective.log_loss"),
+        (
+            lower("disparate_impact(sex)"),
+            "objective.disparate_impact(sex)",
+        ),
+        (
+            lower("CV score (parity gap)"),
+            "demographic_parity_difference(sex)",
+        ),
+        ("accuracy (higher is better)".into(), "accuracy"),
+    ] {
+        assert!(says(svg, &name, column(of)), "{name}: {svg}");
+    }
+    let [women, men] = ["Female", "Male"].map(|g| column(&format!("selection_rate(sex={g})")));
+    let both = (women.0.min(men.0), women.1.max(men.1));
+    assert!(says(svg, "share of positive outcomes", both), "{svg}");
+    assert!(svg.contains("Female, 12 points; Male, 12 points"), "{svg}");
+    assert!(svg.contains("unmitigated model"));
+}
+
+#[test]
+fn a_front_in_measures_is_drawn_in_them() {
+    let weighted = Weighted {
+        sums: 6,
+        most_steps: 4,
+        ..Weighted::default()
+    };
+    let (run, front) = run_of("demo(rows=600)", Method::Weighted(weighted));
+    let figures = figures(&run, &front);
+    assert_eq!(figures.len(), 3);
+    let (low, high) = range_of(&front, "test.accuracy");
+    let svg = &figures[0].svg;
+    assert!(says(svg, "error rate", (1.0 - high, 1.0 - low)), "{svg}");
+}
+
+#[test]
+fn the_hypervolume_is_drawn_where_there_are_rounds() {
+    let (mut run, front) = traced();
+    assert!(run.counters.hypervolume_by_round.is_empty());
+    for (volumes, drawn) in [(vec![0.5], false), (vec![0.5, 0.625, 0.75], true)] {
+        run.counters.hypervolume_by_round = volumes;
+        let figures = figures(&run, &front);
+        let found = figures.iter().find(|f| f.name == "hypervolume-by-round");
+        assert_eq!(found.is_some(), drawn);
+        let said = "3 points, first 0.5, last 0.75";
+        assert!(found.is_none_or(|f| f.svg.contains(said) && is_own("hypervolume-by-round.svg")));
+    }
+    let pf_smg = PfSmg {
+        most_points: 30,
+        most_steps: 12,
+        ..PfSmg::default()
+    };
+    let (run, front) = run_of("demo(rows=600)", Method::PfSmg(pf_smg));
+    let counters = &run.counters;
+    assert_eq!(
+        counters.hypervolume_by_round.len(),
+        counters.points_by_round.len()
+    );
+    assert_eq!(figures(&run, &front).len(), 3);
+}
+
+#[test]
+fn a_front_of_any_kind_has_figures() {
+    let (run, front) = traced();
+    // Without test rows, without unmitigated values, without one measure, of one point, of none.
+    let mut untested = front.clone();
+    let keep: Vec<bool> = untested
+        .names
+        .iter()
+        .map(|n| !n.starts_with("test."))
+        .collect();
+    let mut kept = keep.iter();
+    untested.columns.retain(|_| *kept.next().unwrap());
+    untested.names.retain(|name| !name.starts_with("test."));
+    let svg = &figures(&run, &untested)[1].svg;
+    assert!(svg.contains("on validation rows"));
+
+    let mut absent = front.clone();
+    let gap = "test.demographic_parity_difference(sex)";
+    let at = absent.names.iter().position(|n| n == gap).unwrap();
+    absent.columns[at].iter_mut().for_each(|v| *v = None);
+    let mut unknown = run.clone();
+    unknown.unmitigated.values = Ordered(Vec::new());
+    let svg = &figures(&unknown, &absent)[1].svg;
+    assert_eq!(svg.matches(">no points<").count(), 2);
+    assert_eq!(svg.matches(">12 not finite<").count(), 2);
+    assert!(!svg.contains("unmitigated model"));
+
+    for n in [0, 1] {
+        let mut short = front.clone();
+        short.columns.iter_mut().for_each(|c| c.truncate(n));
+        short.params.truncate(n);
+        assert_eq!(figures(&run, &short).len(), 2);
+    }
+    assert_eq!(figures(&run, &FrontTable::default()).len(), 2);
+}
+
+#[test]
+fn groups_belong_to_the_attribute_with_the_longest_name() {
+    let (run, _) = traced();
+    let names = ["a", "a=b"].map(|a| format!("train.demographic_parity_difference({a})"));
+    let of = ["a=x", "a=b=y"].map(|a| format!("train.selection_rate({a})"));
+    let front = FrontTable {
+        columns: vec![Vec::new(); 5],
+        names: [&["train.accuracy".to_owned()], &names[..], &of[..]].concat(),
+        params: Vec::new(),
+    };
+    let numbers = RunNumbers::new(&run, &front);
+    let groups = |attribute: &str| -> Vec<&str> {
+        let groups = numbers.groups(attribute, "selection_rate");
+        groups.into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(groups("a"), ["x"]);
+    assert_eq!(groups("a=b"), ["y"]);
+}
+
+#[test]
+fn file_names_are_plain() {
+    assert_eq!(
+        file_name("disparate_impact(sex:race)"),
+        "disparate-impact-sex-race"
+    );
+    assert_eq!(file_name("../../etc/<男>\0"), "etc");
+    assert_eq!(file_name(&"x".repeat(500)).len(), 60);
+    for (name, own) in [
+        ("front.svg", true),
+        ("trade-off-1-.png", true),
+        ("front.html", false),
+        ("notes.svg", false),
+        ("front", false),
+        (".front.svg", false),
+    ] {
+        assert_eq!(is_own(name), own, "{name}");
+    }
+}
