@@ -207,7 +207,7 @@ fn options(batch: usize) -> StreamOptions {
         spec,
         read: ReadOptions::default(),
         request: FitRequest {
-            objectives: vec!["error_rate".into()],
+            objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
             methods: Vec::new(),
             front_in: None,
         },
