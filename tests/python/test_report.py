@@ -477,8 +477,8 @@ def test_the_state_of_a_stream_has_a_page(fairfront, browser, tmp_path):
     # The state goes on with it, and its run is the same.
     assert b"no new batch" in fairfront("stream", state, "demo(rows=1600)")
     assert inside == (state / "report.html").read_bytes()
-    assert not (state / "report.html").exists()
     fairfront("report", state, "-o", path)
+    assert path.read_bytes() == inside
     expected = json.loads(fairfront("select", state, "--knee", "--json"))
     with Opened(browser, path) as it:
         assert it.chosen == expected["id"] and it.price == sentence(expected["price"])
