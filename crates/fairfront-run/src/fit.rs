@@ -1,24 +1,22 @@
 //! From a prepared table to a run: problem, solver, measures.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowBlock, RowSource,
-    Schema, hex, measure,
+    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
+    measure,
 };
 use fairfront_data::{Encoded, Notice, Part, Prepared, Spec, grammar};
 use fairfront_pareto::hypervolume;
-use fairfront_solve::{
-    Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify, polish,
-};
+use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::standing::Standing;
-use crate::{Error, notice, parse_objective, warm};
+use crate::task::Task;
+use crate::{Error, notice, parse_objective};
 
 /// Points of an updated front whose thresholds are moved, at most.
 const MOST_MOVED: usize = 96;
@@ -306,83 +304,6 @@ pub(crate) fn fit_encoded(
     })
 }
 
-/// A problem with the solver that is to work on it.
-struct Task {
-    problem: FairProblem,
-    names: Vec<String>,
-    definitions: Vec<String>,
-    at_zero: Vec<f64>,
-    candidate: MethodChoice,
-    reason: Option<String>,
-}
-
-impl Task {
-    /// Says before any work what would be in vain.
-    fn new(encoded: &Encoded, request: &FitRequest) -> Result<Self, Error> {
-        let train = encoded.part(Part::Train);
-        let objectives = parse_objectives(&request.objectives, train.schema())?;
-        check(&objectives, train)?;
-        let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
-        let definitions = objectives.iter().map(|o| o.definition()).collect();
-        let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
-        for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
-            if !meaningful {
-                return Err(Error::Data(format!(
-                    "{name} compares groups, but the training rows it is about have fewer than two of \
-                     them; choose another --split, or leave the objective out"
-                )));
-            }
-        }
-        judge::check(&problem, encoded, request.front_in)?;
-        let (candidate, reason) = choose(&request.methods, &problem)?;
-        Ok(Self {
-            names,
-            definitions,
-            at_zero: values_at_zero(&problem)?,
-            candidate: candidate.clone(),
-            reason,
-            problem,
-        })
-    }
-
-    /// Brings an earlier front up to date.
-    fn update(
-        &self,
-        train: &Dataset,
-        earlier: &Earlier,
-        observer: &mut dyn Observer,
-    ) -> Result<Solved, Error> {
-        let Self {
-            problem, candidate, ..
-        } = self;
-        let mut points = Points::new(problem.n_params());
-        points.push(&earlier.unmitigated);
-        earlier.front.iter().for_each(|point| points.push(point));
-        let method = &candidate.method;
-        let (mut starts, mut notice) = (None, None);
-        if let Some(old) = &earlier.starts {
-            (starts, notice) = warm::starts(problem, train, method, Some(old), observer)?;
-            let new = starts.iter().flat_map(Points::iter);
-            new.for_each(|point| points.push(point));
-            // Where there are none on these rows, those of before wait for others.
-            starts = starts.or_else(|| earlier.starts.clone());
-        }
-        let mut outcome = method.update(problem, &points, earlier.updates, observer)?;
-        let mut info = None;
-        if let Some(settings) = &candidate.polish {
-            let start = PolishStart::new(&outcome.front, settings, &self.at_zero);
-            outcome = polish(problem, outcome, settings, observer)?;
-            info = Some(start.end(&outcome)?);
-        }
-        Ok(Solved {
-            outcome,
-            polish: info,
-            notice,
-            starts,
-        })
-    }
-}
-
 /// The objectives that these texts say.
 pub(crate) fn parse_objectives(
     texts: &[String],
@@ -407,25 +328,6 @@ impl CertificateInfo {
             largest_residual: certificates.iter().map(|c| c.residual).fold(0.0, f64::max),
         }
     }
-}
-
-/// The first solver that suits, and why where others were named.
-fn choose<'a>(
-    candidates: &'a [MethodChoice],
-    problem: &FairProblem,
-) -> Result<(&'a MethodChoice, Option<String>), Error> {
-    let Some((last, others)) = candidates.split_last() else {
-        return Err(Error::Usage("name a solver".into()));
-    };
-    let mut why_not = Vec::new();
-    for candidate in others {
-        match candidate.method.suits(problem) {
-            Ok(why) => return Ok((candidate, Some(why))),
-            Err(reason) => why_not.push(format!("not {}: {reason}", candidate.method.name())),
-        }
-    }
-    let reason = (!why_not.is_empty()).then(|| why_not.join("; "));
-    Ok((last, reason))
 }
 
 /// What it takes to say what polishing brought.
@@ -468,50 +370,6 @@ impl<'a> PolishStart<'a> {
             seconds,
         })
     }
-}
-
-fn check(objectives: &[Box<dyn Objective>], train: &Dataset) -> Result<(), Error> {
-    if let Some(first) = objectives.first()
-        && !first.is_mean()
-    {
-        return Err(Error::Usage(format!(
-            "the first objective must be a loss, not {}; put --objective error_rate first",
-            first.name()
-        )));
-    }
-    if objectives.len() < 2 {
-        let advice = match train.schema().attributes.first() {
-            Some(attribute) => format!("add --objective 'demographic_parity({})'", attribute.name),
-            None => "name a sensitive column with --sensitive".into(),
-        };
-        return Err(Error::Usage(format!(
-            "a front needs at least two objectives; {advice}"
-        )));
-    }
-    for (i, objective) in objectives.iter().enumerate() {
-        if objectives[..i]
-            .iter()
-            .any(|other| other.name() == objective.name())
-        {
-            let name = objective.name();
-            return Err(Error::Usage(format!("the objective {name} is named twice")));
-        }
-    }
-    let labels = || train.blocks().flat_map(RowBlock::labels);
-    let positives = labels().filter(|label| **label > 0.0).count();
-    let n = train.n_rows();
-    if positives == 0 || positives == n {
-        return Err(Error::Data(format!(
-            "all {n} training rows are {}; nothing can be learned from them: choose another \
-             --split or --target",
-            if positives == 0 {
-                "negative"
-            } else {
-                "positive"
-            }
-        )));
-    }
-    Ok(())
 }
 
 /// Values of a front's points and of the unmitigated model on each split that has rows.

@@ -34,6 +34,7 @@ mod standing;
 mod store;
 mod stream;
 mod table;
+mod task;
 mod verify;
 mod warm;
 

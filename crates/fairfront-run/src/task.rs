@@ -1,0 +1,153 @@
+//! What is to be solved, and by which solver.
+
+use std::sync::Arc;
+
+use fairfront_core::{
+    Dataset, FairProblem, Linear, Objective, Points, Problem, RowBlock, RowSource,
+};
+use fairfront_data::{Encoded, Part};
+use fairfront_solve::{Observer, polish};
+
+use crate::checkpoint::Solved;
+use crate::fit::{Earlier, PolishStart, parse_objectives, values_at_zero};
+use crate::{Error, FitRequest, MethodChoice, judge, warm};
+
+/// A problem with the solver that is to work on it.
+pub(crate) struct Task {
+    pub(crate) problem: FairProblem,
+    pub(crate) names: Vec<String>,
+    pub(crate) definitions: Vec<String>,
+    pub(crate) at_zero: Vec<f64>,
+    pub(crate) candidate: MethodChoice,
+    pub(crate) reason: Option<String>,
+}
+
+impl Task {
+    /// Says before any work what would be in vain.
+    pub(crate) fn new(encoded: &Encoded, request: &FitRequest) -> Result<Self, Error> {
+        let train = encoded.part(Part::Train);
+        let objectives = parse_objectives(&request.objectives, train.schema())?;
+        check(&objectives, train)?;
+        let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
+        let definitions = objectives.iter().map(|o| o.definition()).collect();
+        let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+        for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
+            if !meaningful {
+                return Err(Error::Data(format!(
+                    "{name} compares groups, but the training rows it is about have fewer than two of \
+                     them; choose another --split, or leave the objective out"
+                )));
+            }
+        }
+        judge::check(&problem, encoded, request.front_in)?;
+        let (candidate, reason) = choose(&request.methods, &problem)?;
+        Ok(Self {
+            names,
+            definitions,
+            at_zero: values_at_zero(&problem)?,
+            candidate: candidate.clone(),
+            reason,
+            problem,
+        })
+    }
+
+    /// Brings an earlier front up to date.
+    pub(crate) fn update(
+        &self,
+        train: &Dataset,
+        earlier: &Earlier,
+        observer: &mut dyn Observer,
+    ) -> Result<Solved, Error> {
+        let Self {
+            problem, candidate, ..
+        } = self;
+        let mut points = Points::new(problem.n_params());
+        points.push(&earlier.unmitigated);
+        earlier.front.iter().for_each(|point| points.push(point));
+        let method = &candidate.method;
+        let (mut starts, mut notice) = (None, None);
+        if let Some(old) = &earlier.starts {
+            (starts, notice) = warm::starts(problem, train, method, Some(old), observer)?;
+            let new = starts.iter().flat_map(Points::iter);
+            new.for_each(|point| points.push(point));
+            // Where there are none on these rows, those of before wait for others.
+            starts = starts.or_else(|| earlier.starts.clone());
+        }
+        let mut outcome = method.update(problem, &points, earlier.updates, observer)?;
+        let mut info = None;
+        if let Some(settings) = &candidate.polish {
+            let start = PolishStart::new(&outcome.front, settings, &self.at_zero);
+            outcome = polish(problem, outcome, settings, observer)?;
+            info = Some(start.end(&outcome)?);
+        }
+        Ok(Solved {
+            outcome,
+            polish: info,
+            notice,
+            starts,
+        })
+    }
+}
+
+/// The first solver that suits, and why where others were named.
+fn choose<'a>(
+    candidates: &'a [MethodChoice],
+    problem: &FairProblem,
+) -> Result<(&'a MethodChoice, Option<String>), Error> {
+    let Some((last, others)) = candidates.split_last() else {
+        return Err(Error::Usage("name a solver".into()));
+    };
+    let mut why_not = Vec::new();
+    for candidate in others {
+        match candidate.method.suits(problem) {
+            Ok(why) => return Ok((candidate, Some(why))),
+            Err(reason) => why_not.push(format!("not {}: {reason}", candidate.method.name())),
+        }
+    }
+    let reason = (!why_not.is_empty()).then(|| why_not.join("; "));
+    Ok((last, reason))
+}
+
+fn check(objectives: &[Box<dyn Objective>], train: &Dataset) -> Result<(), Error> {
+    if let Some(first) = objectives.first()
+        && !first.is_mean()
+    {
+        return Err(Error::Usage(format!(
+            "the first objective must be a loss, not {}; put --objective error_rate first",
+            first.name()
+        )));
+    }
+    if objectives.len() < 2 {
+        let advice = match train.schema().attributes.first() {
+            Some(attribute) => format!("add --objective 'demographic_parity({})'", attribute.name),
+            None => "name a sensitive column with --sensitive".into(),
+        };
+        return Err(Error::Usage(format!(
+            "a front needs at least two objectives; {advice}"
+        )));
+    }
+    for (i, objective) in objectives.iter().enumerate() {
+        if objectives[..i]
+            .iter()
+            .any(|other| other.name() == objective.name())
+        {
+            let name = objective.name();
+            return Err(Error::Usage(format!("the objective {name} is named twice")));
+        }
+    }
+    let labels = || train.blocks().flat_map(RowBlock::labels);
+    let positives = labels().filter(|label| **label > 0.0).count();
+    let n = train.n_rows();
+    if positives == 0 || positives == n {
+        return Err(Error::Data(format!(
+            "all {n} training rows are {}; nothing can be learned from them: choose another \
+             --split or --target",
+            if positives == 0 {
+                "negative"
+            } else {
+                "positive"
+            }
+        )));
+    }
+    Ok(())
+}
