@@ -227,6 +227,20 @@ def test_inputs_are_remembered(fairfront, text, whole, tmp_path):
     same(state, whole)
 
 
+def test_files_that_begin_with_others_go_on_behind_them(fairfront, text, whole, tmp_path):
+    """Deliveries that hold all rows so far, named again and again."""
+    lines = text.splitlines(keepends=True)
+    first = write(tmp_path / "first.csv", "".join(lines[:320]))
+    longer = write(tmp_path / "longer.csv", "".join(lines[:500]))
+    all_rows = write(tmp_path / "all.csv", text)
+    state = tmp_path / "state"
+    fairfront("stream", state, first, longer, *SPEC)
+    for _ in range(2):
+        fairfront("stream", state, first, longer, all_rows)
+    same(state, whole)
+    assert b"no new batch" in fairfront("stream", state, longer, first)
+
+
 def test_a_row_whose_line_went_on_is_noticed(fairfront, text, tmp_path):
     lines = text.splitlines(keepends=True)
     state = tmp_path / "state"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairfront_core::{UNKNOWN_GROUP, grouped};
+use fairfront_core::{Schema, UNKNOWN_GROUP, grouped};
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::Encoding;
@@ -10,6 +10,10 @@ use crate::error::{Error, quoted_list};
 use crate::group::{AttributeRule, MOST_GROUPS};
 use crate::rule::{CategoricalRule, MISSING_LEVEL, OTHER};
 use crate::table::{MISSING, Notice, Table};
+
+/// More categories than this in a column are not told apart: a stream must not grow with every
+/// identifier that it meets.
+const MOST_LEVELS: usize = 1_000;
 
 /// What an encoding has learned.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -21,8 +25,6 @@ pub struct Growth {
     /// Rows with a category that was unknown before, be it pooled into *other*, or with a missing value
     /// where none was known.
     pub unseen_rows: usize,
-    /// Positions of the new parameters among those of the grown encoding, increasing.
-    pub params: Vec<usize>,
     /// What else should be known.
     pub notices: Vec<Notice>,
 }
@@ -45,24 +47,22 @@ pub struct NewGroup {
     pub group: String,
 }
 
-impl Growth {
-    /// Whether the encoding is as it was.
-    pub fn is_empty(&self) -> bool {
-        self.levels.is_empty() && self.groups.is_empty()
+/// A point of one schema as one of a schema whose columns have further levels at their ends: these have
+/// no effect yet.
+pub fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
+    let (numeric, mut rest) = point.split_at(old.numeric.len());
+    let mut out = numeric.to_vec();
+    for (before, after) in old.categorical.iter().zip(&new.categorical) {
+        let (own, others) = rest.split_at(before.levels.len());
+        out.extend_from_slice(own);
+        out.extend(std::iter::repeat_n(
+            0.0,
+            after.levels.len() - before.levels.len(),
+        ));
+        rest = others;
     }
-
-    /// A point of the encoding as it was, as one of the grown encoding: new parameters are 0, so that
-    /// all rows that were known score as before.
-    pub fn embed(&self, point: &[f64]) -> Vec<f64> {
-        let mut old = point.iter().copied();
-        let mut new = self.params.iter().copied().peekable();
-        (0..point.len() + self.params.len())
-            .map(|i| match new.next_if_eq(&i) {
-                Some(_) => 0.0,
-                None => old.next().unwrap_or(0.0),
-            })
-            .collect()
-    }
+    out.extend_from_slice(rest);
+    out
 }
 
 impl Encoding {
@@ -90,12 +90,19 @@ impl Encoding {
             unseen_rows: rows.iter().filter(|row| unseen[**row as usize]).count(),
             ..Growth::default()
         };
-        let mut offset = self.schema().numeric.len();
-        for (rule, new) in self.categorical.iter_mut().zip(new_levels) {
-            offset += rule.levels.len();
+        for (rule, mut new) in self.categorical.iter_mut().zip(new_levels) {
+            let room = MOST_LEVELS.saturating_sub(rule.levels.len());
+            if new.len() > room {
+                growth.notices.push(Notice::warning(format!(
+                    "column {:?} has {} categories, and no more are told apart: others count as one, \
+                     {OTHER}; leave it out with --drop if it is an identifier",
+                    rule.column,
+                    grouped(rule.levels.len() + room)
+                )));
+                new.truncate(room);
+                new.push(OTHER.into());
+            }
             for level in new {
-                growth.params.push(offset);
-                offset += 1;
                 growth.levels.push(NewLevel {
                     column: rule.column.clone(),
                     level: level.clone(),

@@ -54,7 +54,7 @@ pub use encoding::{Encoded, Encoding, RowFacts, Unseen};
 pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
-pub use growth::{Growth, NewGroup, NewLevel};
+pub use growth::{Growth, NewGroup, NewLevel, embed};
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,

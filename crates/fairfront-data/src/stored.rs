@@ -153,6 +153,10 @@ impl StoredRows {
     ) -> (Encoding, Cow<'_, Self>) {
         let mut encoding = encoding.clone();
         let n = self.n_attributes;
+        if encoding.attributes.len() != n {
+            // Whoever makes data sets of them hears of it.
+            return (encoding, Cow::Borrowed(self));
+        }
         let mut present: Vec<Vec<bool>> = encoding
             .attributes
             .iter()

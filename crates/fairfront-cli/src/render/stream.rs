@@ -73,7 +73,12 @@ fn changes(drift: &Drift) -> Vec<String> {
             said.push(format!("{what} of {}", shown.join(", ")));
         }
     };
-    named("share", &|g| (g.share, [drift.kept_before, drift.used]));
+    // A share is one of the rows whose group is known.
+    let known = |g: &GroupShift| {
+        let own = drift.groups.iter().filter(|o| o.attribute == g.attribute);
+        own.fold([0, 0], |[a, b], o| [a + o.rows_before, b + o.rows])
+    };
+    named("share", &|g| (g.share, known(g)));
     named("base rate", &|g| (g.base_rate, [g.rows_before, g.rows]));
     for (new, what) in [
         (&drift.new_levels, "new categories"),

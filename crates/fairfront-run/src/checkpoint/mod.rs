@@ -270,9 +270,10 @@ impl Checkpoints {
 impl Drop for Checkpoints {
     fn drop(&mut self) {
         if let Some(open) = self.open.take_if(|open| open.number == 0) {
-            drop(open);
             let folder = self.folder();
+            // Before it is given back, so that nobody takes a lock that is about to vanish.
             let _ = std::fs::remove_file(folder.join("lock"));
+            drop(open);
             // Only if they are empty.
             let _ = std::fs::remove_dir(folder);
             let _ = std::fs::remove_dir(&self.run);

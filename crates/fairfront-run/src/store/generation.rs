@@ -446,8 +446,8 @@ pub(crate) fn read_stable<T>(
     loop {
         let resolved = resolve(folder)?;
         let result = read(&resolved.path);
-        // Generations never change and their numbers never come back: what is there now was there all
-        // along.
+        // A generation never changes while it is there: what is there now was there all along. Numbers come
+        // back only where a damaged one was moved aside.
         if resolved.path == folder || resolved.path.exists() {
             return Ok((result?, resolved.notices));
         }

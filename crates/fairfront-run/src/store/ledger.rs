@@ -86,8 +86,8 @@ impl Ledger {
                     .map_err(|e| unwritten(&lost, &e))?;
             }
             notices.push(format!(
-                "{} is gone and starts anew; put a copy in its place before the next call if there \
-                 is one",
+                "{} is gone and starts anew with the next batch; where there is a copy of it, stop now and \
+                 put that in its place",
                 path.display()
             ));
         }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use fairfront_core::{Points, Schema};
-use fairfront_data::{Encoded, Encoding, Part, StoredRows};
+use fairfront_core::Points;
+use fairfront_data::{Encoded, Encoding, Part, StoredRows, embed};
 
 use crate::Error;
 use crate::fit::{Earlier, Fitted};
@@ -90,24 +90,6 @@ fn read_starts(generation: &Path, n_params: usize) -> Result<Option<Points>, Err
         return Err(Error::file(&path, problem));
     }
     Ok(Some(Points::from_vec(n_params, points.concat())))
-}
-
-/// A point of one schema as one of a schema whose columns have further levels at their ends: these have
-/// no effect yet.
-pub(super) fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
-    let (numeric, mut rest) = point.split_at(old.numeric.len());
-    let mut out = numeric.to_vec();
-    for (before, after) in old.categorical.iter().zip(&new.categorical) {
-        let (own, others) = rest.split_at(before.levels.len());
-        out.extend_from_slice(own);
-        out.extend(std::iter::repeat_n(
-            0.0,
-            after.levels.len() - before.levels.len(),
-        ));
-        rest = others;
-    }
-    out.extend_from_slice(rest);
-    out
 }
 
 /// Kept rows as a front sees them. Groups that have left the rows which decide are none of its groups:

@@ -10,7 +10,7 @@ use super::state::{State, StreamInfo, StreamOptions};
 use super::{Stream, keep, reject, state};
 use crate::fit::Fitted;
 use crate::folder::{files_of_run, run_in, run_info_of};
-use crate::store::{Generations, Ledger, Lock, segment, unwritten};
+use crate::store::{Generations, Ledger, Lock, segment};
 use crate::{Error, front_table};
 
 impl Stream {
@@ -19,7 +19,6 @@ impl Stream {
         if self.generations.is_some() {
             return Ok(());
         }
-        std::fs::create_dir_all(&self.folder).map_err(|e| unwritten(&self.folder, &e))?;
         let lock = Lock::take(&self.folder)?;
         let generations = Generations::open(&self.folder)?;
         if generations.newest()?.is_some() {

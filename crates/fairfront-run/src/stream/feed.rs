@@ -35,7 +35,7 @@ pub struct Fed {
 }
 
 impl Stream {
-    /// Takes the rows of these inputs, batch by batch.
+    /// Takes the rows of these inputs, batch by batch. After an error the state has to be opened again.
     pub fn feed(
         &mut self,
         inputs: &[String],
@@ -47,9 +47,21 @@ impl Stream {
             return Err(Error::Usage(message.into()));
         }
         if self.broken {
-            let problem = "the last batch could not be written; open the state again";
+            let problem = "an earlier call ended with an error; open the state again";
             return Err(Error::file(&self.folder, problem));
         }
+        let fed = self.feed_all(inputs, feed, watcher);
+        // What is in memory may be more than what is on the disk.
+        self.broken = fed.is_err();
+        fed
+    }
+
+    fn feed_all(
+        &mut self,
+        inputs: &[String],
+        feed: &Feed,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Fed, Error> {
         let mut fed = Fed::default();
         // Those of an earlier call that ended while it made its batch.
         fed.stopped = !self.take_full(feed, watcher, &mut fed, None)?;
@@ -132,7 +144,7 @@ impl Stream {
         }
     }
 
-    /// The input of this name; one that begins with all that was read of another is that other one.
+    /// The input of this name; one that begins with all that was read of another goes on behind that.
     fn find_input(
         &mut self,
         name: &str,
@@ -150,7 +162,10 @@ impl Stream {
                 "{name} begins with all that was read of {known} and is taken for the same input: it goes \
                  on where that was left"
             )));
-            return Ok(same);
+            let position = self.state.inputs[same].position.clone();
+            let input = self.state.input(name, identity);
+            self.state.inputs[input].position = position;
+            return Ok(input);
         }
         Ok(self.state.input(name, identity))
     }

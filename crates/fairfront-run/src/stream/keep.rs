@@ -173,11 +173,13 @@ impl Kept {
 
     /// Whether the file of the last batch's rows, and none of the others, is damaged.
     pub(crate) fn needs_last(info: &KeptInfo, last: u64, state: &Path) -> bool {
-        let sound = |s: &Segment| {
-            let bytes = segment::read(state, s.batch).ok();
-            bytes.is_some_and(|bytes| StoredRows::from_bytes(&bytes).is_ok())
+        // What merely cannot be read now is not damaged.
+        let damaged = |s: &Segment| match std::fs::read(segment::place(state, s.batch)) {
+            Ok(bytes) => StoredRows::from_bytes(&bytes).is_err(),
+            Err(e) => e.kind() == std::io::ErrorKind::NotFound,
         };
-        info.segments.iter().all(|s| s.batch == last || sound(s))
+        let mut segments = info.segments.iter();
+        segments.all(|s| damaged(s) == (s.batch == last))
     }
 
     /// Whether the rows of each batch have a file of their own.

@@ -106,13 +106,20 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// What a log says of it before anything it gave.
-    pub(crate) fn entry(&self, index: usize) -> Entry {
-        Entry::Input {
+    /// What a log says of it before anything it gave: who it is, and from where it goes on.
+    pub(crate) fn entries(&self, index: usize) -> Vec<Entry> {
+        let known = Entry::Input {
             input: index,
             name: self.name.clone(),
             identity: self.identity.clone(),
-        }
+        };
+        let position = self.position.as_ref();
+        let position = position.and_then(|position| serde_json::to_value(position).ok());
+        let position = position.map(|position| Entry::Position {
+            input: index,
+            position,
+        });
+        std::iter::once(known).chain(position).collect()
     }
 
     /// The input that a log announces.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema};
-use fairfront_data::{BadRecord, Part, ReadOptions, Spec, StoredRows};
+use fairfront_data::{BadRecord, Part, ReadOptions, Spec, StoredRows, embed};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::current::embed;
 use super::keep::{Keep, Kept};
 use super::source::Row;
 use super::{Stream, StreamOptions};

@@ -1,5 +1,7 @@
 //! Rows that wait for their batch to be full, and the log that remembers them.
 
+use std::collections::BTreeMap;
+
 use fairfront_data::Notice;
 
 use super::Stream;
@@ -22,7 +24,12 @@ impl Stream {
         self.ensure_begun()?;
         if source.is_pipe() {
             row.number = self.state.inputs[row.input].rows + self.stdin_waiting + 1;
-            self.spool(vec![row.entry()])?;
+            let mut entries = vec![row.entry()];
+            if self.stdin_waiting == 0 {
+                // A log says itself whose rows it holds: an older generation may not know.
+                entries.splice(0..0, self.state.inputs[row.input].entries(row.input));
+            }
+            self.spool(entries)?;
             self.spooled += 1;
             self.stdin_waiting += 1;
         }
@@ -64,7 +71,7 @@ impl Stream {
             return Ok(());
         };
         let new = self.state.inputs.iter().enumerate().skip(self.announced);
-        let mut all: Vec<Entry> = new.map(|(index, input)| input.entry(index)).collect();
+        let mut all: Vec<Entry> = new.flat_map(|(at, input)| input.entries(at)).collect();
         all.extend(entries);
         spool.append(&all)?;
         self.announced = self.state.inputs.len();
@@ -102,7 +109,7 @@ impl Stream {
     /// What counts of a log. Rows of a file do where what follows says how far it was read; others are
     /// read again.
     fn take_up(&mut self, entries: &[Entry]) -> Vec<Entry> {
-        let mut positions: Vec<(usize, usize)> = Vec::new();
+        let mut last_told: BTreeMap<usize, usize> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             match entry {
                 Entry::Input { input, .. } if *input == self.state.inputs.len() => {
@@ -110,7 +117,7 @@ impl Stream {
                 }
                 Entry::Position { input, position } => {
                     if let Some(known) = self.state.inputs.get_mut(*input) {
-                        positions.push((*input, at));
+                        last_told.insert(*input, at);
                         known.position = serde_json::from_value(position.clone()).ok();
                     }
                 }
@@ -121,8 +128,7 @@ impl Stream {
             let Some(input) = entry.input_of_row() else {
                 return true;
             };
-            let told = |(of, place): &(usize, usize)| *of == input && place > at;
-            self.is_stdin(input) || positions.iter().any(told)
+            self.is_stdin(input) || last_told.get(&input).is_some_and(|told| told > at)
         };
         let kept = entries.iter().enumerate().filter(counts);
         kept.map(|(_, entry)| entry.clone()).collect()
