@@ -193,12 +193,15 @@ def test_a_growing_file_is_followed(fairfront, text, whole, tmp_path):
     time.sleep(0.5)
     interrupt(process)
     assert n_waiting(state) == n_waiting(whole)
-    # A file that was cut is said to be.
-    process = start(fairfront, state, log, "--follow")
-    time.sleep(0.5)
-    log.write_bytes(data[:2000])
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 1 and b"was replaced or cut" in err, err
+    # A file that is another one, shorter or longer, is said to be, and nothing of it is taken.
+    for other in [data[:2000], data[:500] + data]:
+        log.write_bytes(data)
+        process = start(fairfront, state, log, "--follow")
+        time.sleep(0.5)
+        log.write_bytes(other)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 1 and b"no longer holds the" in err, err
+        same(state, whole)
 
 
 def test_inputs_are_remembered(fairfront, text, whole, tmp_path):
@@ -225,6 +228,19 @@ def test_inputs_are_remembered(fairfront, text, whole, tmp_path):
     write(file, text)
     fairfront("stream", state, file, QUIET)
     same(state, whole)
+
+
+def test_a_line_that_a_dying_producer_left_is_no_row(fairfront, text, whole, tmp_path):
+    state = tmp_path / "state"
+    cut = text[: text.index("\n", len(text) // 2) + 9].encode()
+    done = fairfront.run("stream", state, "-", *SPEC, stdin=cut)
+    assert done.returncode == 0 and b"has no line end and is not taken" in done.stderr
+    safe = len(cut.splitlines()) - 2
+    assert f"safe of standard input: {safe} rows".encode() in done.stdout
+    fairfront("stream", state, "-", "--skip", safe, stdin=text.encode())
+    same(state, whole)
+    piped = fairfront.run("stream", state, "/dev/stdin", stdin=b"")
+    assert piped.returncode == 2 and b"name - for what comes through a pipe" in piped.stderr
 
 
 def test_files_that_begin_with_others_go_on_behind_them(fairfront, text, whole, tmp_path):

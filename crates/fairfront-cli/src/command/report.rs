@@ -7,6 +7,7 @@ use crate::args::ReportArgs;
 use crate::output::{self, Target};
 
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
+    super::say_damage(&args.run);
     if args.figures {
         return draw(args);
     }

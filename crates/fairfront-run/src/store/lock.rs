@@ -3,9 +3,13 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use super::{make_folder, unwritten};
 use crate::Error;
+
+/// How often a lock that is held is tried again, for a second in all.
+const PATIENCE: usize = 20;
 
 /// The right to write in a state, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -31,7 +35,16 @@ impl Lock {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
         let mut file = options.open(&path).map_err(|e| unwritten(&path, &e))?;
-        match file.try_lock() {
+        // A process that was just killed may not be gone yet.
+        let mut locked = file.try_lock();
+        for _ in 0..PATIENCE {
+            if !matches!(locked, Err(TryLockError::WouldBlock)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            locked = file.try_lock();
+        }
+        match locked {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let problem = format!(

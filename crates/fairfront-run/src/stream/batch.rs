@@ -9,6 +9,7 @@ use fairfront_solve::{Observer, StopReason};
 
 use super::current::{Current, seen_by_front};
 use super::drift::{self, Composition, Drift, FrontShift};
+use super::keep::Keep;
 use super::source::Row;
 use super::state::{Settled, StreamOptions};
 use super::{Stream, Watcher};
@@ -332,8 +333,13 @@ impl Stream {
                 if number == 1 =>
             {
                 Error::Data(format!(
-                    "the first {} make no front: {error}; or take more of them with --batch",
-                    counted(self.pending.len(), "row")
+                    "the first {} make no front: {error}; or take more of them with {}",
+                    counted(self.pending.len(), "row"),
+                    match self.state.options.keep {
+                        Keep::All => "--batch",
+                        Keep::Window(_) => "--batch and --window",
+                        Keep::Reservoir(_) => "--batch and --reservoir",
+                    }
                 ))
             }
             other => other,

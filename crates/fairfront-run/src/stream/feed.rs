@@ -70,7 +70,11 @@ impl Stream {
                 break;
             }
             let follow = feed.follow && at + 1 == inputs.len();
-            fed.stopped = self.read(name, follow, feed, watcher, &mut fed)?;
+            let read = self.read(name, follow, feed, watcher, &mut fed);
+            fed.stopped = read.map_err(|error| match name == STDIN {
+                true => self.of_stdin(error),
+                false => error,
+            })?;
         }
         if feed.flush && !fed.stopped && !self.pending.is_empty() {
             fed.stopped = !self.take_batch(feed, watcher, &mut fed, None)?;
@@ -104,6 +108,9 @@ impl Stream {
         {
             return Ok(true);
         }
+        if feed.flush {
+            source.take_open_end();
+        }
         self.declare(&source)?;
         let mut stopped = false;
         loop {
@@ -125,8 +132,31 @@ impl Stream {
                 break;
             }
         }
+        if source.left_open_end() {
+            let message = "the last line of standard input has no line end and is not taken, since it may be \
+                           part of a row; --flush takes it";
+            watcher.notice(&Notice::warning(message));
+        }
         self.put_aside(&mut source)?;
         Ok(stopped)
+    }
+
+    /// What was read of a pipe cannot be read again: an error says what is safe.
+    fn of_stdin(&self, error: Error) -> Error {
+        match error {
+            Error::File { path, problem } => {
+                let safe = self.stdin_rows();
+                let again = format!(
+                    "go on: {} of standard input are safe, send those behind them, or all of them again with \
+                     --skip {safe}",
+                    counted(safe as usize, "row")
+                );
+                let problem =
+                    problem.replace("run the same command again, nothing is lost", &again);
+                Error::File { path, problem }
+            }
+            other => other,
+        }
     }
 
     /// Remembers what the format of an input says of its columns. Until the first batch has settled the

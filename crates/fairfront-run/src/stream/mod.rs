@@ -122,6 +122,10 @@ impl Stream {
     /// The stream whose state is in a folder; `None` where there is nothing, an error where there is
     /// something else. While it is held, no other process can open it.
     pub fn open(folder: &Path) -> Result<Option<Self>, Error> {
+        if folder.is_file() {
+            let problem = "this is a file; the folder of the state comes first, then what is read";
+            return Err(Error::file(folder, problem));
+        }
         if !folder.exists() || is_empty(folder)? {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 //! text.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,6 +114,22 @@ pub(crate) struct Source {
     /// What the format itself says of the columns.
     pub(crate) types: BTreeMap<String, ColumnType>,
     kind: Kind,
+    /// Of a file that is followed: how far it was read when it was last at its end, and what stands there.
+    tail: Option<(u64, Option<Vec<u8>>)>,
+    /// Whether standard input ended within a line, and whether that is taken.
+    ends_open: bool,
+    takes_open_end: bool,
+}
+
+/// The last bytes of a file up to a place; `None` where it has none there.
+fn tail_of(path: &Path, end: u64) -> Option<Vec<u8>> {
+    const TAIL: u64 = 512;
+    let start = end.saturating_sub(TAIL);
+    let mut file = std::fs::File::open(path).ok()?;
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut tail = vec![0; (end - start) as usize];
+    file.read_exact(&mut tail).ok()?;
+    Some(tail)
 }
 
 enum Kind {
@@ -137,6 +153,11 @@ struct PipeState {
 pub(crate) fn identity(name: &str) -> Result<String, Error> {
     if name == STDIN || Known::parse(name)?.is_some() {
         return Ok(name.to_owned());
+    }
+    if std::fs::metadata(name).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(Error::Usage(format!(
+            "{name}: this is no file that could be read again; name - for what comes through a pipe"
+        )));
     }
     let full = Path::new(name).canonicalize();
     let full = full.map_err(|e| Error::Table(fairfront_data::Error::io(name, e)))?;
@@ -201,6 +222,9 @@ impl Source {
                 order: Vec::new(),
                 types: BTreeMap::new(),
                 kind: Kind::Pipe(state),
+                tail: None,
+                ends_open: false,
+                takes_open_end: false,
             });
         }
         let opened = match Known::parse(name)? {
@@ -229,6 +253,9 @@ impl Source {
                 true => Kind::Growing(PathBuf::from(name)),
                 false => Kind::Whole,
             },
+            tail: None,
+            ends_open: false,
+            takes_open_end: false,
         })
     }
 
@@ -258,10 +285,18 @@ impl Source {
             Kind::Whole => true,
             Kind::Growing(_) => false,
         };
+        self.check_followed()?;
         let record = match over {
             true => self.records.rest()?,
             false => self.records.next()?,
         };
+        // Whoever wrote to the pipe may have died within a line.
+        if over && self.is_pipe() && record.is_some() && self.records.position().ends_open {
+            self.ends_open = true;
+            if !self.takes_open_end {
+                return Ok(Next::End);
+            }
+        }
         if let Kind::Pipe(state) = &self.kind
             && state.packed.load(Ordering::Acquire)
         {
@@ -275,17 +310,8 @@ impl Source {
         }
         if let Kind::Growing(path) = &self.kind {
             let read = self.records.position().bytes;
-            let length = std::fs::metadata(path).map_or(0, |found| found.len());
-            if length < read {
-                return Err(Error::file(
-                    path,
-                    format!(
-                        "the file has {} bytes, but {} were read; it was replaced or cut while it was \
-                         followed: nothing is lost, give it as it was",
-                        grouped(length as usize),
-                        grouped(read as usize)
-                    ),
-                ));
+            if self.tail.as_ref().is_none_or(|(at, _)| *at != read) {
+                self.tail = Some((read, tail_of(path, read)));
             }
             std::thread::sleep(PATIENCE);
         }
@@ -297,6 +323,35 @@ impl Source {
             true => Next::End,
             false => Next::Wait,
         })
+    }
+
+    /// A file that is followed must still hold, by its name, what was read of it last.
+    fn check_followed(&self) -> Result<(), Error> {
+        let (Kind::Growing(path), Some((at, tail))) = (&self.kind, &self.tail) else {
+            return Ok(());
+        };
+        match tail_of(path, *at) == *tail {
+            true => Ok(()),
+            false => Err(Error::file(
+                path,
+                format!(
+                    "the file was removed, replaced, cut or written anew while it was followed: it no longer \
+                     holds the {} bytes that were read; nothing of it was taken since, give it as it was, or \
+                     name what is there now by another name",
+                    grouped(*at as usize)
+                ),
+            )),
+        }
+    }
+
+    /// Whether standard input ended within a line that was not taken.
+    pub(crate) fn left_open_end(&self) -> bool {
+        self.ends_open && !self.takes_open_end
+    }
+
+    /// Takes a last line of standard input that has no line end.
+    pub(crate) fn take_open_end(&mut self) {
+        self.takes_open_end = true;
     }
 
     /// Finds which field is which column.
