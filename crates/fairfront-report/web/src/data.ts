@@ -62,6 +62,7 @@ export interface RunFacts {
   /** Only of the state of a stream. */
   stream?: {
     batches: number;
+    updated: number;
     rows: number;
     used: number;
     rejected: number;

@@ -103,7 +103,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
     ["Rows", [rows]],
     ["Target", [name(spec.target ?? "", 40), " = ", name(spec.positive ?? "", 40)]],
     ["Groups", data.attributes.map((a) => h("div", {}, name(a.name, 40), `: ${shorten(a.groups.map((g) => shorten(g, 40)).join(", "), 300)}`))],
-    ["Left out", [spec.drop.length === 0 ? "no column" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
+    ["Dropped on request", [spec.drop.length === 0 ? "no column" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
     ["Sensitive columns", [spec.use_sensitive ? "are features too" : "are no features"]],
     ["Rows with missing values", [shorten([spec.missing, ...missing].join("; "), 300)]],
     ["Rows without a group", [spec.missing_sensitive]],
@@ -120,11 +120,13 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
 
 /** What became of the rows of a stream. */
 function streamed(stream: NonNullable<RunFacts["stream"]>): string {
-  const { batches, rows, used, rejected, dropped, kept } = stream;
+  const { batches, updated, rows, used, rejected, dropped, kept } = stream;
   const why = dropped.slice(0, 12).map((d) => `${shorten(d.reason, 60)} (${grouped(d.rows)})`);
   const said = [
     `${counted(batches, "batch").replace(/batchs$/, "batches")}, ${counted(rows, "row")}`,
-    `${grouped(used)} in use, of which the front stands on ${grouped(kept)}`,
+    updated < batches
+      ? `${grouped(used)} in use; the front is that of batch ${grouped(updated)}, later ones could not update it`
+      : `${grouped(used)} in use, of which the front stands on ${grouped(kept)}`,
     ...(rejected > 0 ? [`${grouped(rejected)} rejected`] : []),
     ...(why.length > 0 ? [`dropped: ${why.join(", ")}`] : []),
   ];
