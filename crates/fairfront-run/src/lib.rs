@@ -26,11 +26,6 @@ mod predict;
 mod preset;
 mod select;
 mod standing;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "streams and checkpoints stand on all of it"
-)]
 mod store;
 mod stream;
 mod table;

@@ -19,9 +19,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Error as IoError, ErrorKind, Result as IoResult, Write};
 use std::path::Path;
 
-pub(crate) use generation::{
-    Damaged, Found, Generations, Resolved, is_state, read_stable, resolve,
-};
+pub(crate) use generation::{Damaged, Generations, is_state, read_stable, resolve};
 pub(crate) use ledger::{Committed, Ledger};
 pub(crate) use lock::Lock;
 pub(crate) use spool::{Entry, Spool};
