@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use fairfront_report::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 
-use crate::file::write_file_by;
+use crate::file::write_in_run;
 use crate::folder::PAGE;
-use crate::{Error, FrontIn, FrontTable, Model, RunInfo, read_run, write_file};
+use crate::{Error, FrontIn, FrontTable, Model, RunInfo, read_run};
 
 /// What the page shows of the run in a folder, or of the newest one in a state.
 pub fn page_data(folder: &Path) -> Result<PageData, Error> {
@@ -47,15 +47,8 @@ pub fn page_data(folder: &Path) -> Result<PageData, Error> {
 pub fn write_page(folder: &Path) -> Result<PathBuf, Error> {
     let html = page_data(folder)?.to_html();
     let path = folder.join(PAGE);
-    // By way of the folder around it, so that a kill leaves nothing in the run that is none of it.
-    let around = folder.canonicalize().ok();
-    let around = around.as_ref().and_then(|folder| folder.parent());
-    let written = around.map(|around| write_file_by(around, &path, html.as_bytes(), true));
-    match written {
-        Some(Ok(())) => Ok(path),
-        // Another disk, or a folder that is not ours to write in.
-        _ => write_file(&path, html.as_bytes(), true).map(|()| path),
-    }
+    write_in_run(folder, &path, html.as_bytes())?;
+    Ok(path)
 }
 
 /// A run and the model of its first point.

@@ -168,11 +168,13 @@ impl Stream {
         let mut rejected = found.rejected;
         rejected.extend(of_records(kept.rejected, &found.accepted));
         let record_of: Vec<usize> = kept.accepted.iter().map(|i| found.accepted[*i]).collect();
-        let mut prepared = Prepared::new(kept.table, spec, &[])?;
-        if let SplitRule::Shares(shares) = spec.split {
-            let parts = self.drawn(shares, prepared.rows.iter().map(|r| record_of[*r as usize]));
-            prepared.split = Split::from_parts(&parts);
-        }
+        let prepared = match spec.split {
+            SplitRule::Shares(shares) => Prepared::with_split(kept.table, spec, &[], |_, rows| {
+                let records = rows.iter().map(|row| record_of[*row as usize]);
+                Ok(Split::from_parts(&self.drawn(shares, records)))
+            }),
+            SplitRule::None | SplitRule::Column(_) => Prepared::new(kept.table, spec, &[]),
+        }?;
         let (encoding, mut notices) = Encoding::fit(&prepared)?;
         // Levels that are merged may still arrive.
         let idle = |n: &&Notice| !n.message.starts_with("--merge: ");

@@ -96,13 +96,19 @@ impl Stream {
     /// A new stream; nothing is written before its first row arrives.
     pub fn begin(folder: &Path, options: StreamOptions) -> Result<Self, Error> {
         options.check()?;
-        Ok(Self {
+        let kept = Kept::new(options.keep, options.spec.seed);
+        Ok(Self::of(folder, State::new(options), kept))
+    }
+
+    /// A stream that holds no files yet.
+    fn of(folder: &Path, state: State, kept: Kept) -> Self {
+        Self {
             folder: folder.to_path_buf(),
             generations: None,
             generation: 0,
-            before: (0, None),
-            kept: Kept::new(options.keep, options.spec.seed),
-            state: State::new(options),
+            before: (state.batches, kept.oldest_segment()),
+            kept,
+            state,
             current: None,
             ledgers: None,
             spool: None,
@@ -116,7 +122,7 @@ impl Stream {
             broken: false,
             notices: Vec::new(),
             said: BTreeSet::new(),
-        })
+        }
     }
 
     /// The stream whose state is in a folder; `None` where there is nothing, an error where there is
@@ -158,30 +164,13 @@ impl Stream {
                 Err(error) => return Err(error),
             }
         };
-        let mut stream = Self {
-            folder: folder.to_path_buf(),
-            generation: found.number,
-            before: (state.batches, kept.oldest_segment()),
-            current: match state.settled {
-                Some(_) => Some(Current::read(&found.path)?),
-                None => None,
-            },
-            generations: Some((lock, generations)),
-            state,
-            kept,
-            ledgers: None,
-            spool: None,
-            pending: Vec::new(),
-            later: Vec::new(),
-            spooled: 0,
-            stdin_waiting: 0,
-            announced: 0,
-            last_rejected: Vec::new(),
-            last_rows: None,
-            broken: false,
-            notices,
-            said: BTreeSet::new(),
-        };
+        let mut stream = Self::of(folder, state, kept);
+        stream.generation = found.number;
+        if stream.state.settled.is_some() {
+            stream.current = Some(Current::read(&found.path)?);
+        }
+        stream.generations = Some((lock, generations));
+        stream.notices = notices;
         stream.open_ledgers()?;
         stream.open_spool()?;
         stream.tidy()?;
