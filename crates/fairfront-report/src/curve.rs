@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::figure::{Axis, Frame, Ink, LineStyle, draw_markers, named_group, tenths};
-use crate::legend::{Legend, shown_name};
+use crate::figure::{Axis, Ink, LineStyle, draw_markers, named_group, tenths};
+use crate::legend::shown_name;
 use crate::marker::{Position, merge};
 use crate::page::Page;
 use crate::scale::{Scale, range, rounded};
@@ -83,20 +83,8 @@ impl Curve<'_> {
             note: "",
             scale: Scale::covering(low, high),
         };
-        let page = Page {
-            title: self.title.trim(),
-            lower_is_better: false,
-            legend: Legend::new(traces.iter().map(Trace::entry).collect(), FRAME.0),
-            beside: Frame::beside(&y, FRAME.1),
-            width: FRAME.0,
-            height: FRAME.1 + Frame::BELOW,
-        };
-        let frame = Frame {
-            left: page.left(),
-            top: page.top(),
-            width: FRAME.0,
-            height: FRAME.1,
-        };
+        let entries = traces.iter().map(Trace::entry).collect();
+        let (page, frame) = Page::of_one(self.title.trim(), entries, &y, FRAME);
 
         let mut svg = page.open(&self.name(), &self.describe(&traces));
         frame.draw(&mut svg, &x, Some(&y));

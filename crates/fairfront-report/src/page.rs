@@ -1,7 +1,7 @@
 //! A page: white ground, title and legend, and room for what is drawn below them.
 
-use crate::figure::{GREY, INK, TEXT_SIZE, named_group};
-use crate::legend::Legend;
+use crate::figure::{Axis, Frame, GREY, INK, TEXT_SIZE, named_group};
+use crate::legend::{Entry, Legend};
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 
@@ -18,6 +18,32 @@ pub(crate) struct Page<'a> {
     pub(crate) width: f64,
     /// Of the panels and everything below them.
     pub(crate) height: f64,
+}
+
+impl<'a> Page<'a> {
+    /// A page around one panel of this width and height, and that panel.
+    pub(crate) fn of_one(
+        title: &'a str,
+        entries: Vec<Entry>,
+        y: &Axis,
+        (width, height): (f64, f64),
+    ) -> (Self, Frame) {
+        let page = Self {
+            title,
+            lower_is_better: false,
+            legend: Legend::new(entries, width),
+            beside: Frame::beside(y, height),
+            width,
+            height: height + Frame::BELOW,
+        };
+        let frame = Frame {
+            left: page.left(),
+            top: page.top(),
+            width,
+            height,
+        };
+        (page, frame)
+    }
 }
 
 impl Page<'_> {

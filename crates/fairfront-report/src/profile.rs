@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::curve::Line;
-use crate::figure::{Axis, Frame, LineStyle, draw_line, named_group, tenths};
-use crate::legend::{Entry, Key, Legend, shown_name};
+use crate::figure::{Axis, LineStyle, draw_line, named_group, tenths};
+use crate::legend::{Entry, Key, shown_name};
 use crate::marker::Position;
 use crate::page::Page;
 use crate::scale::{LARGEST, Scale, range, rounded};
@@ -65,20 +65,8 @@ impl Profiles<'_> {
             name: shown_name(solver.name).to_owned(),
             note: solver.summary(),
         };
-        let page = Page {
-            title: self.title.trim(),
-            lower_is_better: false,
-            legend: Legend::new(solvers.iter().enumerate().map(entry).collect(), FRAME.0),
-            beside: Frame::beside(&y, FRAME.1),
-            width: FRAME.0,
-            height: FRAME.1 + Frame::BELOW,
-        };
-        let frame = Frame {
-            left: page.left(),
-            top: page.top(),
-            width: FRAME.0,
-            height: FRAME.1,
-        };
+        let entries = solvers.iter().enumerate().map(entry).collect();
+        let (page, frame) = Page::of_one(self.title.trim(), entries, &y, FRAME);
         let mut svg = page.open(&self.name(), &describe(&solvers));
         frame.draw(&mut svg, &x, Some(&y));
         if solvers.iter().all(|s| s.steps.is_empty()) {
