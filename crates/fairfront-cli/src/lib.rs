@@ -12,12 +12,11 @@ mod solver_args;
 mod table_args;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::Parser;
 
 /// Runs the command with these arguments, the program's name first.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !fairfront_data::panics_are_caught() {
@@ -29,19 +28,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Help and version are no errors; a closed pipe is not worth one either.
             let _ = error.print();
-            return ExitCode::from(u8::from(error.use_stderr()) * 2);
+            return u8::from(error.use_stderr()) * 2;
         }
     };
     match command::run(cli.command) {
         Ok(code) => code,
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             output::error(&error);
             let of_data = error.downcast_ref::<fairfront_data::Error>();
             let of_run = error.downcast_ref::<fairfront_run::Error>();
             let usage = of_data.is_some_and(fairfront_data::Error::is_usage);
             let other = if usage { 2 } else { 1 };
-            ExitCode::from(of_run.map_or(other, fairfront_run::Error::exit_code))
+            of_run.map_or(other, fairfront_run::Error::exit_code)
         }
     }
 }

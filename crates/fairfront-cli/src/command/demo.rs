@@ -1,6 +1,5 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Parser;
 use fairfront_data::Error;
@@ -33,7 +32,7 @@ And a thousand new applicants, decided by that model, which sees neither sex nor
 
 ";
 
-pub(super) fn run(out: &Path) -> anyhow::Result<ExitCode> {
+pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
     // Only what an earlier demo wrote is replaced.
     let own = source_of_run(out).is_some_and(|source| source == "demo");
     check_folder(out, own)?;
@@ -61,7 +60,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<ExitCode> {
         &["fit", "demo", "--force", "--out"].map(OsStr::new),
         &[folder][..],
     ])?;
-    if code != ExitCode::SUCCESS {
+    if code != 0 {
         return Ok(code);
     }
     output::print(CHOICE)?;
@@ -89,7 +88,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<ExitCode> {
 const REQUIREMENT: &str = "demographic_parity_difference(sex) <= 0.05";
 
 /// Runs a command as if it had been typed.
-fn typed(parts: &[&[&OsStr]]) -> anyhow::Result<ExitCode> {
+fn typed(parts: &[&[&OsStr]]) -> anyhow::Result<u8> {
     let words = parts.iter().flat_map(|part| part.iter().copied());
     let cli = Cli::try_parse_from(std::iter::once(OsStr::new("fairfront")).chain(words))?;
     command::run(cli.command)

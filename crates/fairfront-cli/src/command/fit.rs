@@ -1,5 +1,4 @@
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use fairfront_data::{Error, Prepared};
@@ -17,7 +16,7 @@ use crate::{output, render};
 /// Between checkpoints where a fit is gone on with and nothing else is said.
 const USUAL: Duration = Duration::from_secs(60);
 
-pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     let args = &args.over(table.with_config()?.fit);
     for (flag, value) in [
         ("--max-seconds", args.max_seconds),
@@ -76,7 +75,7 @@ impl Place {
 }
 
 /// The run that was asked for is there; its page may not be, where a kill came between them.
-fn nothing_to_do(args: &FitArgs) -> anyhow::Result<ExitCode> {
+fn nothing_to_do(args: &FitArgs) -> anyhow::Result<u8> {
     let (info, _) = read_run(&args.out)?;
     if info.points > 0 {
         write_page(&args.out)?;
@@ -87,16 +86,11 @@ fn nothing_to_do(args: &FitArgs) -> anyhow::Result<ExitCode> {
         let run = args.out.display();
         output::note(&format!("the run in {run} is finished: nothing to do\n"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// Writes the run and says what there is.
-fn write(
-    place: Place,
-    prepared: &Prepared,
-    fitted: &Fitted,
-    args: &FitArgs,
-) -> anyhow::Result<ExitCode> {
+fn write(place: Place, prepared: &Prepared, fitted: &Fitted, args: &FitArgs) -> anyhow::Result<u8> {
     let mut info = run_info(prepared, fitted);
     let front = front_table(fitted);
     let encoding = fitted.encoded.encoding.to_json();
@@ -136,7 +130,7 @@ fn write(
     }
     let stopped = fitted.outcome.stop == StopReason::Stopped && progress::interrupted();
     Ok(match stopped {
-        true => ExitCode::from(130),
-        false => ExitCode::SUCCESS,
+        true => 130,
+        false => 0,
     })
 }

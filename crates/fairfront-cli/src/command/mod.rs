@@ -14,13 +14,12 @@ mod stream;
 mod verify;
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use fairfront_data::Error;
 
 use crate::args::Command;
 
-pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Demo { out } => return demo::run(&out),
         Command::Fit { table, fit } => return fit::run(&table, &fit),
@@ -44,7 +43,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Predict(args) => predict::run(&args)?,
         Command::Data { command } => data::run(command)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// Says where something older is read because what is newer is damaged.

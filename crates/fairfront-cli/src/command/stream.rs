@@ -1,5 +1,4 @@
 use std::path::Path;
-use std::process::ExitCode;
 
 use fairfront_data::{Error, Known, Notice};
 use fairfront_report::{Curve, Line};
@@ -26,7 +25,7 @@ const BY_COLUMN: [(&str, &str); 4] = [
     ("missing_by_column", "missing"),
 ];
 
-pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow::Result<u8> {
     super::set_threads(args.threads)?;
     let given = table.with_config()?;
     let inputs = given.files().to_vec();
@@ -79,8 +78,8 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
         output::print(&render::fed(folder, &stream, &fed, stdin_rows))?;
     }
     Ok(match fed.stopped && progress::interrupted() {
-        true => ExitCode::from(130),
-        false => ExitCode::SUCCESS,
+        true => 130,
+        false => 0,
     })
 }
 

@@ -1,0 +1,97 @@
+//! Errors of Rust as exceptions of Python: the same message, in the words of the package.
+
+use fairfront_data::Error as DataError;
+use fairfront_run::Error as RunError;
+use pyo3::PyErr;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+
+/// What went wrong, on its way to Python.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Of our crates.
+    Run(RunError),
+    /// An exception that is there already: one of a callable, or one of ours.
+    Python(PyErr),
+    /// A panic: a bug, whatever the input.
+    Panic(String),
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+/// Each of our errors, by way of the one that holds them all.
+macro_rules! from {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::Run(error.into())
+            }
+        }
+    )*};
+}
+
+from!(
+    RunError,
+    DataError,
+    fairfront_core::Error,
+    fairfront_pareto::Error,
+    fairfront_solve::Error
+);
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Python(error) => error,
+            Failure::Panic(message) => PyRuntimeError::new_err(format!(
+                "internal error: {message}; this is a bug of fairfront, please report it"
+            )),
+            Failure::Run(error) => {
+                let message = in_python(&error.to_string());
+                match is_about_files(&error) {
+                    true => PyOSError::new_err(message),
+                    false => PyValueError::new_err(message),
+                }
+            }
+        }
+    }
+}
+
+fn is_about_files(error: &RunError) -> bool {
+    matches!(
+        error,
+        RunError::File { .. } | RunError::Table(DataError::Io { .. })
+    )
+}
+
+/// Flags of the command, and what the package calls them.
+const WORDS: [(&str, &str); 17] = [
+    ("--missing-sensitive", "missing_sensitive"),
+    ("--missing keep", "missing='keep'"),
+    ("--missing", "missing"),
+    ("--sensitive", "sensitive_features"),
+    ("--positive", "pos_label"),
+    ("--objective", "objectives"),
+    ("--target", "y"),
+    ("--weight", "sample_weight"),
+    ("--method", "method"),
+    ("--points", "n_points"),
+    ("--front-in", "front_in"),
+    ("--pool-rare", "pool_rare"),
+    ("--split", "validation_fraction"),
+    ("--require", "require"),
+    ("--best", "best"),
+    ("--seed", "random_state"),
+    ("--set", "settings"),
+];
+
+/// A message as somebody without a command line understands it.
+fn in_python(message: &str) -> String {
+    let mut message = message.to_owned();
+    for (flag, word) in WORDS {
+        message = message.replace(flag, word);
+    }
+    message
+}

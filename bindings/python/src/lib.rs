@@ -1,0 +1,21 @@
+//! The extension module of the Python package `fairfront`.
+
+mod command;
+mod error;
+#[expect(dead_code, reason = "what fits fronts comes next")]
+mod work;
+
+/// What the package is made of; `fairfront` documents it.
+#[pyo3::pymodule]
+mod _fairfront {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::command::run_command;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::work::hush();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
