@@ -6,7 +6,7 @@ use fairfront_core::{
     Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
     measure,
 };
-use fairfront_data::{Encoded, Notice, Part, Prepared, Spec, grammar};
+use fairfront_data::{Encoded, Notice, Part, Prepared};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, notice, parse_objective};
+use crate::{Error, attribute_texts, notice, parse_objective};
 
 /// Points of an updated front whose thresholds are moved, at most.
 const MOST_MOVED: usize = 96;
@@ -35,17 +35,13 @@ pub struct FitRequest {
 }
 
 /// `error_rate` with `demographic_parity` of each attribute; the paper's objectives instead, `log_loss`
-/// with `disparate_impact`, for solvers that need covariances.
-pub fn default_objectives(spec: &Spec, covariances: bool) -> Vec<String> {
+/// with `disparate_impact`, for solvers that need covariances. Attributes are named as in objectives.
+pub fn default_objectives(attributes: &[String], covariances: bool) -> Vec<String> {
     let (loss, fair) = match covariances {
         true => ("log_loss", "disparate_impact"),
         false => ("error_rate", "demographic_parity"),
     };
-    let of_attribute = |columns: &Vec<String>| {
-        let columns: Vec<String> = columns.iter().map(|c| grammar::quote(c)).collect();
-        format!("{fair}({})", columns.join(":"))
-    };
-    let fair = spec.sensitive.iter().map(of_attribute);
+    let fair = attributes.iter().map(|name| format!("{fair}({name})"));
     std::iter::once(loss.to_owned()).chain(fair).collect()
 }
 
@@ -189,7 +185,7 @@ pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitR
     match request.objectives.is_empty() {
         false => request.clone(),
         true => FitRequest {
-            objectives: default_objectives(&prepared.spec, false),
+            objectives: default_objectives(&attribute_texts(&prepared.spec), false),
             ..request.clone()
         },
     }

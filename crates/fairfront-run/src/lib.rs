@@ -9,6 +9,7 @@
 //! for other programs, [`verify()`] recomputes a run from its folder and its data, [`page_data`] is what
 //! the page of a run shows, and [`figures`] draws it for paper.
 
+mod ask;
 mod checkpoint;
 mod compare;
 mod error;
@@ -33,6 +34,7 @@ mod task;
 mod verify;
 mod warm;
 
+pub use ask::{Ask, Solver, attribute_texts};
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,

@@ -22,7 +22,7 @@ fn run(folder: &Path, points: usize) {
         ..Trace::default()
     });
     let request = FitRequest {
-        objectives: crate::default_objectives(&prepared.spec, true),
+        objectives: crate::default_objectives(&crate::attribute_texts(&prepared.spec), true),
         methods: vec![MethodChoice {
             method,
             polish: None,

@@ -1,0 +1,198 @@
+//! What is asked for, in words, and the solvers and objectives that it means.
+
+use std::collections::BTreeSet;
+
+use fairfront_data::{Spec, grammar};
+use fairfront_solve::{EpsFair, Method, PfSmg, Polish, Trace, Weighted};
+
+use crate::{
+    Error, FitRequest, FrontIn, MethodChoice, default_objectives, paper_eps_fair, paper_pf_smg,
+};
+
+/// A solver by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Solver {
+    /// [`Trace`] where all objectives are convex covariances, [`Weighted`] where there are rates or
+    /// groups' losses, otherwise [`PfSmg`], polished.
+    #[default]
+    Auto,
+    /// Stochastic multi-gradient runs.
+    PfSmg,
+    /// The loss under bounds on the covariances.
+    EpsFair,
+    /// The exact front.
+    Trace,
+    /// Weighted sums.
+    Weighted,
+}
+
+/// How a front is to be computed, as people say it: what the command and the Python package share.
+#[derive(Debug, Clone, Default)]
+pub struct Ask {
+    /// What is minimised, the loss first; where there is nothing, the usual objectives.
+    pub objectives: Vec<String>,
+    /// The solver.
+    pub solver: Solver,
+    /// Whether the settings are those of the paper's experiments.
+    pub paper: bool,
+    /// Points of the front.
+    pub points: Option<usize>,
+    /// Settings of the solver, names and values.
+    pub settings: Vec<(String, String)>,
+    /// Whether the front is polished, whatever the solver.
+    pub polish: bool,
+    /// By what points are judged.
+    pub front_in: Option<FrontIn>,
+    /// Seed of the solver.
+    pub seed: u64,
+}
+
+impl Ask {
+    /// What is to be fitted on rows of this source, with these attributes as objectives name them.
+    pub fn request(&self, source: &str, attributes: &[String]) -> Result<FitRequest, Error> {
+        let n_objectives = match self.objectives.len() {
+            0 => 1 + attributes.len(),
+            n => n,
+        };
+        let methods = methods(self, source, n_objectives)?;
+        let needs_covariances =
+            |c: &MethodChoice| matches!(c.method, Method::Trace(_) | Method::EpsFair(_));
+        let covariances = self.paper || methods.iter().all(needs_covariances);
+        let objectives = match self.objectives.is_empty() {
+            true => default_objectives(attributes, covariances),
+            false => self.objectives.clone(),
+        };
+        let as_asked = |objective: &String| match self.paper {
+            true => as_in_paper(objective),
+            false => objective.clone(),
+        };
+        Ok(FitRequest {
+            methods,
+            objectives: objectives.iter().map(as_asked).collect(),
+            front_in: self.front_in,
+        })
+    }
+}
+
+/// The sensitive attributes of a spec, as objectives name them.
+pub fn attribute_texts(spec: &Spec) -> Vec<String> {
+    let text = |columns: &Vec<String>| {
+        let columns: Vec<String> = columns.iter().map(|c| grammar::quote(c)).collect();
+        columns.join(":")
+    };
+    spec.sensitive.iter().map(text).collect()
+}
+
+/// The solvers that may be used: the one that was named, or those that are tried in turn.
+fn methods(ask: &Ask, source: &str, n_objectives: usize) -> Result<Vec<MethodChoice>, Error> {
+    let paper = ask.paper;
+    let pf_smg = || match paper {
+        true => Method::PfSmg(paper_pf_smg(source, n_objectives)),
+        false => Method::PfSmg(PfSmg::default()),
+    };
+    let asked = ask.polish.then(Polish::default);
+    let candidate = |method| MethodChoice {
+        method,
+        polish: asked.clone(),
+    };
+    let mut candidates = match ask.solver {
+        Solver::Auto if !paper => {
+            let polished = MethodChoice {
+                method: pf_smg(),
+                polish: Some(Polish::default()),
+            };
+            vec![
+                candidate(Method::Trace(Trace::default())),
+                candidate(Method::Weighted(Weighted::default())),
+                polished,
+            ]
+        }
+        Solver::Auto | Solver::PfSmg => vec![candidate(pf_smg())],
+        Solver::EpsFair => vec![candidate(Method::EpsFair(match paper {
+            true => paper_eps_fair(source),
+            false => EpsFair::default(),
+        }))],
+        Solver::Trace if paper => {
+            let message = "the paper has no method trace; leave out --preset or --method";
+            return Err(Error::Usage(message.into()));
+        }
+        Solver::Weighted if paper => {
+            let message = "the paper has no method weighted; leave out --preset or --method";
+            return Err(Error::Usage(message.into()));
+        }
+        Solver::Weighted => vec![candidate(Method::Weighted(Weighted::default()))],
+        Solver::Trace => vec![candidate(Method::Trace(Trace::default()))],
+    };
+    let settings = &ask.settings;
+    // Settings that only some of several know choose among these.
+    if candidates.len() > 1 && !settings.is_empty() {
+        let knows_all = |c: &MethodChoice| {
+            let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
+            settings.iter().all(|(name, _)| knows(name))
+        };
+        match candidates.iter().any(knows_all) {
+            true => candidates.retain(knows_all),
+            false => {
+                let names = candidates.iter().flat_map(|c| c.method.names());
+                let known: BTreeSet<&str> = names.map(|(name, _)| *name).collect();
+                let unknown = settings
+                    .iter()
+                    .find(|(name, _)| !known.contains(name.as_str()));
+                let of_eps_fair = |name: &str| EpsFair::NAMES.iter().any(|(n, _)| *n == name);
+                let message = match unknown {
+                    Some((name, value)) if of_eps_fair(name) => format!(
+                        "--set \"{name}={value}\": this is a setting of eps-fair; add --method eps-fair"
+                    ),
+                    Some((name, value)) => format!(
+                        "--set \"{name}={value}\": there is no such setting; {}",
+                        fairfront_data::near_names(name, known)
+                    ),
+                    None => {
+                        "--set: these are settings of different solvers; name one with --method"
+                            .into()
+                    }
+                };
+                return Err(Error::Usage(message));
+            }
+        }
+    }
+    for candidate in &mut candidates {
+        let method = &mut candidate.method;
+        method.set_seed(ask.seed);
+        if let Some(points) = ask.points {
+            method.set_points(points);
+        }
+        for (name, value) in settings {
+            let (known, of) = (method.names(), method.name());
+            method.set(name, value).map_err(|error| {
+                let known = known.iter().map(|(name, _)| *name);
+                let hint = match known.clone().any(|k| k == name) {
+                    true => error.to_string(),
+                    false => format!(
+                        "there is no such setting of {of}; {}",
+                        fairfront_data::near_names(name, known)
+                    ),
+                };
+                Error::Usage(format!("--set \"{name}={value}\": {hint}"))
+            })?;
+        }
+    }
+    Ok(candidates)
+}
+
+/// The paper centres with all rows.
+fn as_in_paper(objective: &str) -> String {
+    let conditioned = ["equal_opportunity", "predictive_equality"];
+    match grammar::objective(objective) {
+        Ok(call)
+            if conditioned.contains(&call.name.as_str())
+                && !call.settings.iter().any(|(name, _)| name == "center") =>
+        {
+            match objective.trim_end().strip_suffix(')') {
+                Some(start) => format!("{start}, center=all)"),
+                None => objective.to_owned(),
+            }
+        }
+        _ => objective.to_owned(),
+    }
+}
