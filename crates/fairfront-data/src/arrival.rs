@@ -5,6 +5,7 @@ use fairfront_core::Dataset;
 use crate::encoding::{Encoding, RowFacts, Unseen};
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
+use crate::number::Numbers;
 use crate::prepare::{Dropped, Prepared, bad_weight, rows_in_use};
 use crate::read::Rejected;
 use crate::spec::{Spec, SplitRule};
@@ -55,7 +56,7 @@ impl Arrival {
                 parts,
             } = sieve;
             rejected.sort_unstable_by_key(|r| r.index);
-            let weight = |row: &u32| weights.map_or(1.0, |w| w[*row as usize]);
+            let weight = |row: &u32| weights.map_or(1.0, |w| w.get(*row as usize));
             let part = |parts: ColumnParts| rows.iter().filter_map(|r| parts.of(*r).ok()).collect();
             Ok(Self {
                 labels: rows
@@ -149,7 +150,7 @@ struct Sieve<'a> {
     rows: Vec<u32>,
     dropped: Vec<Dropped>,
     rejected: Vec<Rejected>,
-    weights: Option<&'a [f64]>,
+    weights: Option<&'a Numbers>,
     parts: Option<ColumnParts<'a>>,
 }
 
@@ -169,7 +170,7 @@ impl<'a> Sieve<'a> {
                 return Err(Error::column(name, "a column of weights must be numeric"));
             };
             sieve.weights = Some(weights);
-            sieve.reject(name, |row| bad_weight(weights[row as usize]));
+            sieve.reject(name, |row| bad_weight(weights.get(row as usize)));
         }
         if let SplitRule::Column(name) = &spec.split {
             let parts = ColumnParts::new(name, table)?;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
+use crate::number::Numbers;
 use crate::prepare::Prepared;
 use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 use crate::spec::Scale;
@@ -154,10 +155,11 @@ impl Encoding {
         let block = |(index, rows): (usize, &[u32])| {
             let range = index * BLOCK_ROWS..index * BLOCK_ROWS + rows.len();
             let mut numbers = vec![0.0; rows.len() * n_numeric];
+            let mut values = vec![0.0; rows.len()];
             let mut at = 0;
-            for (rule, values) in &numeric {
-                for (i, &row) in rows.iter().enumerate() {
-                    let value = values[row as usize];
+            for (rule, column) in &numeric {
+                column.gather(rows, &mut values);
+                for (i, &value) in values.iter().enumerate() {
                     numbers[i * n_numeric + at] = rule.encode(value);
                     if rule.indicator {
                         numbers[i * n_numeric + at + 1] = f64::from(u8::from(value.is_nan()));
@@ -348,6 +350,18 @@ struct Training<'a> {
 }
 
 impl Training<'_> {
+    /// Value and weight of each training row, in order.
+    fn values<'a>(&'a self, numbers: &'a Numbers) -> impl Iterator<Item = (f64, f64)> + 'a {
+        self.positions.chunks(BLOCK_ROWS).flat_map(|positions| {
+            let pick = |position: &u32| self.prepared.rows[*position as usize];
+            let rows: Vec<u32> = positions.iter().map(pick).collect();
+            let mut values = vec![0.0; rows.len()];
+            numbers.gather(&rows, &mut values);
+            let weight = |position: &u32| self.prepared.weights[*position as usize];
+            values.into_iter().zip(positions.iter().map(weight))
+        })
+    }
+
     /// Row of the table and weight of each training row.
     fn rows(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.positions.iter().map(|&position| {
@@ -379,19 +393,20 @@ impl Training<'_> {
         column: &Column,
         notice: &mut Option<Notice>,
     ) -> Result<Option<NumericRule>, Error> {
-        let values = column.numeric().unwrap_or_default();
-        let present = || {
-            self.rows()
-                .filter(|(row, w)| *w > 0.0 && !values[*row].is_nan())
+        let Some(numbers) = column.numeric() else {
+            return Ok(None);
         };
-        let missing = self.rows().any(|(row, _)| values[row].is_nan());
+        let mut missing = false;
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut sum, mut total) = (0.0, 0.0);
-        for (row, weight) in present() {
-            low = low.min(values[row]);
-            high = high.max(values[row]);
-            sum += weight * values[row];
-            total += weight;
+        for (value, weight) in self.values(numbers) {
+            missing |= value.is_nan();
+            if weight > 0.0 && !value.is_nan() {
+                low = low.min(value);
+                high = high.max(value);
+                sum += weight * value;
+                total += weight;
+            }
         }
         if total == 0.0 || (low == high && !missing) {
             let what = match total == 0.0 {
@@ -405,8 +420,10 @@ impl Training<'_> {
             return Ok(None);
         }
         let mean = sum / total;
-        let squares: f64 = present()
-            .map(|(row, w)| w * (values[row] - mean).powi(2))
+        let present = self.values(numbers);
+        let squares: f64 = present
+            .filter(|(value, w)| *w > 0.0 && !value.is_nan())
+            .map(|(value, w)| w * (value - mean).powi(2))
             .sum();
         let (shift, spread) = match self.prepared.spec.scale {
             Scale::Standard => (mean, (squares / total).sqrt()),

@@ -172,6 +172,16 @@ pub enum Error {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// A value of a column that is in no table yet is wrong.
+    #[error("column {column:?}, row {}: {problem}", grouped(*.row))]
+    Value {
+        /// The column.
+        column: String,
+        /// The row, from 1.
+        row: usize,
+        /// What is wrong and what to do.
+        problem: String,
+    },
     /// A setting that cannot be right whatever the data: wrong usage.
     #[error("{0}")]
     Usage(String),
@@ -228,6 +238,15 @@ impl Error {
         Self::Column {
             file: String::new(),
             column: column.into(),
+            problem: problem.into(),
+        }
+    }
+
+    /// Something is wrong with the value of a row (from 0) of a column that is in no table yet.
+    pub(crate) fn in_row(column: &str, row: usize, problem: impl Into<String>) -> Self {
+        Self::Value {
+            column: column.into(),
+            row: row + 1,
             problem: problem.into(),
         }
     }

@@ -47,8 +47,8 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
         let row = row as usize;
         for (column, levels) in columns.iter().zip(&merged) {
             match &column.values {
-                Values::Numeric(values) if values[row].is_nan() => writer.write_field(""),
-                Values::Numeric(values) => writer.write_field(values[row].to_string()),
+                Values::Numeric(values) if values.get(row).is_nan() => writer.write_field(""),
+                Values::Numeric(values) => writer.write_field(values.get(row).to_string()),
                 Values::Categorical { codes, .. } => match codes[row] {
                     MISSING => writer.write_field(""),
                     code => writer.write_field(levels[code as usize]),

@@ -406,9 +406,9 @@ impl<'a> Levels<'a> {
                 "bins need a numeric column; leave out --bins or mend the column",
             ));
         };
-        let code = |value: &f64| match value.is_nan() {
+        let code = |value: f64| match value.is_nan() {
             true => MISSING,
-            false => edges.partition_point(|edge| edge <= value) as u32,
+            false => edges.partition_point(|edge| *edge <= value) as u32,
         };
         let name = |i: usize| match (i.checked_sub(1).map(|i| edges[i]), edges.get(i)) {
             (None, Some(high)) => format!("<{high}"),

@@ -251,7 +251,7 @@ fn summary(prepared: &Prepared, column: &Column) -> ColumnSummary {
             }
         }
         Values::Numeric(values) => {
-            let mut present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
+            let mut present: Vec<f64> = values.iter().filter(|v| !v.is_nan()).collect();
             present.sort_unstable_by(f64::total_cmp);
             summary.distinct = Some(present.chunk_by(|a, b| a == b).count());
             if let (Some(&min), Some(&max)) = (present.first(), present.last()) {
@@ -393,7 +393,7 @@ fn identifier_warnings(prepared: &Prepared) -> impl Iterator<Item = Notice> {
         if !feature || values.len() < MANY_ROWS || values.iter().any(|v| v.fract() != 0.0) {
             return None;
         }
-        let mut sorted = values.to_vec();
+        let mut sorted: Vec<f64> = values.iter().collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let all_different = sorted.windows(2).all(|pair| pair[0] != pair[1]);
         all_different.then(|| {

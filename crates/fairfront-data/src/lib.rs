@@ -39,6 +39,7 @@ mod group;
 mod growth;
 mod inspect;
 mod known;
+mod number;
 mod ordered;
 mod prepare;
 mod proxy;
@@ -60,6 +61,7 @@ pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
     data_folder,
 };
+pub use number::{NumberIter, NumberSource, Numbers};
 pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;

@@ -225,6 +225,29 @@ impl Prepared {
         self.attributes.iter().map(|rule| &rule.attribute)
     }
 
+    /// Gives a sensitive attribute the name that people know it by, where its column had to be called
+    /// otherwise in the table: objectives, measures and notices have this name from now on.
+    pub fn name_attribute(&mut self, index: usize, name: &str) -> Result<(), Error> {
+        let Some(rule) = self.attributes.get(index) else {
+            return Err(Error::Usage(format!(
+                "there is no sensitive attribute {index} to name {name:?}; there are {}",
+                self.attributes.len()
+            )));
+        };
+        let is_other = |(i, a): (usize, &Attribute)| i != index && a.name == name;
+        if self.attributes().enumerate().any(is_other) {
+            return Err(Error::Usage(format!(
+                "two sensitive attributes are called {name:?}; name one of them otherwise"
+            )));
+        }
+        let (old, new) = (format!("{:?}", rule.attribute.name), format!("{name:?}"));
+        for notice in &mut self.notices {
+            notice.message = notice.message.replace(&old, &new);
+        }
+        self.attributes[index].attribute.name = name.into();
+        Ok(())
+    }
+
     fn find_labels(&mut self) -> Result<(), Error> {
         let Some(target) = &self.spec.target else {
             return Ok(());
@@ -472,7 +495,7 @@ fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> 
     };
     let mut total = 0.0;
     for &row in rows {
-        let weight = values[row as usize];
+        let weight = values.get(row as usize);
         if let Some(problem) = bad_weight(weight) {
             return Err(Error::Cell {
                 place: table.place(row as usize),
@@ -488,5 +511,5 @@ fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> 
             format!("the weights sum to {total}; they must sum to a positive number"),
         ));
     }
-    Ok(rows.iter().map(|row| values[*row as usize]).collect())
+    Ok(rows.iter().map(|row| values.get(*row as usize)).collect())
 }

@@ -78,9 +78,9 @@ fn strength(prepared: &Prepared, column: &Column, groups: &[u32], n_groups: usiz
             Some(cramers_v(pairs, merged.len(), n_groups))
         }
         Values::Numeric(values) => {
-            let known = known.filter(|(row, _, _)| !values[*row].is_nan());
+            let known = known.filter(|(row, _, _)| !values.get(*row).is_nan());
             let pairs: Vec<_> = known
-                .map(|(row, group, weight)| (values[row], group, weight))
+                .map(|(row, group, weight)| (values.get(row), group, weight))
                 .collect();
             Some(correlation_ratio(&pairs, n_groups))
         }

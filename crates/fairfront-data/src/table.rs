@@ -1,9 +1,11 @@
 use std::fmt;
 use std::str::{FromStr, Utf8Error};
 
+use fairfront_core::grouped;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Place, near_names};
+use crate::number::Numbers;
 use crate::read::parse_number;
 
 /// The code of a missing value in a categorical column.
@@ -121,7 +123,7 @@ impl fmt::Display for LeftOut {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Finite numbers; NaN where missing.
-    Numeric(Vec<f64>),
+    Numeric(Numbers),
     /// Positions in `levels`; [`MISSING`] where missing.
     Categorical {
         /// One code a row.
@@ -160,7 +162,7 @@ impl Column {
     /// Whether the value of this row is missing.
     pub fn is_missing(&self, row: usize) -> bool {
         match &self.values {
-            Values::Numeric(values) => values[row].is_nan(),
+            Values::Numeric(values) => values.get(row).is_nan(),
             Values::Categorical { codes, .. } => codes[row] == MISSING,
             Values::LeftOut(_) => false,
         }
@@ -175,7 +177,7 @@ impl Column {
     }
 
     /// Numbers of a numeric column.
-    pub fn numeric(&self) -> Option<&[f64]> {
+    pub fn numeric(&self) -> Option<&Numbers> {
         match &self.values {
             Values::Numeric(values) => Some(values),
             _ => None,
@@ -187,8 +189,49 @@ impl Column {
         Self {
             name: name.into(),
             n_missing: values.iter().filter(|v| v.is_nan()).count(),
-            values: Values::Numeric(values),
+            values: Values::Numeric(values.into()),
         }
+    }
+
+    /// A categorical column of codes into `levels`, [`MISSING`] where missing. It is the same column as
+    /// that of its texts ([`Column::from_texts`]): levels are in order of first appearance, and those
+    /// that no row has are left out.
+    pub fn from_codes(name: &str, mut codes: Vec<u32>, levels: Vec<String>) -> Result<Self, Error> {
+        check_length(name, codes.len())?;
+        let mut seen = rustc_hash::FxHashSet::default();
+        if let Some(level) = levels.iter().find(|level| !seen.insert(level.as_str())) {
+            let problem = format!("the level {level:?} is there twice; give each level once");
+            return Err(Error::column(name, problem));
+        }
+        let mut own = vec![MISSING; levels.len()];
+        let mut order = Vec::new();
+        for (row, code) in codes.iter_mut().enumerate() {
+            if *code == MISSING {
+                continue;
+            }
+            let Some(new) = own.get_mut(*code as usize) else {
+                let problem = format!(
+                    "the code {code} is none of the {} levels; mend it, or make it missing",
+                    levels.len()
+                );
+                return Err(Error::in_row(name, row, problem));
+            };
+            if *new == MISSING {
+                *new = order.len() as u32;
+                order.push(*code as usize);
+            }
+            *code = *new;
+        }
+        let mut levels = levels;
+        let interner = Interner {
+            codes,
+            levels: order
+                .iter()
+                .map(|at| std::mem::take(&mut levels[*at]))
+                .collect(),
+            ..Interner::default()
+        };
+        Ok(interner.into_column(name.into()))
     }
 
     /// A categorical column, for tables made by code; `None` is missing.
@@ -204,6 +247,17 @@ impl Column {
             interner.codes.push(code.unwrap_or(MISSING));
         }
         interner.into_column(name.into())
+    }
+}
+
+/// Rows are numbered by 32 bits, and the last number means that there is none.
+pub(crate) fn check_length(name: &str, rows: usize) -> Result<(), Error> {
+    match rows < MISSING as usize {
+        true => Ok(()),
+        false => Err(Error::column(
+            name,
+            format!("{} rows are too many; take a sample", grouped(rows)),
+        )),
     }
 }
 
@@ -395,7 +449,7 @@ impl Table {
     pub fn select(&self, rows: &[usize]) -> Self {
         let picked = |column: &Column| match &column.values {
             Values::Numeric(values) => {
-                let values = rows.iter().map(|row| values[*row]).collect();
+                let values = rows.iter().map(|row| values.get(*row)).collect();
                 Column::from_numbers(&column.name, values)
             }
             Values::Categorical { codes, levels, .. } => {

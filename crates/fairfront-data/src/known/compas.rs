@@ -62,7 +62,8 @@ pub(super) fn read(spec: &Spec, paths: &[PathBuf]) -> Result<(Table, Vec<Exclusi
         table
             .column(name)
             .and_then(|c| c.numeric())
-            .unwrap_or_default()
+            .into_iter()
+            .flatten()
     };
     let days = numbers("days_b_screening_arrest");
     let recid = numbers("is_recid");
@@ -86,9 +87,9 @@ pub(super) fn read(spec: &Spec, paths: &[PathBuf]) -> Result<(Table, Vec<Exclusi
     let exclusions = vec![
         exclude(
             "days_b_screening_arrest missing or beyond ±30",
-            days.iter().map(|d| d.is_nan() || d.abs() > 30.0).collect(),
+            days.map(|d| d.is_nan() || d.abs() > 30.0).collect(),
         ),
-        exclude("is_recid is -1", recid.iter().map(|r| *r == -1.0).collect()),
+        exclude("is_recid is -1", recid.map(|r| r == -1.0).collect()),
         exclude("c_charge_degree is O", is_one_of("c_charge_degree", &["O"])),
         exclude(
             "score_text is N/A",

@@ -336,7 +336,7 @@ mod tests {
     /// The first `n` values of a column, in a form in which missing numbers are equal.
     fn shown(table: &Table, name: &str, n: usize) -> Vec<String> {
         match table.column(name).unwrap().numeric() {
-            Some(numbers) => numbers[..n].iter().map(|x| format!("{x:?}")).collect(),
+            Some(numbers) => numbers.iter().take(n).map(|x| format!("{x:?}")).collect(),
             None => texts(table, name)[..n]
                 .iter()
                 .map(|t| format!("{t:?}"))

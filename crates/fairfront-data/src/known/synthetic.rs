@@ -137,7 +137,15 @@ mod tests {
     }
 
     fn columns(table: &Table) -> (Vec<[f64; 2]>, Vec<bool>, Vec<bool>) {
-        let numbers = |name: &str| table.column(name).unwrap().numeric().unwrap().to_vec();
+        let numbers = |name: &str| -> Vec<f64> {
+            table
+                .column(name)
+                .unwrap()
+                .numeric()
+                .unwrap()
+                .iter()
+                .collect()
+        };
         let flags = |name: &str| {
             let (codes, levels) = table.column(name).unwrap().categorical().unwrap();
             codes.iter().map(|c| levels[*c as usize] == "1").collect()

@@ -438,7 +438,7 @@ impl ColumnBuilder {
         let n_present = self.n_rows - self.n_missing;
         let values = match self.state {
             State::LeftOut(reason) => Values::LeftOut(reason),
-            State::Numeric { values, .. } => Values::Numeric(values),
+            State::Numeric { values, .. } => Values::Numeric(values.into()),
             State::Levels { interner, most } => {
                 let unique = interner.levels.len() as f64 >= NEARLY_UNIQUE * n_present as f64;
                 if most == MOST_LEVELS && unique && n_present >= FEW_ROWS {
@@ -513,6 +513,7 @@ pub(crate) fn has_leading_zero(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::Numbers;
 
     fn read(plan: Plan, values: &[&str]) -> Result<(Column, Option<Notice>), BadValue> {
         let mut builder = ColumnBuilder::new("c".into(), plan);
@@ -531,7 +532,9 @@ mod tests {
 
     #[test]
     fn numbers_are_numeric_and_missing_is_nan() {
-        let Values::Numeric(found) = values(Plan::Look, &["1", "", "-2.5", "1e3", "-7"]) else {
+        let Values::Numeric(Numbers::Own(found)) =
+            values(Plan::Look, &["1", "", "-2.5", "1e3", "-7"])
+        else {
             panic!("not numeric");
         };
         assert_eq!(found.len(), 5);

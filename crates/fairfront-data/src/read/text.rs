@@ -176,8 +176,8 @@ fn write_row(
 ) -> Result<(), Error> {
     for field in fields {
         match field.map(|column| &column.values) {
-            Some(Values::Numeric(values)) if !values[row].is_nan() => {
-                writer.write_field(values[row].to_string())
+            Some(Values::Numeric(values)) if !values.get(row).is_nan() => {
+                writer.write_field(values.get(row).to_string())
             }
             Some(Values::Categorical { codes, levels, .. }) => {
                 writer.write_field(levels.get(codes[row] as usize).map_or("", String::as_str))

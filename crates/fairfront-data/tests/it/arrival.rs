@@ -32,7 +32,7 @@ fn next(text: &str, first: &FirstTable) -> Arrived {
 /// The values of a column as texts.
 fn texts(table: &Table, column: &str) -> Vec<String> {
     match &table.column(column).unwrap().values {
-        Values::Numeric(values) => values.iter().map(ToString::to_string).collect(),
+        Values::Numeric(values) => values.iter().map(|v| v.to_string()).collect(),
         Values::Categorical { codes, levels, .. } => codes
             .iter()
             .map(|c| levels.get(*c as usize).cloned().unwrap_or_default())

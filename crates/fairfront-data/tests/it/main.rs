@@ -4,6 +4,7 @@ mod arrival;
 mod bad_input;
 mod encoding;
 mod known;
+mod number;
 mod parquet;
 mod prepare;
 mod read;

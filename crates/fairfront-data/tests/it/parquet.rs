@@ -66,7 +66,8 @@ pub(super) fn file(compression: Compression) -> Vec<u8> {
 }
 
 fn numbers(table: &Table, name: &str) -> Vec<f64> {
-    table.column(name).unwrap().numeric().unwrap().to_vec()
+    let column = table.column(name).unwrap();
+    column.numeric().unwrap().iter().collect()
 }
 
 /// The texts of a column without annotation, handed on.

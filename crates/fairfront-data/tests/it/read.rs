@@ -8,7 +8,7 @@ use crate::{Folder, csv, names, read, read_with};
 fn texts(table: &Table, column: &str) -> Vec<String> {
     let column = table.column(column).expect("the column");
     match &column.values {
-        Values::Numeric(values) => values.iter().map(ToString::to_string).collect(),
+        Values::Numeric(values) => values.iter().map(|v| v.to_string()).collect(),
         Values::Categorical { codes, levels, .. } => codes
             .iter()
             .map(|c| levels.get(*c as usize).cloned().unwrap_or_default())
@@ -166,7 +166,7 @@ fn long_files_read_as_short_ones() {
     let table = read(&text).unwrap();
     assert_eq!(table.n_rows(), 120_000);
     let numbers = table.column("n").unwrap().numeric().unwrap();
-    assert!(numbers.iter().enumerate().all(|(i, n)| *n == i as f64));
+    assert!(numbers.iter().enumerate().all(|(i, n)| n == i as f64));
     let quoted = texts(&table, "q");
     assert!((0..120_000).all(|i| quoted[i] == format!("a, {}", i % 3)));
     let rare = table.column("rare").unwrap();

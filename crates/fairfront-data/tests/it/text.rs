@@ -32,7 +32,7 @@ fn values(table: &Table) -> Vec<String> {
     columns
         .map(|c| match &c.values {
             Values::Numeric(values) => {
-                let bits: Vec<u64> = values.iter().map(|v| v.to_bits()).collect();
+                let bits: Vec<u64> = values.iter().map(f64::to_bits).collect();
                 format!("{} {bits:?}", c.name)
             }
             other => format!("{} {other:?}", c.name),

@@ -2,7 +2,7 @@
 
 use fairfront_core::{Confusion, Measures, UNKNOWN_GROUP};
 use fairfront_data::{
-    AttributeRule, Column, ColumnType, Error as DataError, Ordered, RowBatch, TargetRule,
+    AttributeRule, Column, ColumnType, Error as DataError, Numbers, Ordered, RowBatch, TargetRule,
 };
 use serde::Serialize;
 
@@ -178,7 +178,7 @@ impl Auditor {
                 tally.unknown_label += 1;
                 continue;
             };
-            let weight = weights.map_or(1.0, |w| w[row]);
+            let weight = weights.map_or(1.0, |w| w.get(row));
             let margin = if label { scores[row] } else { -scores[row] };
             loss += weight * log_loss(margin);
             count(&mut tally.measures.overall, label, decisions[row], weight);
@@ -197,14 +197,15 @@ impl Auditor {
         Ok(tally)
     }
 
-    fn weights<'a>(&self, batch: &'a RowBatch) -> Result<Option<&'a [f64]>, Error> {
+    fn weights<'a>(&self, batch: &'a RowBatch) -> Result<Option<&'a Numbers>, Error> {
         let Some(name) = &self.weight else {
             return Ok(None);
         };
-        let column = batch.table.column(name).and_then(Column::numeric);
-        let weights = column.unwrap_or_default();
+        let Some(weights) = batch.table.column(name).and_then(Column::numeric) else {
+            return Ok(None);
+        };
         // Also true for NaN, which is a missing value.
-        match weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+        match weights.iter().position(|w| !(w.is_finite() && w >= 0.0)) {
             None => Ok(Some(weights)),
             Some(row) => Err(Error::Table(DataError::Cell {
                 place: batch.place(row),
