@@ -92,6 +92,7 @@ impl SolverArgs {
                 FrontInName::Objectives => FrontIn::Objectives,
                 FrontInName::Measures => FrontIn::Measures,
             }),
+            loss_alone: false,
         })
     }
 }
