@@ -56,6 +56,16 @@ impl FairProblem {
         predictor: Box<dyn Predictor>,
         objectives: Vec<Box<dyn Objective>>,
     ) -> Result<Self, Error> {
+        let objectives = objectives.into_iter().map(Arc::from).collect();
+        Self::of_shared(rows, predictor, objectives)
+    }
+
+    /// The same of objectives that others hold too.
+    pub fn of_shared(
+        rows: Arc<dyn RowSource>,
+        predictor: Box<dyn Predictor>,
+        objectives: Vec<Arc<dyn Objective>>,
+    ) -> Result<Self, Error> {
         let mut problem = Self {
             n_params: predictor.n_params(rows.schema()),
             rows,
@@ -65,7 +75,7 @@ impl FairProblem {
             label_means: OnceLock::new(),
         };
         for objective in objectives {
-            let prepared = problem.prepare(Arc::from(objective))?;
+            let prepared = problem.prepare(objective)?;
             problem.objectives.push(prepared);
         }
         let first = problem.objectives.first();

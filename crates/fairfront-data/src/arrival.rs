@@ -2,7 +2,8 @@
 
 use fairfront_core::Dataset;
 
-use crate::encoding::{Encoding, RowFacts, Unseen};
+use crate::encoder::Unseen;
+use crate::encoding::{Encoding, RowFacts};
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
 use crate::number::Numbers;

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
-use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema, grouped};
+use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Schema, grouped};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::encoder::{Coded, Encoder, Unseen};
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
 use crate::number::Numbers;
@@ -35,17 +36,6 @@ pub struct Encoding {
 
 const FORMAT: &str = "fairfront-encoding";
 const VERSION: u32 = 1;
-
-/// Rows whose level was not seen in training.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Unseen {
-    /// The column.
-    pub column: String,
-    /// The levels, in order of first appearance in the table.
-    pub levels: Vec<String>,
-    /// How many rows.
-    pub rows: usize,
-}
 
 /// Labels, groups and weights of rows to be encoded, one each a row.
 #[derive(Debug, Clone, Default)]
@@ -128,6 +118,12 @@ impl Encoding {
         rows: &[u32],
         facts: &RowFacts,
     ) -> Result<(Dataset, Vec<Unseen>), Error> {
+        let encoder = self.encoder(table)?;
+        Ok((encoder.encode(rows, facts)?, encoder.unseen(rows)))
+    }
+
+    /// Finds the columns of a table once, for whoever encodes its rows bit by bit.
+    pub fn encoder<'a>(&'a self, table: &'a Table) -> Result<Encoder<'a>, Error> {
         let schema = self.schema();
         let mut numeric = Vec::with_capacity(self.numeric.len());
         for rule in &self.numeric {
@@ -143,57 +139,14 @@ impl Encoding {
         let offsets = schema.offsets();
         let null = schema.null_feature();
         let columns = self.categorical.par_iter().zip(offsets);
-        let (coded, unseen): (Vec<Coded>, Vec<Option<Unseen>>) = columns
-            .map(|(rule, offset)| Coded::new(rule, offset, null, table, rows))
-            .collect::<Result<Vec<_>, Error>>()?
-            .into_iter()
-            .unzip();
-        let unseen = unseen.into_iter().flatten().collect();
-
-        let n_numeric = schema.numeric.len();
-        let n_categorical = coded.len();
-        let block = |(index, rows): (usize, &[u32])| {
-            let range = index * BLOCK_ROWS..index * BLOCK_ROWS + rows.len();
-            let mut numbers = vec![0.0; rows.len() * n_numeric];
-            let mut values = vec![0.0; rows.len()];
-            let mut at = 0;
-            for (rule, column) in &numeric {
-                column.gather(rows, &mut values);
-                for (i, &value) in values.iter().enumerate() {
-                    numbers[i * n_numeric + at] = rule.encode(value);
-                    if rule.indicator {
-                        numbers[i * n_numeric + at + 1] = f64::from(u8::from(value.is_nan()));
-                    }
-                }
-                at += 1 + usize::from(rule.indicator);
-            }
-            let mut features = vec![0; rows.len() * n_categorical];
-            for (at, column) in coded.iter().enumerate() {
-                for (i, &row) in rows.iter().enumerate() {
-                    let code = column.codes[row as usize];
-                    let feature = column
-                        .features
-                        .get(code as usize)
-                        .unwrap_or(&column.missing);
-                    features[i * n_categorical + at] = *feature;
-                }
-            }
-            RowBlock::new(
-                &schema,
-                numbers,
-                features,
-                facts.labels[range.clone()].to_vec(),
-                facts
-                    .groups
-                    .iter()
-                    .map(|g| g[range.clone()].to_vec())
-                    .collect(),
-                facts.weights[range].to_vec(),
-            )
-        };
-        let blocks = rows.par_chunks(BLOCK_ROWS).enumerate().map(block);
-        let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
-        Ok((Dataset::new(schema, blocks)?, unseen))
+        let coded = columns
+            .map(|(rule, offset)| Coded::new(rule, offset, null, table))
+            .collect::<Result<Vec<_>, Error>>()?;
+        Ok(Encoder {
+            schema,
+            numeric,
+            coded,
+        })
     }
 
     /// The encoding as readable JSON; every number comes back exactly.
@@ -271,64 +224,6 @@ impl Encoding {
 fn repeated<'a>(mut texts: impl Iterator<Item = &'a String>) -> Option<&'a String> {
     let mut seen = BTreeSet::new();
     texts.find(|text| !seen.insert(*text))
-}
-
-/// A categorical column of a table on its way to features.
-struct Coded<'a> {
-    codes: &'a [u32],
-    /// The feature of each level of the table.
-    features: Vec<u32>,
-    missing: u32,
-}
-
-impl<'a> Coded<'a> {
-    fn new(
-        rule: &CategoricalRule,
-        offset: u32,
-        null: u32,
-        table: &'a Table,
-        rows: &[u32],
-    ) -> Result<(Self, Option<Unseen>), Error> {
-        let column = table.require(&rule.column, "a feature of the encoding")?;
-        let (codes, levels) = column.categorical().ok_or_else(|| {
-            Error::column(&rule.column, "this feature is categorical in training")
-        })?;
-        let other = rule.position(OTHER);
-        let feature = |position: Option<u32>| position.or(other).map_or(null, |p| offset + p);
-        let known: Vec<Option<u32>> = levels.iter().map(|l| rule.encode(l)).collect();
-        let unseen = count_unseen(rule, codes, levels, &known, rows);
-        let coded = Self {
-            codes,
-            features: known.into_iter().map(feature).collect(),
-            missing: feature(rule.level(None)),
-        };
-        Ok((coded, unseen))
-    }
-}
-
-fn count_unseen(
-    rule: &CategoricalRule,
-    codes: &[u32],
-    levels: &[String],
-    known: &[Option<u32>],
-    rows: &[u32],
-) -> Option<Unseen> {
-    if known.iter().all(Option::is_some) {
-        return None;
-    }
-    let mut counts = vec![0_usize; levels.len()];
-    for &row in rows {
-        if let Some(count) = counts.get_mut(codes[row as usize] as usize) {
-            *count += 1;
-        }
-    }
-    let new = |i: &usize| known[*i].is_none() && counts[*i] > 0;
-    let new: Vec<usize> = (0..levels.len()).filter(new).collect();
-    (!new.is_empty()).then(|| Unseen {
-        column: rule.column.clone(),
-        rows: new.iter().map(|i| counts[*i]).sum(),
-        levels: new.iter().map(|i| levels[*i].clone()).collect(),
-    })
 }
 
 /// What one column becomes.

@@ -32,6 +32,7 @@
 pub mod grammar;
 
 mod arrival;
+mod encoder;
 mod encoding;
 mod error;
 mod export;
@@ -51,7 +52,8 @@ mod stored;
 mod table;
 
 pub use arrival::{Arrival, SetAside, set_aside};
-pub use encoding::{Encoded, Encoding, RowFacts, Unseen};
+pub use encoder::{Encoder, Unseen};
+pub use encoding::{Encoded, Encoding, RowFacts};
 pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};

@@ -70,6 +70,7 @@ impl Ask {
             methods,
             objectives: objectives.iter().map(as_asked).collect(),
             front_in: self.front_in,
+            loss_alone: false,
         })
     }
 }

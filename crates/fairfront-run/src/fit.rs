@@ -1,12 +1,13 @@
 //! From a prepared table to a run: problem, solver, measures.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
     Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
     measure,
 };
-use fairfront_data::{Encoded, Notice, Part, Prepared};
+use fairfront_data::{AttributeRule, Encoded, Notice, Part, Prepared, attribute_name, grammar};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,9 @@ pub struct FitRequest {
     /// By what points are judged; where `None`, by measures if all objectives are smooth versions of
     /// some, else by the objectives.
     pub front_in: Option<FrontIn>,
+    /// Whether one objective, the loss, will do: the front is then the unmitigated model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub loss_alone: bool,
 }
 
 /// `error_rate` with `demographic_parity` of each attribute; the paper's objectives instead, `log_loss`
@@ -146,7 +150,18 @@ pub fn fit(
     request: &FitRequest,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
-    fit_prepared(prepared, request, None, observer)
+    fit_with(prepared, request, &[], observer)
+}
+
+/// The same with objectives of the caller's own: a text of the request that is exactly the name of one of
+/// them means it, before all others.
+pub fn fit_with(
+    prepared: &Prepared,
+    request: &FitRequest,
+    custom: &[Arc<dyn Objective>],
+    observer: &mut dyn Observer,
+) -> Result<Fitted, Error> {
+    fit_prepared(prepared, request, custom, None, observer)
 }
 
 /// The same with checkpoints: it goes on from where they say, and keeps new ones. The result is that of
@@ -157,12 +172,13 @@ pub fn fit_with_checkpoints(
     checkpoints: &mut Checkpoints,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
-    fit_prepared(prepared, request, Some(checkpoints), observer)
+    fit_prepared(prepared, request, &[], Some(checkpoints), observer)
 }
 
 fn fit_prepared(
     prepared: &Prepared,
     request: &FitRequest,
+    custom: &[Arc<dyn Objective>],
     mut checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
@@ -174,7 +190,7 @@ fn fit_prepared(
         checkpoints.expect(&asked)?;
     }
     let encoding = start.elapsed().as_secs_f64();
-    let mut fitted = fit_encoded(encoded, &request, None, checkpoints, observer)?;
+    let mut fitted = fit_encoded(encoded, &request, custom, None, checkpoints, observer)?;
     fitted.seconds[0] += encoding;
     fitted.notices = [prepared.notices.clone(), fitted.notices].concat();
     Ok(fitted)
@@ -184,10 +200,22 @@ fn fit_prepared(
 pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitRequest {
     match request.objectives.is_empty() {
         false => request.clone(),
-        true => FitRequest {
-            objectives: default_objectives(&attribute_texts(&prepared.spec), false),
-            ..request.clone()
-        },
+        true => {
+            let texts = attribute_texts(&prepared.spec).into_iter();
+            let named = prepared.attributes.iter().zip(&prepared.spec.sensitive);
+            // An attribute may have been given another name than that of its columns.
+            let text = |(text, (rule, columns)): (String, (&AttributeRule, &Vec<String>))| {
+                match &rule.attribute.name {
+                    name if *name == attribute_name(columns) => text,
+                    name => grammar::quote(name),
+                }
+            };
+            let attributes: Vec<String> = texts.zip(named).map(text).collect();
+            FitRequest {
+                objectives: default_objectives(&attributes, false),
+                ..request.clone()
+            }
+        }
     }
 }
 
@@ -208,13 +236,14 @@ pub(crate) struct Earlier {
 pub(crate) fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,
+    custom: &[Arc<dyn Objective>],
     earlier: Option<&Earlier>,
     checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
     let requested = request.objectives.clone();
-    let task = Task::new(&encoded, request)?;
+    let task = Task::new(&encoded, request, custom)?;
     let Task {
         problem, candidate, ..
     } = &task;
@@ -223,7 +252,7 @@ pub(crate) fn fit_encoded(
     let solving = Instant::now();
     let mut method_notices = notice::check_method(&candidate.method, problem)?;
     let Solved {
-        outcome,
+        mut outcome,
         polish: polished,
         notice,
         starts,
@@ -238,7 +267,14 @@ pub(crate) fn fit_encoded(
     method_notices.extend(notice);
     let most_points = candidate.method.points();
     // The points of an earlier front had their thresholds moved when they were found.
-    let most_moved = earlier.map_or(usize::MAX, |_| MOST_MOVED);
+    let mut most_moved = earlier.map_or(usize::MAX, |_| MOST_MOVED);
+    if problem.n_objectives() == 1 {
+        // There is nothing to choose between: the front is the model that minimises the loss.
+        outcome.front = outcome.unmitigated.clone();
+        outcome.candidates = Points::default();
+        outcome.certificates.truncate(1);
+        most_moved = 0;
+    }
     let front_in = request.front_in;
     let mut judged = judge::judge(
         problem,
@@ -300,12 +336,16 @@ pub(crate) fn fit_encoded(
     })
 }
 
-/// The objectives that these texts say.
+/// The objectives that these texts say, the caller's own by their names.
 pub(crate) fn parse_objectives(
     texts: &[String],
     schema: &Schema,
-) -> Result<Vec<Box<dyn Objective>>, Error> {
-    let parse = |text: &String| parse_objective(text, &schema.attributes);
+    custom: &[Arc<dyn Objective>],
+) -> Result<Vec<Arc<dyn Objective>>, Error> {
+    let parse = |text: &String| match custom.iter().find(|own| own.name() == *text) {
+        Some(own) => Ok(Arc::clone(own)),
+        None => parse_objective(text, &schema.attributes).map(Arc::from),
+    };
     texts.iter().map(parse).collect()
 }
 
@@ -446,3 +486,6 @@ pub(crate) fn fingerprint(encoded: &Encoded) -> String {
     }
     hex(&hash.finalize())
 }
+
+#[cfg(test)]
+mod tests;

@@ -388,6 +388,14 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
     Ok(place)
 }
 
+/// The bytes of `front.parquet`, and their checksum.
+pub(crate) fn parquet_of(table: &FrontTable) -> parquet::errors::Result<(Vec<u8>, String)> {
+    let mut parquet = Vec::new();
+    table.write(&mut parquet)?;
+    let checksum = hex(&Sha256::digest(&parquet));
+    Ok((parquet, checksum))
+}
+
 /// The files of a run, by name: the folder only says where they are going.
 pub(crate) fn files_of_run(
     folder: &Path,
@@ -395,11 +403,9 @@ pub(crate) fn files_of_run(
     table: &FrontTable,
     encoding: &str,
 ) -> Result<[(&'static str, Vec<u8>); 3], Error> {
-    let mut parquet = Vec::new();
-    table
-        .write(&mut parquet)
-        .map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
-    info.front_sha256 = hex(&Sha256::digest(&parquet));
+    let parquet = parquet_of(table).map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
+    let (parquet, checksum) = parquet;
+    info.front_sha256 = checksum;
     let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
     Ok([
         ("front.parquet", parquet),
@@ -496,11 +502,16 @@ pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
         ),
         true => Error::file(&path, e),
     })?;
-    let info: RunInfo = serde_json::from_str(&text)
-        .map_err(|e| Error::file(&path, format!("the file is damaged ({e}); fit again")))?;
+    info_of(&path, &text)
+}
+
+/// What the text of `run.json` says; what is damaged is refused.
+pub(crate) fn info_of(path: &Path, text: &str) -> Result<RunInfo, Error> {
+    let info: RunInfo = serde_json::from_str(text)
+        .map_err(|e| Error::file(path, format!("the file is damaged ({e}); fit again")))?;
     if info.format != FORMAT || info.version != VERSION {
         return Err(Error::file(
-            &path,
+            path,
             format!(
                 "{} of version {} cannot be read by this program, which reads {FORMAT} of version \
                  {VERSION}",
@@ -522,7 +533,7 @@ pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
     let sound = (1..=MOST_OBJECTIVES).contains(&n) && lists == [n; 3] && measures_match;
     if !sound {
         return Err(Error::file(
-            &path,
+            path,
             "the file is damaged (its objectives do not match); fit again",
         ));
     }
@@ -552,12 +563,18 @@ pub(crate) fn run_in(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
         let problem = format!("{}; the run folder is not complete, fit again", e.kind());
         Error::file(&path, problem)
     })?;
+    let front = front_of(&path, &info, bytes)?;
+    Ok((info, front))
+}
+
+/// The front in the bytes of its file, which must be those of this run.
+pub(crate) fn front_of(path: &Path, info: &RunInfo, bytes: Vec<u8>) -> Result<FrontTable, Error> {
     if hex(&Sha256::digest(&bytes)) != info.front_sha256 {
         return Err(Error::file(
-            &path,
+            path,
             "the file is damaged or of another run (its checksum is not the one in run.json); fit \
              again",
         ));
     }
-    Ok((info, FrontTable::read(&path)?))
+    FrontTable::from_bytes(path, bytes)
 }

@@ -2,7 +2,7 @@
 //!
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
 //! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
-//! [`read_run`] reads it again. With [`Checkpoints`] a fit that was killed goes on to the same result
+//! [`read_run`] reads it again. A [`Run`] is all of it in memory. With [`Checkpoints`] a fit that was killed goes on to the same result
 //! ([`fit_with_checkpoints`]). A run folder holds no row of the data. [`compare`] says what fronts are
 //! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
 //! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
@@ -25,6 +25,7 @@ mod objective;
 mod page;
 mod predict;
 mod preset;
+mod run;
 mod select;
 mod standing;
 mod store;
@@ -45,7 +46,7 @@ pub use figure::{Conversion, Figure, figures, write_figures};
 pub use file::write_file;
 pub use fit::{
     CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,
-    fit, fit_with_checkpoints,
+    fit, fit_with, fit_with_checkpoints,
 };
 pub use folder::{
     RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run,
@@ -57,9 +58,10 @@ pub use objective::parse_objective;
 pub use page::{page_data, write_page};
 pub use predict::{
     Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
-    Unknown, predict,
+    Unknown, predict, score_table,
 };
 pub use preset::{paper_eps_fair, paper_pf_smg};
+pub use run::Run;
 pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
     Term, Unmet, select, weights,

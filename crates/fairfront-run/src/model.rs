@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use fairfront_data::{Encoding, Known, Ordered, Reading};
+use fairfront_data::{Encoding, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::file::write_file;
-use crate::folder::run_in;
-use crate::store::read_stable;
+use crate::{Error, Run};
 
 const FORMAT: &str = "fairfront-model";
 const VERSION: u32 = 1;
@@ -68,63 +66,30 @@ pub struct Provenance {
 impl Model {
     /// The model of a point of a run's front; of a state it is the newest front.
     pub fn of(folder: &Path, point: usize) -> Result<Self, Error> {
-        // All three files are of one commit, whoever writes there meanwhile.
-        let (((run, front), path, encoding), _) = read_stable(folder, |folder| {
-            let run = run_in(folder)?;
-            let path = folder.join("encoding.json");
-            let encoding = std::fs::read_to_string(&path).map_err(|e| {
-                let problem = format!("{}; the run folder is not complete, fit again", e.kind());
-                Error::file(&path, problem)
-            });
-            Ok((run, path, encoding))
-        })?;
-        let Some(params) = front.params.get(point) else {
-            return Err(Error::Usage(format!(
-                "there is no point {point}; the front has the points 0 to {}",
-                front.len().saturating_sub(1)
-            )));
-        };
-        let encoding = Encoding::from_json(&encoding?).map_err(|e| Error::file(&path, e))?;
-        let names = encoding.schema().feature_names();
-        let (intercept, coefficients) = match params.split_last() {
-            Some((intercept, rest)) if rest.len() == names.len() && names == run.features => {
-                (*intercept, rest.to_vec())
-            }
-            _ => {
-                let problem = "the features are not those of the front; fit again";
-                return Err(Error::file(&path, problem));
-            }
-        };
-        let known = Known::named(&run.source)?;
-        let reading = match (&run.read, known) {
-            (Some(read), _) => read.options.reading(),
-            (None, Some(known)) => known.reading(),
-            (None, None) => Reading::default(),
-        };
-        let values = front.names.iter().zip(&front.columns);
+        Run::read(folder)?.model(&folder.display().to_string(), point)
+    }
+
+    /// A model that decides by the sign of its score, or what cannot be right.
+    pub(crate) fn new(
+        intercept: f64,
+        coefficients: Ordered<f64>,
+        encoding: Encoding,
+        reading: Reading,
+        values: Ordered<Option<f64>>,
+        provenance: Provenance,
+    ) -> Result<Self, String> {
         let model = Self {
             format: FORMAT.into(),
             version: VERSION,
             threshold: 0.0,
             intercept,
-            coefficients: Ordered(names.into_iter().zip(coefficients).collect()),
+            coefficients,
             encoding,
             reading,
-            values: Ordered(values.map(|(n, c)| (n.clone(), c[point])).collect()),
-            provenance: Provenance {
-                run: folder.display().to_string(),
-                point,
-                points: front.len(),
-                source: run.source,
-                program: run.program,
-                method: run.method.name().into(),
-                seed: run.spec.seed,
-                objectives: run.definitions,
-                fingerprint: run.fingerprint,
-                front_sha256: run.front_sha256,
-            },
+            values,
+            provenance,
         };
-        model.check().map_err(|e| Error::file(folder, e))?;
+        model.check()?;
         Ok(model)
     }
 

@@ -4,18 +4,27 @@ use std::path::{Path, PathBuf};
 
 use fairfront_report::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 
-use crate::file::write_in_run;
-use crate::folder::PAGE;
-use crate::{Error, FrontIn, FrontTable, Model, RunInfo, read_run};
+use crate::{Error, FrontIn, FrontTable, Run, RunInfo};
 
 /// What the page shows of the run in a folder, or of the newest one in a state.
 pub fn page_data(folder: &Path) -> Result<PageData, Error> {
-    let (run, front, model) = read_both(folder)?;
-    let text = cut(&model.to_json()).ok_or_else(|| {
-        let problem = "the model of point 0 is not written as expected; fit again";
-        Error::file(folder, problem)
-    })?;
-    let encoding = &model.encoding;
+    Run::read(folder)?.page(&folder.display().to_string())
+}
+
+/// What the page shows of a run that is called so.
+pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
+    let wrong = |problem: &str| Error::file(Path::new(name), problem);
+    if run.front.is_empty() {
+        return Err(wrong("the front has no points; fit again"));
+    }
+    let model = run.model(name, 0)?;
+    let text = cut(&model.to_json())
+        .ok_or_else(|| wrong("the model of point 0 is not written as expected; fit again"))?;
+    let Run {
+        info,
+        front,
+        encoding,
+    } = run;
     let attributes = encoding.attributes.iter().map(|rule| PageAttribute {
         name: rule.attribute.name.clone(),
         groups: rule.attribute.groups.clone(),
@@ -24,51 +33,28 @@ pub fn page_data(folder: &Path) -> Result<PageData, Error> {
     let categorical = encoding.categorical.iter().map(|rule| rule.column.clone());
     let params = |params: &Vec<f64>| Numbers(params.iter().copied().map(Some).collect());
     Ok(PageData {
-        name: folder.display().to_string(),
-        objectives: run.objectives.clone(),
-        front_in: match run.judged.front_in {
+        name: name.into(),
+        objectives: info.objectives.clone(),
+        front_in: match info.judged.front_in {
             FrontIn::Objectives => "objectives".into(),
             FrontIn::Measures => "measures".into(),
         },
-        measures: run.judged.measures.clone(),
-        columns: columns(&run, &front),
-        features: run.features.clone(),
+        measures: info.judged.measures.clone(),
+        columns: columns(info, front),
+        features: info.features.clone(),
         params: front.params.iter().map(params).collect(),
-        unmitigated_params: params(&run.unmitigated.params),
+        unmitigated_params: params(&info.unmitigated.params),
         attributes: attributes.collect(),
         inputs: numeric.chain(categorical).collect(),
         model: text,
-        run: said(&run).map_err(|e| Error::file(folder, e))?,
+        run: said(info).map_err(|e| wrong(&e.to_string()))?,
     })
 }
 
 /// Writes the page of a run into its folder, where it is one of its files; what is there is replaced. In
 /// the state of a stream it shows the front of now. Returns where it is.
 pub fn write_page(folder: &Path) -> Result<PathBuf, Error> {
-    let html = page_data(folder)?.to_html();
-    let path = folder.join(PAGE);
-    write_in_run(folder, &path, html.as_bytes())?;
-    Ok(path)
-}
-
-/// A run and the model of its first point.
-fn read_both(folder: &Path) -> Result<(RunInfo, FrontTable, Model), Error> {
-    // A stream may come by another front between one and the other.
-    const TRIES: usize = 10;
-    for _ in 0..TRIES {
-        let (run, front) = read_run(folder)?;
-        if front.is_empty() {
-            return Err(Error::file(folder, "the front has no points; fit again"));
-        }
-        let model = Model::of(folder, 0)?;
-        if model.provenance.front_sha256 == run.front_sha256 {
-            return Ok((run, front, model));
-        }
-    }
-    Err(Error::file(
-        folder,
-        "the run changes while it is read; try again",
-    ))
+    Run::read(folder)?.write_page(folder)
 }
 
 fn columns(run: &RunInfo, front: &FrontTable) -> Vec<PageColumn> {

@@ -2,11 +2,14 @@
 
 mod audit;
 mod output;
+mod score;
 
 pub use audit::{Audit, AuditedAttribute, AuditedGroup, Unknown};
 pub use output::Predictions;
+pub use score::score_table;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use fairfront_core::{Linear, scores};
 use fairfront_data::{
@@ -267,12 +270,12 @@ impl Scorer {
             weights: vec![1.0; n],
         };
         let (encoded, _) = match self.encoding.encode(&batch.table, &rows, &facts) {
-            Err(DataError::Rows(_)) => return Err(self.too_large(&batch, None)),
+            Err(DataError::Rows(_)) => return Err(self.too_large(&batch, 0..n)),
             encoded => encoded?,
         };
         let scores = scores(&Linear, &encoded, &self.params)?;
         if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
-            return Err(self.too_large(&batch, Some(row)));
+            return Err(self.too_large(&batch, row..row + 1));
         }
         let decisions: Vec<bool> = scores.iter().map(|s| *s >= self.threshold).collect();
         let (notes, lacking) = self.notes(&batch);
@@ -341,33 +344,9 @@ impl Scorer {
         (notes, lacking)
     }
 
-    /// The error for a row whose score is beyond all numbers: the value farthest out is to blame.
-    fn too_large(&self, batch: &RowBatch, row: Option<usize>) -> Error {
-        let rows = row.map_or(0..batch.table.n_rows(), |row| row..row + 1);
-        let mut worst = (rows.start, None, 0.0);
-        for rule in &self.encoding.numeric {
-            let values = batch.table.column(&rule.column).and_then(Column::numeric);
-            for (row, value) in values.into_iter().flatten().enumerate() {
-                let far = ((value - rule.shift) / rule.factor).abs();
-                if rows.contains(&row) && far > worst.2 {
-                    worst = (row, Some(&rule.column), far);
-                }
-            }
-        }
-        let (row, column, _) = worst;
-        let Some(column) = column else {
-            return Error::Data(format!(
-                "{}: the coefficients of the model are too large for a score; choose another model",
-                batch.place(row)
-            ));
-        };
-        Error::Table(DataError::Cell {
-            place: batch.place(row),
-            column: column.clone(),
-            problem:
-                "the value is too large for a score; mend it, or leave it empty if it is missing"
-                    .into(),
-        })
+    fn too_large(&self, batch: &RowBatch, rows: Range<usize>) -> Error {
+        let place = |row| batch.place(row);
+        score::too_large(&self.encoding, &batch.table, rows, &place)
     }
 }
 

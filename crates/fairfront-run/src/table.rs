@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use fairfront_data::guarded;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::reader::ColumnReader;
@@ -115,16 +116,11 @@ impl FrontTable {
         Ok(Arc::new(schema))
     }
 
-    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let file = std::fs::File::open(path).map_err(|e| {
-            Error::file(
-                path,
-                format!("{e}; the run folder is not complete, fit again"),
-            )
-        })?;
+    /// The table in the bytes of a file; the path only says which.
+    pub(crate) fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
         let damaged =
             |why: String| Error::file(path, format!("the file is damaged ({why}); fit again"));
-        let table = guarded(|| Self::read_from(file));
+        let table = guarded(|| Self::read_from(Bytes::from(bytes)));
         let table = table.ok_or_else(|| damaged("its pages contradict each other".into()))?;
         let table = table.map_err(|e| damaged(e.to_string()))?;
         match table
@@ -137,8 +133,8 @@ impl FrontTable {
         }
     }
 
-    fn read_from(file: std::fs::File) -> parquet::errors::Result<Self> {
-        let reader = SerializedFileReader::new(file)?;
+    fn read_from(bytes: Bytes) -> parquet::errors::Result<Self> {
+        let reader = SerializedFileReader::new(bytes)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let mut table = Self::default();
         for index in 0..schema.num_columns() {

@@ -24,13 +24,18 @@ pub(crate) struct Task {
 
 impl Task {
     /// Says before any work what would be in vain.
-    pub(crate) fn new(encoded: &Encoded, request: &FitRequest) -> Result<Self, Error> {
+    pub(crate) fn new(
+        encoded: &Encoded,
+        request: &FitRequest,
+        custom: &[Arc<dyn Objective>],
+    ) -> Result<Self, Error> {
         let train = encoded.part(Part::Train);
-        let objectives = parse_objectives(&request.objectives, train.schema())?;
-        check(&objectives, train)?;
+        let objectives = parse_objectives(&request.objectives, train.schema(), custom)?;
+        check(&objectives, request.loss_alone, train)?;
         let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
         let definitions = objectives.iter().map(|o| o.definition()).collect();
-        let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+        let problem =
+            FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
         for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
             if !meaningful {
                 return Err(Error::Data(format!(
@@ -108,7 +113,11 @@ fn choose<'a>(
     Ok((last, reason))
 }
 
-fn check(objectives: &[Box<dyn Objective>], train: &Dataset) -> Result<(), Error> {
+fn check(
+    objectives: &[Arc<dyn Objective>],
+    loss_alone: bool,
+    train: &Dataset,
+) -> Result<(), Error> {
     if let Some(first) = objectives.first()
         && !first.is_mean()
     {
@@ -117,7 +126,7 @@ fn check(objectives: &[Box<dyn Objective>], train: &Dataset) -> Result<(), Error
             first.name()
         )));
     }
-    if objectives.len() < 2 {
+    if objectives.is_empty() || (objectives.len() < 2 && !loss_alone) {
         let advice = match train.schema().attributes.first() {
             Some(attribute) => format!("add --objective 'demographic_parity({})'", attribute.name),
             None => "name a sensitive column with --sensitive".into(),

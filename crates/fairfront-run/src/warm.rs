@@ -29,7 +29,7 @@ pub(crate) fn starts(
 ) -> Result<(Option<Points>, Option<Notice>), Error> {
     let own = |i: usize| problem.n_roots(i) > 0;
     let by_covariance = (1..problem.n_objectives()).all(own) && problem.softened(2.0).is_none();
-    if by_covariance || !method.takes_starts() {
+    if by_covariance || problem.n_objectives() == 1 || !method.takes_starts() {
         return Ok((None, None));
     }
     let mut attributes: Vec<usize> = Vec::new();

@@ -33,6 +33,7 @@ fn request(method: Method, polish: bool, objectives: &[&str]) -> FitRequest {
             }),
         }],
         front_in: None,
+        loss_alone: false,
     }
 }
 

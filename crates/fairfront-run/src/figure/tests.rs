@@ -19,6 +19,7 @@ fn run_of(name: &str, method: Method) -> (RunInfo, FrontTable) {
             polish: None,
         }],
         front_in: None,
+        loss_alone: false,
     };
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
     (run_info(&prepared, &fitted), front_table(&fitted))

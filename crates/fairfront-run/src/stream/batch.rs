@@ -148,7 +148,7 @@ impl Stream {
         let earlier = self.current.as_ref();
         let earlier = earlier.map(|c| c.earlier(&encoded.encoding, self.state.batches));
         let request = &self.state.options.request;
-        fit_encoded(encoded, request, earlier.as_ref(), None, observer)
+        fit_encoded(encoded, request, &[], earlier.as_ref(), None, observer)
     }
 
     /// Rows of a batch on their way to those that are kept.

@@ -78,10 +78,10 @@ pub fn verify(
         }
     };
     let train = encoded.part(Part::Train);
-    let objectives = parse_objectives(&info.requested, train.schema()).map_err(in_run)?;
+    let objectives = parse_objectives(&info.requested, train.schema(), &[]).map_err(in_run)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
-    let problem = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    let problem = FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
 
     let mut checks: Vec<Check> = damaged.into_iter().map(of_state).collect();
     checks.push(data(&info, &encoded));
@@ -289,26 +289,20 @@ fn check_encoding(stored: Result<Value, String>, encoded: &Encoded) -> Check {
 fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, Check) {
     let mut check = Check::new("front.parquet");
     let path = folder.join("front.parquet");
-    match std::fs::read(&path) {
-        Ok(bytes) => {
-            let found = json!(hex(&Sha256::digest(&bytes)));
-            check.json(
-                "run.json",
-                "front_sha256",
-                &json!(info.front_sha256),
-                &found,
-                0.0,
-            );
-            if !check.agrees() {
-                check.problem = Some("it is not the file that the run wrote".into());
-            }
-        }
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
         Err(e) => {
             check.problem = Some(format!("it cannot be read ({})", e.kind()));
             return (None, check);
         }
+    };
+    let found = json!(hex(&Sha256::digest(&bytes)));
+    let stored = json!(info.front_sha256);
+    check.json("run.json", "front_sha256", &stored, &found, 0.0);
+    if !check.agrees() {
+        check.problem = Some("it is not the file that the run wrote".into());
     }
-    match FrontTable::read(&path) {
+    match FrontTable::from_bytes(&path, bytes) {
         Ok(front) => (Some(front), check),
         Err(e) => {
             check.problem = Some(match e {

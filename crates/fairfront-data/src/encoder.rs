@@ -1,0 +1,144 @@
+//! Rows of one table on their way to features.
+
+use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::encoding::RowFacts;
+use crate::error::Error;
+use crate::number::Numbers;
+use crate::rule::{CategoricalRule, NumericRule, OTHER};
+use crate::table::Table;
+
+/// Rows whose level was not seen in training.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unseen {
+    /// The column.
+    pub column: String,
+    /// The levels, in order of first appearance in the table.
+    pub levels: Vec<String>,
+    /// How many rows.
+    pub rows: usize,
+}
+
+/// An encoding with the columns of a table found: rows of it are encoded by any number of calls
+/// ([`Encoding::encoder`](crate::Encoding::encoder)).
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    pub(crate) schema: Schema,
+    pub(crate) numeric: Vec<(&'a NumericRule, &'a Numbers)>,
+    pub(crate) coded: Vec<Coded<'a>>,
+}
+
+impl Encoder<'_> {
+    /// Encodes rows of the table, with what is known about them (one entry a row of `rows`).
+    pub fn encode(&self, rows: &[u32], facts: &RowFacts) -> Result<Dataset, Error> {
+        let n_numeric = self.schema.numeric.len();
+        let n_categorical = self.coded.len();
+        let block = |(index, rows): (usize, &[u32])| {
+            let range = index * BLOCK_ROWS..index * BLOCK_ROWS + rows.len();
+            let mut numbers = vec![0.0; rows.len() * n_numeric];
+            let mut values = vec![0.0; rows.len()];
+            let mut at = 0;
+            for (rule, column) in &self.numeric {
+                column.gather(rows, &mut values);
+                for (i, &value) in values.iter().enumerate() {
+                    numbers[i * n_numeric + at] = rule.encode(value);
+                    if rule.indicator {
+                        numbers[i * n_numeric + at + 1] = f64::from(u8::from(value.is_nan()));
+                    }
+                }
+                at += 1 + usize::from(rule.indicator);
+            }
+            let mut features = vec![0; rows.len() * n_categorical];
+            for (at, column) in self.coded.iter().enumerate() {
+                for (i, &row) in rows.iter().enumerate() {
+                    let code = column.codes[row as usize];
+                    let feature = column
+                        .features
+                        .get(code as usize)
+                        .unwrap_or(&column.missing);
+                    features[i * n_categorical + at] = *feature;
+                }
+            }
+            RowBlock::new(
+                &self.schema,
+                numbers,
+                features,
+                facts.labels[range.clone()].to_vec(),
+                facts
+                    .groups
+                    .iter()
+                    .map(|g| g[range.clone()].to_vec())
+                    .collect(),
+                facts.weights[range].to_vec(),
+            )
+        };
+        let blocks = rows.par_chunks(BLOCK_ROWS).enumerate().map(block);
+        let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+        Ok(Dataset::new(self.schema.clone(), blocks)?)
+    }
+
+    /// Which of these rows have levels that were not seen in training.
+    pub fn unseen(&self, rows: &[u32]) -> Vec<Unseen> {
+        let columns = self.coded.par_iter();
+        columns.filter_map(|column| column.unseen(rows)).collect()
+    }
+}
+
+/// A categorical column of a table on its way to features.
+#[derive(Debug)]
+pub(crate) struct Coded<'a> {
+    name: &'a str,
+    codes: &'a [u32],
+    levels: &'a [String],
+    /// Whether each level of the table was seen in training.
+    known: Vec<bool>,
+    /// The feature of each level of the table.
+    features: Vec<u32>,
+    missing: u32,
+}
+
+impl<'a> Coded<'a> {
+    pub(crate) fn new(
+        rule: &'a CategoricalRule,
+        offset: u32,
+        null: u32,
+        table: &'a Table,
+    ) -> Result<Self, Error> {
+        let column = table.require(&rule.column, "a feature of the encoding")?;
+        let (codes, levels) = column.categorical().ok_or_else(|| {
+            Error::column(&rule.column, "this feature is categorical in training")
+        })?;
+        let other = rule.position(OTHER);
+        let feature = |position: Option<u32>| position.or(other).map_or(null, |p| offset + p);
+        let positions: Vec<Option<u32>> = levels.iter().map(|l| rule.encode(l)).collect();
+        Ok(Self {
+            name: &rule.column,
+            codes,
+            levels,
+            known: positions.iter().map(Option::is_some).collect(),
+            features: positions.into_iter().map(feature).collect(),
+            missing: feature(rule.level(None)),
+        })
+    }
+
+    fn unseen(&self, rows: &[u32]) -> Option<Unseen> {
+        if self.known.iter().all(|known| *known) {
+            return None;
+        }
+        let mut counts = vec![0_usize; self.levels.len()];
+        for &row in rows {
+            if let Some(count) = counts.get_mut(self.codes[row as usize] as usize) {
+                *count += 1;
+            }
+        }
+        let new = |i: &usize| !self.known[*i] && counts[*i] > 0;
+        let new: Vec<usize> = (0..self.levels.len()).filter(new).collect();
+        (!new.is_empty()).then(|| Unseen {
+            column: self.name.into(),
+            rows: new.iter().map(|i| counts[*i]).sum(),
+            levels: new.iter().map(|i| self.levels[*i].clone()).collect(),
+        })
+    }
+}

@@ -1,0 +1,261 @@
+use fairfront_core::{LANES, Lanes, OfRoots, Root, Rows};
+use fairfront_data::Known;
+use fairfront_solve::{Trace, Weighted};
+
+use super::*;
+use crate::{FrontColumns, Rule, Run, figures, select};
+
+fn prepared(change: impl FnOnce(&mut Spec)) -> Prepared {
+    let known = Known::parse("demo(rows=900)").unwrap().unwrap();
+    let mut spec = known.spec();
+    change(&mut spec);
+    Prepared::from_known(&known, &spec, None).unwrap()
+}
+
+fn request(objectives: &[&str], method: Method) -> FitRequest {
+    FitRequest {
+        objectives: objectives.iter().map(|o| (*o).to_owned()).collect(),
+        methods: vec![MethodChoice {
+            method,
+            polish: None,
+        }],
+        front_in: None,
+        loss_alone: false,
+    }
+}
+
+fn trace() -> Method {
+    Method::Trace(Trace {
+        points: 9,
+        ..Trace::default()
+    })
+}
+
+#[test]
+fn a_loss_alone_gives_the_unmitigated_model() {
+    let prepared = prepared(|_| ());
+    let weighted = || Method::Weighted(Weighted::default());
+    let auto = |loss: &str| FitRequest {
+        methods: [trace(), weighted()]
+            .map(|method| MethodChoice {
+                method,
+                polish: None,
+            })
+            .to_vec(),
+        ..request(&[loss], trace())
+    };
+    let refused = fit(&prepared, &auto("log_loss"), &mut ()).unwrap_err();
+    assert!(refused.to_string().contains("at least two objectives"));
+    for loss in ["log_loss", "error_rate"] {
+        let request = FitRequest {
+            loss_alone: true,
+            ..auto(loss)
+        };
+        let fitted = fit(&prepared, &request, &mut ()).unwrap();
+        let mut run = Run::of(&prepared, &fitted);
+        assert_eq!(run.front.params, [run.info.unmitigated.params.clone()]);
+        assert_eq!(run.info.objectives, [loss]);
+        assert_eq!(fitted.splits.len(), 3);
+        // The columns of the front say of the model what the run says of it.
+        for (name, value) in &run.info.unmitigated.values.0 {
+            assert_eq!(run.front.column(name).unwrap(), [*value], "{name}");
+        }
+        let at = tempfile::TempDir::new().unwrap();
+        let folder = at.path().join("run");
+        run.write(&folder, false).unwrap();
+        let mut again = Run::read(&folder).unwrap();
+        assert_eq!(again.to_files().unwrap(), run.to_files().unwrap());
+        assert!(folder.join("report.html").is_file());
+        figures(&again.info, &again.front);
+        let columns = FrontColumns::of(&again.info, &again.front);
+        for rule in [Rule::Knee, Rule::Regret, Rule::Id(0)] {
+            assert_eq!(select(&columns, &[], &rule).unwrap().id, 0);
+        }
+    }
+}
+
+/// The model of the loss alone is the one that a front of two objectives calls unmitigated.
+#[test]
+fn a_loss_alone_is_the_end_of_every_front() {
+    let prepared = prepared(|_| ());
+    let both = request(&["log_loss", "disparate_impact(sex)"], trace());
+    let both = fit(&prepared, &both, &mut ()).unwrap();
+    let alone = FitRequest {
+        loss_alone: true,
+        ..request(&["log_loss"], trace())
+    };
+    let alone = fit(&prepared, &alone, &mut ()).unwrap();
+    let of = |fitted: &Fitted| fitted.outcome.unmitigated.points.get(0).to_vec();
+    assert_eq!(of(&both), of(&alone));
+    // Convex, so that its gap is proven.
+    assert_eq!(alone.certificate.proven, 1);
+    assert!(alone.certificate.largest_gap.unwrap() < 1e-9);
+}
+
+#[test]
+fn usual_objectives_know_attributes_by_their_new_names() {
+    let mut prepared = prepared(|_| ());
+    prepared.name_attribute(0, "a:b (c)").unwrap();
+    let named = with_objectives(&prepared, &request(&[], trace()));
+    let schema = Encoded::new(&prepared).unwrap();
+    let schema = schema.part(Part::Train).schema();
+    let objectives = parse_objectives(&named.objectives, schema, &[]).unwrap();
+    assert_eq!(objectives[1].compares(), Some((0, None)));
+}
+
+/// The square of the covariance of score and membership in the second group, times a factor: for two
+/// groups and the factor 1 what `disparate_impact` is, written from its definition.
+struct Own {
+    name: &'static str,
+    factor: f64,
+}
+
+impl Objective for Own {
+    fn name(&self) -> String {
+        self.name.into()
+    }
+
+    fn n_means(&self) -> usize {
+        3
+    }
+
+    fn weight(&self, rows: &Rows) -> f64 {
+        rows.weights().iter().sum()
+    }
+
+    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) {
+        for (r, group) in rows.groups(0).iter().enumerate() {
+            let (w, a) = (rows.weights()[r], f64::from(*group));
+            for p in 0..LANES {
+                sums[0][p] += w * a * scores[r][p];
+                sums[1][p] += w * scores[r][p];
+                sums[2][p] += w * a;
+            }
+        }
+    }
+
+    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+        let root = &self.roots(means)[0];
+        for (slope, d) in slope.iter_mut().zip(&root.slope) {
+            *slope = 2.0 * root.value * d;
+        }
+        root.value * root.value
+    }
+
+    fn pull_back(&self, rows: &Rows, _scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+        for (r, group) in rows.groups(0).iter().enumerate() {
+            let (w, a) = (rows.weights()[r], f64::from(*group));
+            for p in 0..LANES {
+                out[r][p] += w * (slopes[0][p] * a + slopes[1][p]);
+            }
+        }
+    }
+
+    fn is_linear_in_scores(&self) -> bool {
+        true
+    }
+
+    fn convex_below(&self) -> Option<f64> {
+        Some(f64::INFINITY)
+    }
+
+    fn compares(&self) -> Option<(usize, Option<f64>)> {
+        Some((0, None))
+    }
+
+    fn n_roots(&self) -> usize {
+        1
+    }
+
+    fn roots(&self, means: &[f64]) -> Vec<Root> {
+        let size = self.factor.sqrt();
+        let slope = [1.0, -means[2], -means[1]].map(|d| size * d);
+        vec![Root {
+            value: size * (means[0] - means[1] * means[2]),
+            slope: slope.to_vec(),
+        }]
+    }
+
+    fn of_roots(&self, roots: &[f64]) -> OfRoots {
+        OfRoots {
+            value: roots[0] * roots[0],
+            slope: vec![2.0 * roots[0]],
+            curvature: vec![2.0],
+        }
+    }
+}
+
+fn own(name: &'static str, factor: f64) -> Arc<dyn Objective> {
+    Arc::new(Own { name, factor })
+}
+
+/// Values of the front, loss and other in turn.
+fn values(fitted: &Fitted) -> &[f64] {
+    &fitted.outcome.front.values
+}
+
+#[test]
+fn an_own_objective_reaches_the_front_of_the_one_it_copies() {
+    let prepared = prepared(|_| ());
+    let built_in = request(&["log_loss", "disparate_impact(sex)"], trace());
+    let built_in = fit(&prepared, &built_in, &mut ()).unwrap();
+    let asked = request(&["log_loss", "own, of sex"], trace());
+    let custom = [own("unused", 1.0), own("own, of sex", 1.0)];
+    let fitted = fit_with(&prepared, &asked, &custom, &mut ()).unwrap();
+    assert_eq!(fitted.objectives, ["log_loss", "own, of sex"]);
+    // It has no measure.
+    assert_eq!(fitted.judged.front_in, FrontIn::Objectives);
+    assert!(fitted.judged.measures.is_empty());
+    let (a, b) = (values(&built_in), values(&fitted));
+    assert_eq!(a.len(), b.len());
+    // The exact front: sums differ by their order alone, and steps end at 1e-8 of the loss or less.
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() < 1e-6, "{a} {b}");
+    }
+    // On all splits, and through its files.
+    for (a, b) in built_in.splits.iter().zip(&fitted.splits) {
+        for (a, b) in a.objectives.iter().zip(&b.objectives) {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+    }
+    let mut run = Run::of(&prepared, &fitted);
+    let files = run.to_files().unwrap();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (*n, &b[..])).collect();
+    let again = Run::from_files(&files).unwrap();
+    assert!(again.front.column("test.objective.own, of sex").is_some());
+    assert!(fit(&prepared, &asked, &mut ()).unwrap_err().is_usage());
+}
+
+#[test]
+fn own_names_come_first() {
+    let prepared = prepared(|_| ());
+    let asked = request(&["log_loss", "disparate_impact(sex)"], trace());
+    let usual = fit(&prepared, &asked, &mut ()).unwrap();
+    let custom = [own("disparate_impact(sex)", 4.0)];
+    let fitted = fit_with(&prepared, &asked, &custom, &mut ()).unwrap();
+    let of = |fitted: &Fitted| fitted.splits[0].unmitigated_objectives[1];
+    assert!((of(&fitted) / of(&usual) - 4.0).abs() < 1e-9);
+}
+
+/// Rates are judged in measures, but not beside an objective that has none.
+#[test]
+fn own_objectives_are_judged_in_objectives() {
+    let prepared = prepared(|_| ());
+    let weighted = Weighted {
+        points: 12,
+        sums: 8,
+        ..Weighted::default()
+    };
+    let texts = ["error_rate", "demographic_parity(sex)", "own"];
+    let asked = request(&texts, Method::Weighted(weighted));
+    let custom = [own("own", 1.0)];
+    let fitted = fit_with(&prepared, &asked, &custom, &mut ()).unwrap();
+    assert_eq!(fitted.judged.front_in, FrontIn::Objectives);
+    assert!(fitted.outcome.front.len() > 1);
+    let in_measures = FitRequest {
+        front_in: Some(FrontIn::Measures),
+        ..asked
+    };
+    let refused = fit_with(&prepared, &in_measures, &custom, &mut ()).unwrap_err();
+    assert!(refused.to_string().contains("there is no measure for own"));
+}

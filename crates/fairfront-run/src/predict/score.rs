@@ -1,0 +1,104 @@
+//! Scores of the rows of a table in memory.
+
+use std::ops::Range;
+
+use fairfront_core::{BLOCK_ROWS, Linear, scores};
+use fairfront_data::{
+    Column, Encoder, Encoding, Error as DataError, NumericRule, Place, RowFacts, Table,
+};
+use rayon::prelude::*;
+
+use crate::Error;
+
+/// The scores of all rows of a table, the same numbers as [`predict`](crate::predict) gives. `params` are
+/// coefficients in the order of the encoding's features, then the intercept. Rows are encoded block by
+/// block on all threads, and no block is kept; neither target nor sensitive columns are needed.
+pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result<Vec<f64>, Error> {
+    let mut encoding = encoding.clone();
+    encoding.attributes.clear();
+    let n_params = encoding.schema().n_features() + 1;
+    if params.len() != n_params {
+        return Err(Error::Usage(format!(
+            "the model has {} parameters, and its encoding {n_params}; they are not of one run",
+            params.len()
+        )));
+    }
+    let encoder = encoding.encoder(table)?;
+    let mut all = vec![0.0; table.n_rows()];
+    let blocks = all.par_chunks_mut(BLOCK_ROWS).enumerate();
+    let done: Vec<Result<(), Range<usize>>> = blocks
+        .map(|(index, out)| {
+            let first = index * BLOCK_ROWS;
+            score_block(&encoder, params, first, out)
+        })
+        .collect();
+    // The first that failed, whatever the order of work.
+    let failed = done.into_iter().find_map(Result::err);
+    match failed {
+        None => Ok(all),
+        Some(rows) => Err(too_large(&encoding, table, rows, &|row| table.place(row))),
+    }
+}
+
+/// Scores as many rows as `out` has places, or says which cannot be.
+fn score_block(
+    encoder: &Encoder,
+    params: &[f64],
+    first: usize,
+    out: &mut [f64],
+) -> Result<(), Range<usize>> {
+    let n = out.len();
+    let all = first..first + n;
+    let rows: Vec<u32> = (all.start as u32..all.end as u32).collect();
+    let facts = RowFacts {
+        labels: vec![-1.0; n],
+        groups: Vec::new(),
+        weights: vec![1.0; n],
+    };
+    let encoded = encoder.encode(&rows, &facts).map_err(|_| all.clone())?;
+    let found = scores(&Linear, &encoded, params).map_err(|_| all)?;
+    if let Some(at) = found.iter().position(|score| !score.is_finite()) {
+        return Err(first + at..first + at + 1);
+    }
+    out.copy_from_slice(&found);
+    Ok(())
+}
+
+/// The error for rows whose scores are beyond all numbers: the value farthest out is to blame.
+pub(super) fn too_large(
+    encoding: &Encoding,
+    table: &Table,
+    rows: Range<usize>,
+    place: &dyn Fn(usize) -> Place,
+) -> Error {
+    let mut worst = (rows.start, None, 0.0);
+    for rule in &encoding.numeric {
+        let Some(values) = table.column(&rule.column).and_then(Column::numeric) else {
+            continue;
+        };
+        for row in rows.clone() {
+            let far = distance(rule, values.get(row));
+            if far > worst.2 {
+                worst = (row, Some(&rule.column), far);
+            }
+        }
+    }
+    let (row, column, _) = worst;
+    let Some(column) = column else {
+        return Error::Data(format!(
+            "{}: the coefficients of the model are too large for a score; choose another model",
+            place(row)
+        ));
+    };
+    Error::Table(DataError::Cell {
+        place: place(row),
+        column: column.clone(),
+        problem: "the value is too large for a score; mend it, or leave it empty if it is missing"
+            .into(),
+    })
+}
+
+/// How far from the middle of the training rows a value is.
+fn distance(rule: &NumericRule, value: f64) -> f64 {
+    ((value - rule.shift) / rule.factor).abs()
+}

@@ -1,0 +1,189 @@
+//! A run in memory, and the bytes of its files.
+
+use std::path::{Path, PathBuf};
+
+use fairfront_data::{Encoding, Known, Ordered, Prepared, Reading};
+use fairfront_report::PageData;
+
+use crate::file::write_in_run;
+use crate::folder::{
+    FILES, PAGE, check_folder, files_of_run, front_of, front_table, info_of, parquet_of, run_in,
+    run_info, write_run,
+};
+use crate::model::{Model, Provenance};
+use crate::store::read_stable;
+use crate::{Error, Fitted, FrontTable, RunInfo, page};
+
+/// A run: what `run.json` says, the front, and how rows are encoded.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What `run.json` says.
+    pub info: RunInfo,
+    /// The front's table.
+    pub front: FrontTable,
+    /// How raw columns become features.
+    pub encoding: Encoding,
+}
+
+impl Run {
+    /// What a fit came to.
+    pub fn of(prepared: &Prepared, fitted: &Fitted) -> Self {
+        let mut info = run_info(prepared, fitted);
+        let front = front_table(fitted);
+        // So that its models say where they come from; where it fails, writing says why.
+        if let Ok((_, checksum)) = parquet_of(&front) {
+            info.front_sha256 = checksum;
+        }
+        Self {
+            info,
+            front,
+            encoding: fitted.encoded.encoding.clone(),
+        }
+    }
+
+    /// Reads the run in a folder, or the newest sound one in a state, also while a process writes there;
+    /// that newer ones are damaged is added to its notices.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        // All three files are of one commit, whoever writes there meanwhile.
+        let (mut run, notices) = read_stable(folder, |folder| {
+            let (info, front) = run_in(folder)?;
+            let path = folder.join("encoding.json");
+            let text = std::fs::read_to_string(&path).map_err(|e| {
+                let problem = format!("{}; the run folder is not complete, fit again", e.kind());
+                Error::file(&path, problem)
+            })?;
+            Self::put_together(info, front, &path, &text)
+        })?;
+        run.info.notices.extend(notices);
+        Ok(run)
+    }
+
+    /// Writes the run into a folder, which appears whole or not at all, with its page unless the front is
+    /// empty. A run there is replaced only where `force` says so. Returns where it is: beside the folder
+    /// where that was taken meanwhile.
+    pub fn write(&mut self, folder: &Path, force: bool) -> Result<PathBuf, Error> {
+        let place = check_folder(folder, force)?;
+        let encoding = self.encoding.to_json();
+        let written = write_run(&place, force, &mut self.info, &self.front, &encoding)?;
+        if !self.front.is_empty() {
+            // By the name that was given, unless it went elsewhere.
+            let named = if written == place { folder } else { &written };
+            self.write_page(named)?;
+        }
+        Ok(written)
+    }
+
+    /// Writes the page into the run's folder; what is there is replaced. Returns where it is.
+    pub(crate) fn write_page(&self, folder: &Path) -> Result<PathBuf, Error> {
+        let html = self.page(&folder.display().to_string())?.to_html();
+        let path = folder.join(PAGE);
+        write_in_run(folder, &path, html.as_bytes())?;
+        Ok(path)
+    }
+
+    /// The very bytes of the files that [`Run::write`] writes, the page left out; `info.front_sha256` is
+    /// set to the checksum of the front's.
+    pub fn to_files(&mut self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+        let encoding = self.encoding.to_json();
+        let files = files_of_run(Path::new(""), &mut self.info, &self.front, &encoding)?;
+        Ok(Vec::from(files))
+    }
+
+    /// A run from the bytes of its files, by name; others than [`Run::to_files`] gives are left alone.
+    /// What is damaged is refused.
+    pub fn from_files(files: &[(&str, &[u8])]) -> Result<Self, Error> {
+        let find = |wanted: &str| {
+            let found = files.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, bytes)| *bytes).ok_or_else(|| {
+                let problem = format!("it is not there; a run has {}", FILES.join(", "));
+                Error::file(Path::new(wanted), problem)
+            })
+        };
+        let text = |wanted: &str| {
+            std::str::from_utf8(find(wanted)?).map_err(|_| {
+                let problem = "the file is damaged (it is no text); fit again";
+                Error::file(Path::new(wanted), problem)
+            })
+        };
+        let info = info_of(Path::new("run.json"), text("run.json")?)?;
+        let front = find("front.parquet")?.to_vec();
+        let front = front_of(Path::new("front.parquet"), &info, front)?;
+        let encoding = text("encoding.json")?;
+        Self::put_together(info, front, Path::new("encoding.json"), encoding)
+    }
+
+    fn put_together(
+        info: RunInfo,
+        front: FrontTable,
+        path: &Path,
+        encoding: &str,
+    ) -> Result<Self, Error> {
+        let encoding = Encoding::from_json(encoding).map_err(|e| Error::file(path, e))?;
+        let n_params = info.features.len() + 1;
+        let fits = front.params.iter().all(|params| params.len() == n_params);
+        if !fits || encoding.schema().feature_names() != info.features {
+            let problem = "the features are not those of the front; fit again";
+            return Err(Error::file(path, problem));
+        }
+        Ok(Self {
+            info,
+            front,
+            encoding,
+        })
+    }
+
+    /// The model of a point of the front. `name` is what its provenance calls the run.
+    pub fn model(&self, name: &str, point: usize) -> Result<Model, Error> {
+        let Self {
+            info,
+            front,
+            encoding,
+        } = self;
+        let Some((intercept, coefficients)) = front
+            .params
+            .get(point)
+            .and_then(|params| params.split_last())
+        else {
+            return Err(Error::Usage(format!(
+                "there is no point {point}; the front has the points 0 to {}",
+                front.len().saturating_sub(1)
+            )));
+        };
+        let reading = match (&info.read, Known::named(&info.source)?) {
+            (Some(read), _) => read.options.reading(),
+            (None, Some(known)) => known.reading(),
+            (None, None) => Reading::default(),
+        };
+        let names = encoding.schema().feature_names();
+        let coefficients = names.into_iter().zip(coefficients.iter().copied());
+        let values = front.names.iter().zip(&front.columns);
+        let model = Model::new(
+            *intercept,
+            Ordered(coefficients.collect()),
+            encoding.clone(),
+            reading,
+            Ordered(values.map(|(n, c)| (n.clone(), c[point])).collect()),
+            Provenance {
+                run: name.into(),
+                point,
+                points: front.len(),
+                source: info.source.clone(),
+                program: info.program.clone(),
+                method: info.method.name().into(),
+                seed: info.spec.seed,
+                objectives: info.definitions.clone(),
+                fingerprint: info.fingerprint.clone(),
+                front_sha256: info.front_sha256.clone(),
+            },
+        );
+        model.map_err(|e| Error::file(Path::new(name), e))
+    }
+
+    /// What the page of the run shows. `name` is what it calls the run.
+    pub fn page(&self, name: &str) -> Result<PageData, Error> {
+        page::data(self, name)
+    }
+}
+
+#[cfg(test)]
+mod tests;
