@@ -162,6 +162,16 @@ pub enum Error {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// All rows have the same value of a column in which they have to differ: one class, or one group.
+    #[error("{}column {column:?}: {problem}", in_file(file))]
+    Alike {
+        /// The file or data set; empty where it is not known.
+        file: String,
+        /// The column.
+        column: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
     /// A value of one row is wrong for the role of its column.
     #[error("{place}, column {column:?}: {problem}")]
     Cell {
@@ -251,9 +261,25 @@ impl Error {
         }
     }
 
+    pub(crate) fn alike(column: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Alike {
+            file: String::new(),
+            column: column.into(),
+            problem: problem.into(),
+        }
+    }
+
+    /// Whether these rows are too few or too much alike, and more of the same kind may do.
+    pub fn is_for_want_of_rows(&self) -> bool {
+        matches!(
+            self,
+            Self::Alike { .. } | Self::NoRowsLeft(_) | Self::NoFeatures(_)
+        )
+    }
+
     /// Says which file a column is in, where that is not said yet.
     pub(crate) fn in_table(mut self, name: &str) -> Self {
-        if let Self::Column { file, .. } = &mut self
+        if let Self::Column { file, .. } | Self::Alike { file, .. } = &mut self
             && file.is_empty()
         {
             name.clone_into(file);

@@ -67,7 +67,7 @@ impl TargetRule {
         match present.len() {
             0 => return Err(Error::column(target, "the target has no values")),
             1 => {
-                return Err(Error::column(
+                return Err(Error::alike(
                     target,
                     format!(
                         "the target has one value only, {}; nothing can be learned from it: name another \
@@ -258,7 +258,7 @@ impl AttributeRule {
         let group = |i: &usize| labels.names[*i].clone();
         self.attribute.groups = order.iter().map(group).collect();
         match self.attribute.groups.len() {
-            0 | 1 => Err(Error::column(
+            0 | 1 => Err(Error::alike(
                 name,
                 format!(
                     "the sensitive attribute has {}; fairness needs at least two groups: name another \

@@ -38,6 +38,7 @@ mod error;
 mod export;
 mod group;
 mod growth;
+mod held;
 mod inspect;
 mod known;
 mod number;
@@ -58,6 +59,7 @@ pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
 pub use growth::{Growth, NewGroup, NewLevel, embed};
+pub use held::HeldRows;
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,

@@ -204,12 +204,14 @@ pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitR
             let texts = attribute_texts(&prepared.spec).into_iter();
             let named = prepared.attributes.iter().zip(&prepared.spec.sensitive);
             // An attribute may have been given another name than that of its columns.
-            let text = |(text, (rule, columns)): (String, (&AttributeRule, &Vec<String>))| {
-                match &rule.attribute.name {
+            let text =
+                |(text, (rule, columns)): (String, (&AttributeRule, &Vec<String>))| match &rule
+                    .attribute
+                    .name
+                {
                     name if *name == attribute_name(columns) => text,
                     name => grammar::quote(name),
-                }
-            };
+                };
             let attributes: Vec<String> = texts.zip(named).map(text).collect();
             FitRequest {
                 objectives: default_objectives(&attributes, false),

@@ -67,8 +67,8 @@ pub use select::{
     Term, Unmet, select, weights,
 };
 pub use stream::{
-    CommittedBatch, Drift, Fed, Feed, FrontShift, GroupShift, Keep, Shift, Stream, StreamInfo,
-    StreamOptions, Watcher,
+    CommittedBatch, Drift, Fed, Feed, FrontShift, GroupShift, Keep, Live, LiveOptions, Shift,
+    Stream, StreamInfo, StreamOptions, Watcher,
 };
 pub use table::FrontTable;
 pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};

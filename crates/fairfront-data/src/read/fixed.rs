@@ -312,7 +312,7 @@ impl ColumnTypes {
 }
 
 impl FixedType {
-    fn of(column: &Column) -> Self {
+    pub(crate) fn of(column: &Column) -> Self {
         match &column.values {
             Values::Numeric(_) => Self::Numeric,
             Values::Categorical { .. } => Self::Categorical,

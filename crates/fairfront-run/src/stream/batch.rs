@@ -2,42 +2,25 @@
 
 use fairfront_core::counted;
 use fairfront_data::{
-    Arrival, Dropped, Encoded, Encoding, Growth, Notice, Part, Position, Prepared, RawRecord,
-    Rejected, Split, SplitRule, StoredRows, drawn_part, first_table, next_table, set_aside,
+    ColumnTypes, Notice, Position, RawRecord, Rejected, StoredRows, first_table, next_table,
+    set_aside,
 };
-use fairfront_solve::{Observer, StopReason};
+use fairfront_solve::StopReason;
 
 use super::current::{Current, seen_by_front};
 use super::drift::{self, Composition, Drift, FrontShift};
 use super::keep::Keep;
+use super::ready::{self, Ready};
 use super::source::Row;
-use super::state::{Settled, StreamOptions};
+use super::state::{Settled, StreamOptions, add_dropped};
 use super::{Stream, Watcher};
 use crate::Error;
-use crate::fit::{Fitted, fit_encoded};
+use crate::fit::Fitted;
 
 /// What messages call the rows of a batch.
 const NAME: &str = "stream";
 /// Reasons for rejected rows that an error names.
 const NAMED: usize = 3;
-
-/// Rows of a batch that are ready to be kept.
-struct Ready {
-    rows: StoredRows,
-    encoding: Encoding,
-    growth: Growth,
-    dropped: Vec<Dropped>,
-    n_dropped: usize,
-    rejected: Vec<Rejected>,
-    /// What the first batch settles beside its encoding.
-    first: Option<First>,
-    notices: Vec<Notice>,
-}
-
-struct First {
-    types: fairfront_data::ColumnTypes,
-    targets: Vec<String>,
-}
 
 /// A batch that is committed.
 pub(super) struct Done {
@@ -79,7 +62,7 @@ impl Stream {
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Done>, Error> {
         let number = self.state.batches + 1;
-        let mut ready = self.ready(records).map_err(|e| self.of_batch(number, e))?;
+        let (mut ready, types) = self.ready(records).map_err(|e| self.of_batch(number, e))?;
         let rejected = self.state.rejected + ready.rejected.len() as u64;
         if let Some(most) = max_rejected
             && rejected > most
@@ -94,15 +77,13 @@ impl Stream {
         let kept = rows.n_rows();
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
         encoded.notices = std::mem::take(&mut ready.notices);
-        let fitted = self.fit(encoded, watcher.observer());
-        let fitted = match fitted {
+        let (request, current) = (&self.state.options.request, self.current.as_ref());
+        let batches = self.state.batches;
+        let fitted = match ready::fit(encoded, request, current, batches, watcher.observer()) {
             Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
             Ok(fitted) => Ok(fitted),
             // Rows without a class or a group say nothing; the front of before still stands.
-            Err(Error::Data(why)) if self.current.is_some() => {
-                // What follows is advice for a whole table.
-                Err(why.split(';').next().unwrap_or_default().to_owned())
-            }
+            Err(Error::Data(why)) if self.current.is_some() => Err(ready::without_advice(&why)),
             Err(error) => return Err(self.of_batch(number, error)),
         };
 
@@ -134,7 +115,7 @@ impl Stream {
                 .map_or_else(|_| Vec::new(), |f| f.notices.clone()),
         ]
         .concat();
-        self.settle(ready, composition, fitted.as_ref().ok(), position);
+        self.settle((ready, types), composition, fitted.as_ref().ok(), position);
         self.write(&drift, fitted.as_ref().ok())?;
         if let Ok(fitted) = &fitted {
             self.current = Some(Current::of(fitted));
@@ -143,95 +124,36 @@ impl Stream {
         Ok(Some(Done { drift, notices }))
     }
 
-    /// The first front, or the current one brought up to date.
-    fn fit(&self, encoded: Encoded, observer: &mut dyn Observer) -> Result<Fitted, Error> {
-        let earlier = self.current.as_ref();
-        let earlier = earlier.map(|c| c.earlier(&encoded.encoding, self.state.batches));
-        let request = &self.state.options.request;
-        fit_encoded(encoded, request, &[], earlier.as_ref(), None, observer)
-    }
-
-    /// Rows of a batch on their way to those that are kept.
-    fn ready(&self, records: &[RawRecord]) -> Result<Ready, Error> {
-        match &self.state.settled {
-            None => self.first(records),
-            Some(settled) => self.next(records, settled),
-        }
-    }
-
-    fn first(&self, records: &[RawRecord]) -> Result<Ready, Error> {
+    /// Rows of a batch on their way to those that are kept, and what the first batch settles.
+    fn ready(&self, records: &[RawRecord]) -> Result<(Ready, Option<ColumnTypes>), Error> {
         let StreamOptions { spec, read, .. } = &self.state.options;
-        let read = spec.read_options(read.clone());
         let columns = &self.state.columns;
-        let found = first_table(NAME, columns, records, &read, &self.state.declared)?;
-        let kept = set_aside(found.table, spec)?;
-        let mut rejected = found.rejected;
-        rejected.extend(of_records(kept.rejected, &found.accepted));
-        let record_of: Vec<usize> = kept.accepted.iter().map(|i| found.accepted[*i]).collect();
-        let prepared = match spec.split {
-            SplitRule::Shares(shares) => Prepared::with_split(kept.table, spec, &[], |_, rows| {
-                let records = rows.iter().map(|row| record_of[*row as usize]);
-                Ok(Split::from_parts(&self.drawn(shares, records)))
-            }),
-            SplitRule::None | SplitRule::Column(_) => Prepared::new(kept.table, spec, &[]),
-        }?;
-        let (encoding, mut notices) = Encoding::fit(&prepared)?;
-        // Levels that are merged may still arrive.
-        let idle = |n: &&Notice| !n.message.starts_with("--merge: ");
-        notices.splice(0..0, prepared.notices.iter().filter(idle).cloned());
-        let facts = prepared.facts();
-        let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
-        let parts = prepared.split.parts_by_row();
-        Ok(Ready {
-            rows: StoredRows::from_dataset(&data, &parts)?,
-            n_dropped: prepared.table.n_rows() - prepared.rows.len(),
-            encoding,
-            growth: Growth::default(),
-            dropped: prepared.dropped.clone(),
-            rejected: in_order(rejected),
-            first: Some(First {
-                types: found.types,
-                targets: prepared.target_values()?,
-            }),
-            notices,
-        })
-    }
-
-    fn next(&self, records: &[RawRecord], settled: &Settled) -> Result<Ready, Error> {
-        let spec = &self.state.options.spec;
-        let found = next_table(NAME, &self.state.columns, records, &settled.types)?;
-        let mut encoding = settled.encoding.clone();
-        let arrival = Arrival::new(&found.table, spec, &encoding, &settled.targets)?;
-        let growth = encoding.grow(&found.table, &arrival.rows)?;
-        let (data, _) = arrival.encode(&found.table, &encoding)?;
-        let parts = match (&arrival.parts, &spec.split) {
-            (Some(parts), _) => parts.clone(),
-            (None, SplitRule::Shares(shares)) => {
-                let rows = arrival.rows.iter();
-                self.drawn(*shares, rows.map(|r| found.accepted[*r as usize]))
+        let before = self.state.rows;
+        let (mut ready, accepted, mut rejected, types) = match &self.state.settled {
+            None => {
+                let read = spec.read_options(read.clone());
+                let found = first_table(NAME, columns, records, &read, &self.state.declared)?;
+                let kept = set_aside(found.table, spec)?;
+                let record = |row: usize| found.accepted[kept.accepted[row]];
+                let mut ready =
+                    ready::first(kept.table, spec, &[], |row| before + record(row) as u64)?;
+                ready.rejected = kept.rejected;
+                (ready, found.accepted, found.rejected, Some(found.types))
             }
-            (None, _) => vec![Part::Train; arrival.rows.len()],
+            Some(settled) => {
+                let found = next_table(NAME, columns, records, &settled.types)?;
+                let Settled {
+                    encoding, targets, ..
+                } = settled;
+                let ready = ready::next(&found.table, spec, encoding, targets, |row| {
+                    before + found.accepted[row] as u64
+                })?;
+                (ready, found.accepted, found.rejected, None)
+            }
         };
-        let mut rejected = found.rejected;
-        let n_rejected = arrival.rejected.len();
-        rejected.extend(of_records(arrival.rejected, &found.accepted));
-        Ok(Ready {
-            rows: StoredRows::from_dataset(&data, &parts)?,
-            n_dropped: found.table.n_rows() - arrival.rows.len() - n_rejected,
-            encoding,
-            growth,
-            dropped: arrival.dropped,
-            rejected: in_order(rejected),
-            first: None,
-            notices: Vec::new(),
-        })
-    }
-
-    /// The parts of rows, given as positions in the batch.
-    fn drawn(&self, shares: [f64; 3], rows: impl Iterator<Item = usize>) -> Vec<Part> {
-        let seed = self.state.options.spec.seed;
-        rows.map(|at| drawn_part(shares, seed, self.state.rows + at as u64))
-            .collect()
+        rejected.extend(of_records(std::mem::take(&mut ready.rejected), &accepted));
+        ready.rejected = in_order(rejected);
+        Ok((ready, types))
     }
 
     /// How the front changed.
@@ -276,17 +198,17 @@ impl Stream {
     /// The state as it is after this batch.
     fn settle(
         &mut self,
-        ready: Ready,
+        (ready, types): (Ready, Option<ColumnTypes>),
         composition: Composition,
         fitted: Option<&Fitted>,
         position: Option<(usize, Position)>,
     ) {
         let state = &mut self.state;
         let standing = fitted.map(|f| &f.standing);
-        if let (Some(first), Some(standing)) = (ready.first, standing) {
+        if let (Some(types), Some(standing)) = (types, standing) {
             state.settled = Some(Settled {
-                types: first.types,
-                targets: first.targets,
+                types,
+                targets: ready.targets,
                 encoding: ready.encoding.clone(),
                 reference: standing.reference.clone(),
                 judged_by: standing.names.clone(),
@@ -309,7 +231,7 @@ impl Stream {
                 settled.updated = state.batches + 1;
             }
         }
-        state.add_dropped(&ready.dropped);
+        add_dropped(&mut state.dropped, &ready.dropped);
         state.rejected += ready.rejected.len() as u64;
         state.batches += 1;
         state.rows += self.pending.len() as u64;
@@ -329,9 +251,10 @@ impl Stream {
     }
 
     fn of_batch(&self, number: u64, error: Error) -> Error {
-        use fairfront_data::Error::{Column, NoRowsLeft};
+        use fairfront_data::Error::{Alike, Column, NoRowsLeft};
         match error {
-            error @ (Error::Data(_) | Error::Table(Column { .. } | NoRowsLeft(_)))
+            error @ (Error::Data(_)
+            | Error::Table(Alike { .. } | Column { .. } | NoRowsLeft(_)))
                 if number == 1 =>
             {
                 Error::Data(format!(

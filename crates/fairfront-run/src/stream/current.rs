@@ -5,19 +5,19 @@ use std::path::Path;
 use fairfront_core::Points;
 use fairfront_data::{Encoded, Encoding, Part, StoredRows, embed};
 
-use crate::Error;
 use crate::fit::{Earlier, Fitted};
 use crate::folder::run_in;
+use crate::{Error, FrontTable, RunInfo};
 
 /// The front of the newest generation.
 #[derive(Debug, Clone)]
 pub(crate) struct Current {
     /// The encoding its points belong to.
-    encoding: Encoding,
+    pub(super) encoding: Encoding,
     pub(super) points: Points,
     unmitigated: Vec<f64>,
     /// What its solver starts from beside it, where there is any such thing.
-    starts: Option<Points>,
+    pub(super) starts: Option<Points>,
 }
 
 impl Current {
@@ -26,18 +26,32 @@ impl Current {
         let (info, table) = run_in(generation)?;
         let encoding = super::read_encoding(generation)?;
         let n_params = encoding.schema().n_features() + 1;
+        let starts = read_starts(generation, n_params)?;
+        Self::of_run(&info, &table, encoding, starts).ok_or_else(|| {
+            let problem = "the front and its encoding do not belong together";
+            Error::file(generation, problem)
+        })
+    }
+
+    /// The front of a run; `None` where its parts do not belong together.
+    pub(super) fn of_run(
+        info: &RunInfo,
+        table: &FrontTable,
+        encoding: Encoding,
+        starts: Option<Points>,
+    ) -> Option<Self> {
+        let n_params = encoding.schema().n_features() + 1;
         let sound = |params: &Vec<f64>| params.len() == n_params;
         if !table.params.iter().all(sound) || !sound(&info.unmitigated.params) {
-            let problem = "the front and its encoding do not belong together";
-            return Err(Error::file(generation, problem));
+            return None;
         }
         let mut points = Points::new(n_params);
         table.params.iter().for_each(|params| points.push(params));
-        Ok(Self {
+        Some(Self {
             encoding,
             points,
-            unmitigated: info.unmitigated.params,
-            starts: read_starts(generation, n_params)?,
+            unmitigated: info.unmitigated.params.clone(),
+            starts,
         })
     }
 

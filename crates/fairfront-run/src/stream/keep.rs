@@ -43,7 +43,7 @@ pub(crate) struct KeptInfo {
 pub(crate) const RESERVOIR: &str = "reservoir.rows";
 
 /// The rows that are kept, in memory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Kept {
     keep: Keep,
     seed: u64,
@@ -54,12 +54,7 @@ pub(crate) struct Kept {
 impl Kept {
     /// None yet.
     pub(crate) fn new(keep: Keep, seed: u64) -> Self {
-        Self {
-            keep,
-            seed,
-            info: KeptInfo::default(),
-            rows: None,
-        }
+        Self::of(keep, seed, KeptInfo::default(), None)
     }
 
     /// Reads the rows of a generation in a state's folder.
@@ -92,14 +87,19 @@ impl Kept {
                 return Err(damaged(&path, &"it holds another number of rows"));
             }
         }
-        let mut kept = Self {
+        let mut kept = Self::of(keep, seed, info, rows);
+        kept.cut()?;
+        Ok(kept)
+    }
+
+    /// Rows of which all is known.
+    pub(crate) fn of(keep: Keep, seed: u64, info: KeptInfo, rows: Option<StoredRows>) -> Self {
+        Self {
             keep,
             seed,
             info,
             rows,
-        };
-        kept.cut()?;
-        Ok(kept)
+        }
     }
 
     /// The rows, where there are any.

@@ -9,6 +9,8 @@ mod disk;
 mod drift;
 mod feed;
 mod keep;
+mod live;
+mod ready;
 mod reject;
 mod source;
 mod state;
@@ -32,6 +34,7 @@ use crate::store::{Damaged, Generations, Ledger, Lock, Spool, is_state};
 pub use self::drift::{Drift, FrontShift, GroupShift, Shift};
 pub use self::feed::{Fed, Feed};
 pub use self::keep::Keep;
+pub use self::live::{Live, LiveOptions};
 pub use self::state::{StreamInfo, StreamOptions};
 
 /// A batch that is committed.

@@ -42,15 +42,7 @@ impl StreamOptions {
     /// Says what cannot be right, before any row is read.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let usage = |message: &str| Err(Error::Usage(message.into()));
-        self.spec.check()?;
-        if self.spec.target.is_none() {
-            return usage("a front needs a target; name the column with --target");
-        }
-        if self.spec.balance.is_some() {
-            return usage(
-                "--balance is for tables that are whole; rows of a stream are taken as they come",
-            );
-        }
+        check_rows(&self.spec, self.keep)?;
         if self.request.objectives.len() < 2 {
             return usage(
                 "a front needs at least two objectives; name a sensitive column with --sensitive",
@@ -59,10 +51,35 @@ impl StreamOptions {
         if self.batch == 0 {
             return usage("--batch 0: a batch needs at least one row");
         }
-        match self.keep {
-            Keep::Window(0) => usage("--window 0: keep at least one row"),
-            Keep::Reservoir(0) => usage("--reservoir 0: keep at least one row"),
-            _ => Ok(()),
+        Ok(())
+    }
+}
+
+/// Says what cannot be right about rows that are to arrive in batches.
+pub(super) fn check_rows(spec: &Spec, keep: Keep) -> Result<(), Error> {
+    let usage = |message: &str| Err(Error::Usage(message.into()));
+    spec.check()?;
+    if spec.target.is_none() {
+        return usage("a front needs a target; name the column with --target");
+    }
+    if spec.balance.is_some() {
+        return usage(
+            "--balance is for tables that are whole; rows of a stream are taken as they come",
+        );
+    }
+    match keep {
+        Keep::Window(0) => usage("--window 0: keep at least one row"),
+        Keep::Reservoir(0) => usage("--reservoir 0: keep at least one row"),
+        _ => Ok(()),
+    }
+}
+
+/// Adds to the rows dropped so far.
+pub(super) fn add_dropped(all: &mut Vec<Dropped>, dropped: &[Dropped]) {
+    for more in dropped {
+        match all.iter_mut().find(|d| d.reason == more.reason) {
+            Some(known) => known.rows += more.rows,
+            None => all.push(more.clone()),
         }
     }
 }
@@ -250,15 +267,5 @@ impl State {
         }
         self.inputs.push(Input::new(name, identity));
         self.inputs.len() - 1
-    }
-
-    /// Adds to the rows dropped so far.
-    pub(crate) fn add_dropped(&mut self, dropped: &[Dropped]) {
-        for more in dropped {
-            match self.dropped.iter_mut().find(|d| d.reason == more.reason) {
-                Some(known) => known.rows += more.rows,
-                None => self.dropped.push(more.clone()),
-            }
-        }
     }
 }
