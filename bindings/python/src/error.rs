@@ -49,6 +49,10 @@ impl From<Failure> for PyErr {
                 "internal error: {message}; this is a bug of fairfront, please report it"
             )),
             Failure::Run(error) => {
+                let error = match raised(error) {
+                    Ok(raised) => return raised,
+                    Err(error) => error,
+                };
                 let message = in_python(&error.to_string());
                 match is_about_files(&error) {
                     true => PyOSError::new_err(message),
@@ -56,6 +60,20 @@ impl From<Failure> for PyErr {
                 }
             }
         }
+    }
+}
+
+/// What a callable raised, on its way through our crates; any other error comes back.
+fn raised(error: RunError) -> Result<PyErr, RunError> {
+    use fairfront_core::Error as CoreError;
+    use fairfront_solve::Error as SolveError;
+    match error {
+        RunError::Evaluate(CoreError::Custom(custom))
+        | RunError::Solve(SolveError::Evaluation(CoreError::Custom(custom))) => custom
+            .downcast::<PyErr>()
+            .map(|raised| *raised)
+            .map_err(|other| RunError::Evaluate(CoreError::Custom(other))),
+        other => Err(other),
     }
 }
 

@@ -1,8 +1,12 @@
 //! The extension module of the Python package `fairfront`.
 
+mod array;
 mod command;
+mod dataset;
 mod error;
-#[expect(dead_code, reason = "what fits fronts comes next")]
+mod objective;
+mod problem;
+mod solver;
 mod work;
 
 /// What the package is made of; `fairfront` documents it.
@@ -12,6 +16,14 @@ mod _fairfront {
 
     #[pymodule_export]
     use crate::command::run_command;
+    #[pymodule_export]
+    use crate::dataset::PyDataset;
+    #[pymodule_export]
+    use crate::objective::PyRows;
+    #[pymodule_export]
+    use crate::problem::{PyBatch, PyProblem};
+    #[pymodule_export]
+    use crate::solver::solve;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

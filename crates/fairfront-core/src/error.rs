@@ -1,6 +1,6 @@
 use crate::grouped;
 
-/// What can be wrong with rows handed to this crate.
+/// What can be wrong with rows handed to this crate, or with problems and objectives of others.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -48,4 +48,8 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+    /// What a problem or an objective of somebody else says went wrong: a callable, a file, a device.
+    /// It is handed on as it is, so that whoever knows its type gets it back.
+    #[error(transparent)]
+    Custom(Box<dyn std::error::Error + Send + Sync>),
 }

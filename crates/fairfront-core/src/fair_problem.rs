@@ -282,6 +282,7 @@ impl FairProblem {
                     value + self.add_penalty(objective.penalty(), point, None);
             }
         }
+        self.check(objectives)?;
         Ok(values)
     }
 
@@ -339,7 +340,14 @@ impl FairProblem {
                 }
             }
         }
+        self.check(objectives)?;
         Ok(sums)
+    }
+
+    /// Whether all that these objectives did on this thread went well.
+    fn check(&self, objectives: &[usize]) -> Result<(), Error> {
+        let of = |i: &usize| self.objectives[*i].objective.as_ref();
+        objectives.iter().map(of).try_for_each(Objective::check)
     }
 }
 

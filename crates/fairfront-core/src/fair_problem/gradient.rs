@@ -118,7 +118,7 @@ impl FairProblem {
                 }
                 self.add_penalty(objective.penalty(), point, Some(gradient));
             }
-            return Ok(());
+            return objective.check();
         }
 
         let divisor = prepared.weight.max(f64::MIN_POSITIVE);
@@ -151,6 +151,7 @@ impl FairProblem {
         self.each_block(batch.as_deref(), |rows| {
             self.pull_back(objective, rows, params, &slopes, &mut gradients);
         })?;
+        objective.check()?;
         let of_points = block.iter().zip(out.chunks_exact_mut(self.n_params));
         for (lane, (point, gradient)) in of_points.enumerate() {
             for (g, lanes) in gradient.iter_mut().zip(&gradients) {
@@ -203,6 +204,7 @@ impl FairProblem {
                     .pull_back(&tile, params, slopes, &mut gradients);
             }
         })?;
+        objective.check()?;
         let of_points = block.iter().zip(out.chunks_exact_mut(self.n_params));
         for (lane, ((point, gradient), value)) in of_points.zip(values).enumerate() {
             for (g, lanes) in gradient.iter_mut().zip(&gradients) {

@@ -127,6 +127,7 @@ impl FairProblem {
             self.each_block(None, |rows| {
                 self.pull_back(objective, rows, &params, &slopes, &mut gradients);
             })?;
+            objective.check()?;
             let of_lane = |lane| gradients[..self.n_params].iter().map(|g| g[lane]).collect();
             all.extend((0..roots.len()).map(of_lane));
         }

@@ -60,6 +60,7 @@ impl FairProblem {
                 self.add_penalty(weight * objective.penalty(), point, Some(gradient));
             }
         }
+        self.check(&self.every())?;
         if by_rows.is_empty() {
             return Ok((values, gradients));
         }
@@ -105,6 +106,7 @@ impl FairProblem {
                     .pull_back(&tile, params, &by_score[..n], &mut gradient);
             }
         }
+        self.check(objectives)?;
         Ok(gradient)
     }
 }

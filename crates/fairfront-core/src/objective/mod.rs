@@ -19,6 +19,7 @@ pub use mutual_information::MutualInformation;
 pub use output::Output;
 pub use rate_parity::{RateParity, Spread};
 
+use crate::Error;
 use crate::lanes::Lanes;
 use crate::measure::Measure;
 use crate::predictor::Rows;
@@ -68,6 +69,11 @@ pub trait Objective: Send + Sync {
     ) {
         self.add_sums(rows, outputs, sums);
         self.pull_back(rows, outputs, slopes, out);
+    }
+    /// For an objective that can fail, as one that calls other programs can: what went wrong in the calls
+    /// above on this thread since this was last asked. Whatever they wrote is not used then.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
     }
     /// λ.
     fn penalty(&self) -> f64 {

@@ -1,6 +1,7 @@
 //! Objectives and problems against plain, slow, obviously right implementations.
 
 mod calibrate;
+mod failing;
 mod group_limit;
 mod group_objective;
 mod group_plain;

@@ -1,0 +1,359 @@
+//! A Python callable as one objective among others.
+//!
+//! The callable is asked once a tile of rows (64 rows × 32 points), which is the unit of all passes over
+//! rows. What it raises waits on its thread until [`Objective::check`] hands it on.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use fairfront_core::{
+    Attribute, Error, LANES, Lanes, LogLoss, Objective, Rows, TILE_ROWS, UNKNOWN_GROUP,
+};
+use fairfront_data::near_names;
+use numpy::PyArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::array::{matrix, returned};
+
+thread_local! {
+    /// What was raised on this thread, until it is asked for.
+    static FAILED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Some rows, as a callable sees them.
+#[pyclass(name = "Rows", module = "fairfront._fairfront", frozen)]
+pub(crate) struct PyRows {
+    labels: Vec<f64>,
+    weights: Vec<f64>,
+    /// For each attribute.
+    groups: Vec<Vec<i64>>,
+    attributes: Arc<[Attribute]>,
+}
+
+#[pymethods]
+impl PyRows {
+    #[getter]
+    fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.labels)
+    }
+
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.weights)
+    }
+
+    fn groups<'py>(&self, py: Python<'py>, attribute: &str) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let index = position(attribute, &self.attributes)?;
+        Ok(PyArray1::from_slice(py, &self.groups[index]))
+    }
+
+    fn group_names(&self, attribute: &str) -> PyResult<Vec<String>> {
+        let index = position(attribute, &self.attributes)?;
+        Ok(self.attributes[index].groups.clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.labels.len()
+    }
+}
+
+impl PyRows {
+    fn new(rows: &Rows, attributes: &Arc<[Attribute]>) -> Self {
+        let code = |code: &u32| match *code {
+            UNKNOWN_GROUP => -1,
+            code => i64::from(code),
+        };
+        let groups = |attribute| rows.groups(attribute).iter().map(code).collect();
+        Self {
+            labels: rows.labels().to_vec(),
+            weights: rows.weights().to_vec(),
+            groups: (0..attributes.len()).map(groups).collect(),
+            attributes: Arc::clone(attributes),
+        }
+    }
+}
+
+/// Where an attribute is.
+fn position(name: &str, attributes: &[Attribute]) -> PyResult<usize> {
+    let found = attributes.iter().position(|a| a.name == name);
+    found.ok_or_else(|| {
+        let near = near_names(name, attributes.iter().map(|a| a.name.as_str()));
+        PyValueError::new_err(format!("{name:?} is no sensitive attribute; {near}"))
+    })
+}
+
+/// h(E[s(φ, row)]) with s and h in Python.
+pub(crate) struct PyObjective {
+    name: String,
+    statistics: Py<PyAny>,
+    outer: Option<Py<PyAny>>,
+    n_means: usize,
+    penalty: f64,
+    compares: Option<(usize, Option<f64>)>,
+    attributes: Arc<[Attribute]>,
+}
+
+impl PyObjective {
+    /// From a `fairfront.Objective`, for rows with these attributes.
+    fn new(objective: &Bound<'_, PyAny>, attributes: &Arc<[Attribute]>) -> PyResult<Self> {
+        let attribute: Option<String> = objective.getattr("attribute")?.extract()?;
+        let label: Option<f64> = objective.getattr("label")?.extract()?;
+        let index = attribute.map(|name| position(&name, attributes));
+        Ok(Self {
+            name: objective.getattr("name")?.extract()?,
+            statistics: objective.getattr("statistics")?.unbind(),
+            outer: objective.getattr("outer")?.extract()?,
+            n_means: objective.getattr("n_means")?.extract()?,
+            penalty: objective.getattr("penalty")?.extract()?,
+            compares: index.transpose()?.map(|index| (index, label)),
+            attributes: Arc::clone(attributes),
+        })
+    }
+
+    /// Weights of the rows; 0 for those that take no part.
+    fn weights(&self, rows: &Rows) -> [f64; TILE_ROWS] {
+        let mut weights = [0.0; TILE_ROWS];
+        weights[..rows.len()].copy_from_slice(rows.weights());
+        if let Some((attribute, label)) = self.compares {
+            let of_rows = rows.groups(attribute).iter().zip(rows.labels());
+            for (weight, (group, y)) in weights.iter_mut().zip(of_rows) {
+                if *group == UNKNOWN_GROUP || label.is_some_and(|label| label != *y) {
+                    *weight = 0.0;
+                }
+            }
+        }
+        weights
+    }
+
+    /// s and its derivative by the score; `None` where something was raised, now or before.
+    fn ask(&self, rows: &Rows, scores: &[Lanes]) -> Option<[Vec<f64>; 2]> {
+        if FAILED.with_borrow(Option::is_some) {
+            return None;
+        }
+        match Python::attach(|py| self.statistics(py, rows, scores)) {
+            Ok(found) => Some(found),
+            Err(error) => {
+                FAILED.set(Some(error));
+                None
+            }
+        }
+    }
+
+    fn statistics(&self, py: Python<'_>, rows: &Rows, scores: &[Lanes]) -> PyResult<[Vec<f64>; 2]> {
+        let (k, n) = (self.n_means, rows.len());
+        let scores = &scores[..n];
+        let array = matrix(py, scores.as_flattened().to_vec(), [n, LANES])?;
+        let seen = Bound::new(py, PyRows::new(rows, &self.attributes))?;
+        let result = self.statistics.bind(py).call1((array, seen))?;
+        let what = format!("statistics of the objective {:?}", self.name);
+        let pair = result.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
+        let (s, ds) = pair.map_err(|_| {
+            let message =
+                format!("{what} must return two arrays: s and its derivative by the score");
+            PyValueError::new_err(message)
+        })?;
+        let shape: [&[usize]; 2] = [&[k, n, LANES], &[n, LANES]];
+        let shapes = match k {
+            1 => &shape[..],
+            _ => &shape[..1],
+        };
+        let axes = "means × rows × points";
+        let weights = self.weights(rows);
+        let numbers = |part: &str, array| {
+            let found = returned(&format!("{what} ({part})"), array, shapes, axes)?;
+            // Of rows that count, at points that are numbers.
+            let is_bad = |(i, value): (usize, &f64)| {
+                let (row, point) = (i / LANES % n, i % LANES);
+                value.is_nan() && weights[row] > 0.0 && scores[row][point].is_finite()
+            };
+            match found.iter().enumerate().any(is_bad) {
+                true => Err(PyValueError::new_err(format!("{what} ({part}) is NaN"))),
+                false => Ok(found),
+            }
+        };
+        Ok([numbers("s", &s)?, numbers("ds", &ds)?])
+    }
+
+    fn add_found(&self, rows: &Rows, s: &[f64], sums: &mut [Lanes]) {
+        let weights = self.weights(rows);
+        for (sum, s) in sums.iter_mut().zip(s.chunks_exact(rows.len() * LANES)) {
+            for (weight, s) in weights.iter().zip(s.chunks_exact(LANES)) {
+                if *weight > 0.0 {
+                    sum.iter_mut()
+                        .zip(s)
+                        .for_each(|(sum, s)| *sum += weight * s);
+                }
+            }
+        }
+    }
+
+    fn pull_found(&self, rows: &Rows, ds: &[f64], slopes: &[Lanes], out: &mut [Lanes]) {
+        let weights = self.weights(rows);
+        for (slope, ds) in slopes.iter().zip(ds.chunks_exact(rows.len() * LANES)) {
+            for ((out, weight), ds) in out.iter_mut().zip(&weights).zip(ds.chunks_exact(LANES)) {
+                if *weight > 0.0 {
+                    for p in 0..LANES {
+                        out[p] += weight * slope[p] * ds[p];
+                    }
+                }
+            }
+        }
+    }
+
+    fn ask_outer(&self, outer: &Py<PyAny>, means: &[f64], slope: &mut [f64]) -> PyResult<f64> {
+        Python::attach(|py| {
+            let result = outer.bind(py).call1((PyArray1::from_slice(py, means),))?;
+            let what = format!("outer of the objective {:?}", self.name);
+            let pair = result.extract::<(f64, Bound<'_, PyAny>)>();
+            let (value, by_mean) = pair.map_err(|_| {
+                let message =
+                    format!("{what} must return a number and its derivative by the means");
+                PyValueError::new_err(message)
+            })?;
+            let by_mean = returned(&what, &by_mean, &[&[self.n_means]], "means")?;
+            let is_bad = value.is_nan() || by_mean.iter().any(|d| d.is_nan());
+            if is_bad && means.iter().all(|mean| mean.is_finite()) {
+                return Err(PyValueError::new_err(format!("{what} is NaN")));
+            }
+            slope.copy_from_slice(&by_mean);
+            Ok(value)
+        })
+    }
+}
+
+impl Objective for PyObjective {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn n_means(&self) -> usize {
+        self.n_means
+    }
+
+    fn weight(&self, rows: &Rows) -> f64 {
+        self.weights(rows)[..rows.len()].iter().sum()
+    }
+
+    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
+        if let Some([s, _]) = self.ask(rows, outputs) {
+            self.add_found(rows, &s, sums);
+        }
+    }
+
+    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+        let Some(outer) = &self.outer else {
+            slope.fill(1.0);
+            return means[0];
+        };
+        let found = match FAILED.with_borrow(Option::is_some) {
+            true => None,
+            false => Some(self.ask_outer(outer, means, slope)),
+        };
+        match found {
+            Some(Ok(value)) => value,
+            Some(Err(error)) => {
+                FAILED.set(Some(error));
+                f64::NAN
+            }
+            None => f64::NAN,
+        }
+    }
+
+    fn pull_back(&self, rows: &Rows, outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+        if let Some([_, ds]) = self.ask(rows, outputs) {
+            self.pull_found(rows, &ds, slopes, out);
+        }
+    }
+
+    fn add_sums_and_slopes(
+        &self,
+        rows: &Rows,
+        outputs: &[Lanes],
+        slopes: &[Lanes],
+        sums: &mut [Lanes],
+        out: &mut [Lanes],
+    ) {
+        if let Some([s, ds]) = self.ask(rows, outputs) {
+            self.add_found(rows, &s, sums);
+            self.pull_found(rows, &ds, slopes, out);
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match FAILED.take() {
+            Some(error) => Err(Error::Custom(Box::new(error))),
+            None => Ok(()),
+        }
+    }
+
+    fn penalty(&self) -> f64 {
+        self.penalty
+    }
+
+    fn is_mean(&self) -> bool {
+        self.outer.is_none()
+    }
+
+    fn stand_in(&self) -> Option<Box<dyn Objective>> {
+        // Any loss of a classifier: what tells the classes apart is a good start, and its curvature
+        // a good measure of steps.
+        self.is_mean()
+            .then(|| Box::new(LogLoss::default()) as Box<dyn Objective>)
+    }
+
+    fn compares(&self) -> Option<(usize, Option<f64>)> {
+        self.compares
+    }
+}
+
+/// An objective as a person gives it.
+pub(crate) enum Given {
+    /// By its name.
+    Text(String),
+    /// Callables.
+    Custom(PyObjective),
+}
+
+/// Objectives as a person gives them: texts and `fairfront.Objective`s, in any order.
+pub(crate) fn given(
+    objectives: &[Bound<'_, PyAny>],
+    attributes: &[Attribute],
+) -> PyResult<Vec<Given>> {
+    let attributes: Arc<[Attribute]> = attributes.into();
+    let read = |objective: &Bound<'_, PyAny>| {
+        if let Ok(text) = objective.extract::<String>() {
+            return Ok(Given::Text(text));
+        }
+        if !objective.hasattr("statistics")? {
+            let kind = objective.get_type();
+            return Err(PyTypeError::new_err(format!(
+                "an objective is a name such as 'log_loss' or a fairfront.Objective, not {kind}"
+            )));
+        }
+        Ok(Given::Custom(PyObjective::new(objective, &attributes)?))
+    };
+    objectives.iter().map(read).collect()
+}
+
+/// All objectives as texts, and those of callables.
+type Named = (Vec<String>, Vec<Arc<dyn Objective>>);
+
+/// The texts of all objectives, the name standing for one of callables, and those of callables.
+#[expect(dead_code, reason = "fits take them next")]
+pub(crate) fn custom_objectives(
+    objectives: &[Bound<'_, PyAny>],
+    attributes: &[Attribute],
+) -> PyResult<Named> {
+    let (mut texts, mut custom) = (Vec::new(), Vec::new());
+    for given in given(objectives, attributes)? {
+        match given {
+            Given::Text(text) => texts.push(text),
+            Given::Custom(objective) => {
+                texts.push(objective.name());
+                custom.push(Arc::new(objective) as Arc<dyn Objective>);
+            }
+        }
+    }
+    Ok((texts, custom))
+}

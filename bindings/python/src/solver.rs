@@ -1,0 +1,189 @@
+//! Solvers, as Python calls them.
+
+use fairfront_core::Points;
+use fairfront_data::near_names;
+use fairfront_solve::{
+    Counters, EpsFair, Error, Method, Outcome, PfSmg, Polish, StopReason, Trace, Weighted, polish,
+};
+use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::array::{matrix, of_points, points};
+use crate::error::Failure;
+use crate::problem::PyProblem;
+use crate::work::watched;
+
+/// Threads for `n_jobs`; 0 for all cores.
+fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    match n_jobs {
+        None => Ok(0),
+        Some(0) => Err(PyValueError::new_err(
+            "n_jobs is 0; it must be a number of threads, or -1 for all cores",
+        )),
+        Some(n) => Ok(match usize::try_from(n) {
+            Ok(n) => n,
+            // As in joblib: -1 all cores, -2 all but one.
+            Err(_) => (cores() + 1)
+                .saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX))
+                .max(1),
+        }),
+    }
+}
+
+fn method(name: &str) -> PyResult<Method> {
+    Ok(match name {
+        "pf_smg" => Method::PfSmg(PfSmg::default()),
+        "eps_fair" => Method::EpsFair(EpsFair::default()),
+        "trace" => Method::Trace(Trace::default()),
+        "weighted" => Method::Weighted(Weighted::default()),
+        _ => return Err(PyValueError::new_err(format!("no solver {name:?}"))),
+    })
+}
+
+/// What the package calls a setting.
+fn in_python(setting: &str) -> String {
+    match setting {
+        "points" => "n_points".into(),
+        "starts" => "n_starts".into(),
+        other => other.replace('-', "_"),
+    }
+}
+
+/// Sets one setting by the name that the package has for it.
+fn set(method: &mut Method, solver: &str, name: &str, value: &str) -> PyResult<()> {
+    let names: Vec<String> = method.names().iter().map(|(n, _)| in_python(n)).collect();
+    let Some(at) = names.iter().position(|n| n == name) else {
+        let near = near_names(name, names.iter().map(String::as_str));
+        let message = format!("{solver} has no setting {name:?}; {near}");
+        return Err(PyValueError::new_err(message));
+    };
+    let own = method.names()[at].0;
+    method.set(own, value).map_err(|error| match error {
+        Error::Setting { value, rule, .. } => {
+            PyValueError::new_err(format!("{name} is {value:?}; it must be {rule}"))
+        }
+        other => Failure::from(other).into(),
+    })
+}
+
+/// An error of a solver, its setting as the package calls it.
+fn failure(error: Error) -> Failure {
+    match error {
+        Error::Setting {
+            setting,
+            value,
+            rule,
+        } => {
+            let setting = in_python(setting);
+            let message = format!("{setting} is {value}; it must be {rule}");
+            Failure::Python(PyValueError::new_err(message))
+        }
+        other => other.into(),
+    }
+}
+
+/// Runs a solver; returns what it found, and the exception that stopped it, if one did.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+pub(crate) fn solve<'py>(
+    py: Python<'py>,
+    solver: &str,
+    problem: &Bound<'py, PyProblem>,
+    n_points: Option<usize>,
+    seed: u64,
+    starts: Option<Bound<'py, PyArray2<f64>>>,
+    settings: Vec<(String, String)>,
+    polished: bool,
+    max_seconds: Option<f64>,
+    callback: Option<Py<PyAny>>,
+    n_jobs: Option<i64>,
+) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
+    let problem = problem.get();
+    let mut method = method(solver)?;
+    for (name, value) in settings {
+        set(&mut method, solver, &name, &value)?;
+    }
+    if let Some(n_points) = n_points {
+        method.set_points(n_points);
+    }
+    method.set_seed(seed);
+    if let Some(starts) = starts {
+        method.set_starts(points(&starts, problem.problem().n_params())?);
+    }
+    if let Some(seconds) = max_seconds
+        && (seconds.is_nan() || seconds <= 0.0)
+    {
+        let message = format!("max_seconds is {seconds}; it must be a positive number");
+        return Err(PyValueError::new_err(message));
+    }
+    let threads = threads(n_jobs)?;
+    let (outcome, raised) = watched(py, threads, callback, max_seconds, |watch| {
+        let problem = problem.problem();
+        if let Method::Trace(settings) = &method {
+            settings.suits(problem).map_err(|why| {
+                let message = format!(
+                    "trace cannot follow this front: {why}; use pf_smg or weighted instead"
+                );
+                Failure::Python(PyValueError::new_err(message))
+            })?;
+        }
+        let outcome = method.solve(problem, watch).map_err(failure)?;
+        match polished && outcome.stop != StopReason::Stopped {
+            true => polish(problem, outcome, &Polish::default(), watch).map_err(failure),
+            false => Ok(outcome),
+        }
+    })?;
+    Ok((found(py, &outcome)?, raised))
+}
+
+/// What was found, in the words of `fairfront.Front`.
+fn found<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+    let Outcome {
+        front, unmitigated, ..
+    } = outcome;
+    let found = PyDict::new(py);
+    let (n, m) = (front.len(), front.n_objectives);
+    found.set_item("points", of_points(py, &front.points)?)?;
+    found.set_item("values", matrix(py, front.values.clone(), [n, m])?)?;
+    let alone = |points: &Points| PyArray1::from_slice(py, points.as_slice());
+    found.set_item("unmitigated", alone(&unmitigated.points))?;
+    let values = PyArray1::from_slice(py, &unmitigated.values);
+    found.set_item("unmitigated_values", values)?;
+    found.set_item("stop_reason", reason(outcome.stop))?;
+    found.set_item("counters", counters(&outcome.counters)?)?;
+    let certificates = &outcome.certificates;
+    if certificates.len() == n && n > 0 {
+        let multipliers = certificates.iter().flat_map(|c| c.multipliers.clone());
+        let multipliers = matrix(py, multipliers.collect(), [n, m])?;
+        let residuals = certificates.iter().map(|c| c.residual);
+        let gaps = certificates.iter().map(|c| c.gap.unwrap_or(f64::NAN));
+        found.set_item("multipliers", multipliers)?;
+        found.set_item("residuals", PyArray1::from_iter(py, residuals))?;
+        found.set_item("gaps", PyArray1::from_iter(py, gaps))?;
+    }
+    Ok(found)
+}
+
+fn reason(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Points => "points",
+        StopReason::Steps => "steps",
+        StopReason::Converged => "converged",
+        StopReason::Complete => "complete",
+        StopReason::Stopped => "stopped",
+    }
+}
+
+/// What was spent, as JSON.
+fn counters(counters: &Counters) -> PyResult<String> {
+    let written = serde_json::to_value(counters).and_then(|mut all| {
+        if let (Some(polished), Some(all)) = (counters.polished, all.as_object_mut()) {
+            all.insert("polished".into(), serde_json::to_value(polished)?);
+        }
+        serde_json::to_string(&all)
+    });
+    written.map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
