@@ -2,6 +2,7 @@
 
 mod command;
 mod error;
+mod indicator;
 #[expect(dead_code, reason = "what fits fronts comes next")]
 mod work;
 
@@ -12,6 +13,11 @@ mod _fairfront {
 
     #[pymodule_export]
     use crate::command::run_command;
+    #[pymodule_export]
+    use crate::indicator::{
+        additive_epsilon, contributions, coverage, hypervolume, igd_plus, is_nondominated, knee,
+        min_norm, nondominated, profile_ratios, purity, select_spread, spread, thin,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
