@@ -4,6 +4,7 @@ mod array;
 mod command;
 mod dataset;
 mod error;
+mod indicator;
 mod objective;
 mod problem;
 mod solver;
@@ -24,6 +25,11 @@ mod _fairfront {
     use crate::problem::{PyBatch, PyProblem};
     #[pymodule_export]
     use crate::solver::solve;
+    #[pymodule_export]
+    use crate::indicator::{
+        additive_epsilon, contributions, coverage, hypervolume, igd_plus, is_nondominated, knee,
+        min_norm, nondominated, profile_ratios, purity, select_spread, spread, thin,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,423 @@
+"""Metrics of groups, and what sets the groups apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from fairfront._scores import column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Method: TypeAlias = Literal["between_groups", "to_overall"]
+Errors: TypeAlias = Literal["raise", "coerce"]
+Key: TypeAlias = tuple[Any, ...]
+
+_NAN = float("nan")
+
+
+def _pandas() -> Any:
+    """Import pandas; None where it is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        return None
+    return pandas
+
+
+class _Feature:
+    """Which group each row belongs to."""
+
+    def __init__(self, name: Any, values: Iterable[Any], argument: str, n_rows: int) -> None:
+        if not isinstance(name, str):
+            raise ValueError(f"{argument}: a name must be a string, found {name!r}")
+        rows = list(values)
+        if len(rows) != n_rows:
+            raise ValueError(
+                f"{argument}: '{name}' must hold one value a row, "
+                f"found {len(rows)} for {n_rows} rows"
+            )
+        if any(_is_missing(value) for value in rows):
+            raise ValueError(f"{argument}: '{name}' has missing values; remove or replace them")
+        self.name = name
+        levels = dict.fromkeys(rows)
+        try:
+            self.levels = sorted(levels)
+        except TypeError:
+            # Values of several types have no order but that of the rows.
+            self.levels = list(levels)
+        codes = {level: code for code, level in enumerate(self.levels)}
+        self.codes: NDArray[np.int64] = np.fromiter((codes[v] for v in rows), np.int64, n_rows)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
+
+def _listed(values: Any) -> list[Any]:
+    """Make a list of a column, with Python's own numbers."""
+    for method in ("to_list", "tolist"):
+        if hasattr(values, method):
+            made = getattr(values, method)()
+            return made if isinstance(made, list) else [made]
+    return list(values)
+
+
+def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feature]:
+    """Read features however they are given."""
+    if given is None:
+        raise ValueError(f"{argument} is None: give a list, array, Series, DataFrame or dict")
+    named: list[tuple[Any, Any]]
+    if isinstance(given, Mapping):
+        named = list(given.items())
+    elif hasattr(given, "columns") and hasattr(given, "shape"):
+        taken = given.iloc if hasattr(given, "iloc") else None
+        named = [
+            (name, given[name] if taken is None else taken[:, i])
+            for i, name in enumerate(given.columns)
+        ]
+    elif hasattr(given, "name") and hasattr(given, "to_numpy"):
+        named = [(f"{prefix}0" if given.name is None else given.name, given)]
+    else:
+        if isinstance(given, (list, tuple)) and any(
+            isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) > 0 for value in given
+        ):
+            raise ValueError(
+                f"{argument}: a list must hold one value a row; "
+                "give several features as an array, a DataFrame or a dict"
+            )
+        array = np.asarray(given, dtype=object)
+        array = array.reshape(-1) if array.size <= 1 else np.squeeze(array)
+        if array.ndim > 2:
+            raise ValueError(f"{argument} must have one or two dimensions, not {array.ndim}")
+        parts = [array] if array.ndim == 1 else list(array.T)
+        named = [(f"{prefix}{i}", part) for i, part in enumerate(parts)]
+    return [_Feature(name, _listed(values), argument, n_rows) for name, values in named]
+
+
+def _rows_by_key(features: list[_Feature]) -> dict[Key, NDArray[np.int64]]:
+    """Find the rows of each combination of levels; none for some where there are several features."""
+    shape = [len(feature.levels) for feature in features]
+    codes = np.ravel_multi_index([feature.codes for feature in features], shape)
+    order = np.argsort(codes, kind="stable")
+    cuts = np.cumsum(np.bincount(codes, minlength=int(np.prod(shape))))[:-1]
+    keys = product(*(feature.levels for feature in features))
+    return dict(zip(keys, np.split(order, cuts), strict=True))
+
+
+class _Metric:
+    """A function of labels, predictions and parameters with one value a row."""
+
+    def __init__(
+        self, function: Any, name: str | None, params: Mapping[str, Any], n_rows: int
+    ) -> None:
+        if not callable(function):
+            raise ValueError(f"metrics: expected a callable, found {function!r}")
+        self.function = function
+        self.name = name if name is not None else str(getattr(function, "__name__", "metric"))
+        self.params: dict[str, NDArray[Any]] = {}
+        for param, values in params.items():
+            if values is None:
+                continue
+            self.params[param] = np.asarray(values)
+            if len(self.params[param]) != n_rows:
+                raise ValueError(
+                    f"sample_params: '{param}' must hold one value a row, "
+                    f"found {len(self.params[param])} for {n_rows} rows"
+                )
+
+    def __call__(self, true: NDArray[Any], pred: NDArray[Any], rows: NDArray[np.int64]) -> Any:
+        params = {name: values[rows] for name, values in self.params.items()}
+        return self.function(true[rows], pred[rows], **params)
+
+
+def _numbers(values: Iterable[Any], errors: Errors) -> list[Any]:
+    """Keep the numbers that are there."""
+    kept = []
+    for value in values:
+        if value is not None and not np.isscalar(value):
+            if errors == "raise":
+                raise ValueError(
+                    "a metric gave something that is not a number, which cannot be compared; "
+                    "leave it out, or use errors='coerce'"
+                )
+            continue
+        if value is not None and value == value:
+            kept.append(value)
+    return kept
+
+
+def _divided(a: Any, b: Any) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.float64(a) / np.float64(b))
+
+
+class MetricFrame:
+    """Metrics of every group, and what sets the groups apart.
+
+    Parameters
+    ----------
+    metrics : callable or dict of str to callable
+        What to compute: functions of labels, predictions, and what `sample_params` gives them.
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions.
+    sensitive_features : array-like, Series, DataFrame or dict
+        The group of each row; several features make a group of every combination of their values.
+    control_features : array-like, Series, DataFrame or dict, optional
+        Features within whose values groups are compared.
+    sample_params : dict, optional
+        Further arguments of the metrics with one value a row, weights say: name to values; where
+        `metrics` is a dict, name of the metric to such a dict.
+
+    Notes
+    -----
+    Results are pandas objects where pandas is installed. Where it is not, a Series is a dict of group
+    to value and a DataFrame a dict of metric to such a dict; groups of several features are tuples.
+    Combinations of values that no row has are there, as NaN.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import MetricFrame, selection_rate
+    >>> frame = MetricFrame(metrics=selection_rate, y_true=[1, 1, 0, 0], y_pred=[1, 1, 1, 0],
+    ...                     sensitive_features=["a", "a", "b", "b"])
+    >>> {group: float(rate) for group, rate in frame.by_group.items()}
+    {'a': 1.0, 'b': 0.5}
+    >>> float(frame.difference())
+    0.5
+    """
+
+    def __init__(
+        self,
+        *,
+        metrics: Callable[..., Any] | Mapping[str, Callable[..., Any]],
+        y_true: Any,
+        y_pred: Any,
+        sensitive_features: Any,
+        control_features: Any = None,
+        sample_params: Mapping[str, Any] | None = None,
+    ) -> None:
+        true, pred = column(y_true, "y_true"), column(y_pred, "y_pred")
+        if len(true) != len(pred):
+            raise ValueError(
+                f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}"
+            )
+        if len(true) == 0:
+            raise ValueError("no rows: y_true and y_pred are empty")
+        self._alone = not isinstance(metrics, Mapping)
+        made = _metrics(metrics, sample_params, len(true))
+        sensitive = _features(
+            sensitive_features, "sensitive_features", "sensitive_feature_", len(true)
+        )
+        control = []
+        if control_features is not None:
+            control = _features(
+                control_features, "control_features", "control_feature_", len(true)
+            )
+        names = [feature.name for feature in (*control, *sensitive)]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"'{name}' is the name of more than one feature")
+        self._names, self._n_control = names, len(control)
+        self._metrics = [metric.name for metric in made]
+        whole: dict[Key, NDArray[np.int64]] = {(): np.arange(len(true))}
+
+        def apply(groups: dict[Key, NDArray[np.int64]]) -> dict[str, dict[Key, Any]]:
+            return {
+                metric.name: {
+                    key: metric(true, pred, rows) if len(rows) else _NAN
+                    for key, rows in groups.items()
+                }
+                for metric in made
+            }
+
+        self._overall = apply(_rows_by_key(control) if control else whole)
+        self._by_group = apply(_rows_by_key([*control, *sensitive]))
+
+    @property
+    def sensitive_levels(self) -> list[str]:
+        """Names of the sensitive features."""
+        return self._names[self._n_control :]
+
+    @property
+    def control_levels(self) -> list[str] | None:
+        """Names of the control features; None without any."""
+        return self._names[: self._n_control] or None
+
+    @property
+    def by_group(self) -> Any:
+        """Each metric of each group: a Series for one metric, a DataFrame for several."""
+        return self._table(self._by_group, self._names)
+
+    @property
+    def overall(self) -> Any:
+        """Each metric of all rows, or of those of each control value."""
+        return self._shown(self._overall)
+
+    def group_min(self, errors: Errors = "raise") -> Any:
+        """Smallest value over the groups; NaN does not count.
+
+        Parameters
+        ----------
+        errors : {"raise", "coerce"}, default="raise"
+            Whether metrics that are no numbers are an error or NaN.
+
+        Returns
+        -------
+        scalar, Series or DataFrame
+            As :attr:`overall`.
+        """
+        return self._shown(self._extreme(min, errors))
+
+    def group_max(self, errors: Errors = "raise") -> Any:
+        """Largest value over the groups; NaN does not count. See :meth:`group_min`."""
+        return self._shown(self._extreme(max, errors))
+
+    def difference(
+        self, method: Method = "between_groups", errors: Errors = "coerce"
+    ) -> Any:
+        """Largest difference: of two groups, or of a group and all rows.
+
+        Parameters
+        ----------
+        method : {"between_groups", "to_overall"}, default="between_groups"
+            What groups are compared with.
+        errors : {"raise", "coerce"}, default="coerce"
+            Whether metrics that are no numbers are an error or NaN.
+
+        Returns
+        -------
+        scalar, Series or DataFrame
+            As :attr:`overall`.
+        """
+        return self._shown(self._differences(method, errors))
+
+    def ratio(self, method: Method = "between_groups", errors: Errors = "coerce") -> Any:
+        """Smallest ratio, at most 1: of two groups, or of a group and all rows.
+
+        Parameters and result are those of :meth:`difference`.
+        """
+        return self._shown(self._ratios(method, errors))
+
+    # Plain numbers: metric to control value to number
+
+    def _cells(self) -> Iterable[tuple[str, Key, list[Any]]]:
+        """Go through the values of all groups, by metric and control value."""
+        for metric, by_group in self._by_group.items():
+            for control in self._overall[metric]:
+                n = self._n_control
+                yield metric, control, [v for key, v in by_group.items() if key[:n] == control]
+
+    def _extreme(
+        self, pick: Callable[[list[Any]], Any], errors: Errors
+    ) -> dict[str, dict[Key, Any]]:
+        _check(errors=errors)
+        found: dict[str, dict[Key, Any]] = {}
+        for metric, control, values in self._cells():
+            numbers = _numbers(values, errors)
+            found.setdefault(metric, {})[control] = pick(numbers) if numbers else _NAN
+        return found
+
+    def _base(self, metric: str, control: Key, numbers: list[Any], method: Method) -> Any:
+        if method == "between_groups":
+            return min(numbers, default=_NAN)
+        overall = self._overall[metric][control]
+        return overall if np.isscalar(overall) else _NAN
+
+    def _differences(self, method: Method, errors: Errors) -> dict[str, dict[Key, Any]]:
+        _check(errors, method)
+        found: dict[str, dict[Key, Any]] = {}
+        for metric, control, values in self._cells():
+            numbers = _numbers(values, errors)
+            base = self._base(metric, control, numbers, method)
+            apart = _numbers((abs(v - base) for v in numbers), errors)
+            found.setdefault(metric, {})[control] = max(apart, default=_NAN)
+        return found
+
+    def _ratios(self, method: Method, errors: Errors) -> dict[str, dict[Key, Any]]:
+        _check(errors, method)
+        found: dict[str, dict[Key, Any]] = {}
+        for metric, control, values in self._cells():
+            numbers = _numbers(values, errors)
+            if method == "between_groups":
+                lowest, highest = min(numbers, default=_NAN), max(numbers, default=_NAN)
+                ratio = _divided(lowest, highest)
+            else:
+                base = self._base(metric, control, numbers, method)
+                each = _numbers((_divided(v, base) for v in numbers), errors)
+                ratio = min((1 / r if r > 1 else r for r in each), default=_NAN)
+            found.setdefault(metric, {})[control] = ratio
+        return found
+
+    # What a person gets
+
+    def _shown(self, found: dict[str, dict[Key, Any]]) -> Any:
+        """Show results by control value; as they are without control features."""
+        if self._n_control:
+            return self._table(found, self._names[: self._n_control])
+        plain = {metric: values[()] for metric, values in found.items()}
+        if self._alone:
+            return plain[self._metrics[0]]
+        pandas = _pandas()
+        return plain if pandas is None else pandas.Series(plain)
+
+    def _table(self, found: dict[str, dict[Key, Any]], names: list[str]) -> Any:
+        pandas = _pandas()
+        keys = list(next(iter(found.values()), {}))
+        if pandas is None:
+            plain = {
+                metric: {key[0] if len(names) == 1 else key: v for key, v in values.items()}
+                for metric, values in found.items()
+            }
+            return plain[self._metrics[0]] if self._alone else plain
+        if len(names) == 1:
+            index = pandas.Index([key[0] for key in keys], name=names[0])
+        else:
+            index = pandas.MultiIndex.from_tuples(keys, names=names)
+        data = {metric: list(values.values()) for metric, values in found.items()}
+        frame = pandas.DataFrame(data, index=index, columns=self._metrics)
+        kinds = {dtype.kind for dtype in frame.dtypes}
+        if kinds == {"i", "f"}:
+            # Counts beside rates: one kind of number in a table.
+            frame = frame.astype(float)
+        return frame[self._metrics[0]] if self._alone else frame
+
+
+def _metrics(
+    metrics: Callable[..., Any] | Mapping[str, Callable[..., Any]],
+    sample_params: Mapping[str, Any] | None,
+    n_rows: int,
+) -> list[_Metric]:
+    params = {} if sample_params is None else sample_params
+    if not isinstance(params, Mapping):
+        raise ValueError(f"sample_params must be a dict, found {type(params).__name__}")
+    if not isinstance(metrics, Mapping):
+        return [_Metric(metrics, None, params, n_rows)]
+    unknown = [name for name in params if name not in metrics]
+    if unknown:
+        raise ValueError(
+            f"sample_params: {unknown[0]!r} is none of the metrics; "
+            f"there are {', '.join(map(repr, metrics))}"
+        )
+    if not metrics:
+        raise ValueError("metrics: there is none")
+    made = []
+    for name, function in metrics.items():
+        own = params.get(name, {})
+        if not isinstance(own, Mapping):
+            raise ValueError(f"sample_params: {name!r} must be a dict, one entry a parameter")
+        made.append(_Metric(function, name, own, n_rows))
+    return made
+
+
+def _check(errors: str, method: str = "between_groups") -> None:
+    if errors not in ("raise", "coerce"):
+        raise ValueError(f"errors must be 'raise' or 'coerce', not {errors!r}")
+    if method not in ("between_groups", "to_overall"):
+        raise ValueError(f"method must be 'between_groups' or 'to_overall', not {method!r}")
