@@ -36,9 +36,9 @@ impl ColumnTypes {
 
     /// A later batch with the columns in the order of the first, each of the type that it has there. A
     /// column without any value fits every type; others are refused where they are of another one.
-    pub fn fit_table(&self, table: Table) -> Result<Table, Error> {
+    pub fn fit_table(&self, table: &Table) -> Result<Table, Error> {
         let names: Vec<String> = self.columns.iter().map(|c| c.name.clone()).collect();
-        let order = order(&table, &names)?;
+        let order = order(table, &names)?;
         let n = table.n_rows();
         let mut fitted = Vec::with_capacity(names.len());
         for (typed, at) in self.columns.iter().zip(order) {
@@ -339,7 +339,7 @@ mod tests {
         ];
         for (columns, message) in refused {
             let table = Table::from_columns("X", columns);
-            let errors = [held.append(&table).err(), types.fit_table(table).err()];
+            let errors = [held.append(&table).err(), types.fit_table(&table).err()];
             for error in errors {
                 let error = error.expect("refused").to_string();
                 assert!(error.contains(message), "{error}");
@@ -348,7 +348,7 @@ mod tests {
         }
         // Another order is none, and a column without values has no type.
         let table = Table::from_columns("X", vec![nothing(), number("x")]);
-        let fitted = types.fit_table(table.clone()).unwrap();
+        let fitted = types.fit_table(&table).unwrap();
         assert_eq!(values(&fitted)[1], [Some("2".to_owned()), None]);
         assert!(fitted.columns()[1].categorical().is_some());
         held.append(&table).unwrap();
@@ -371,7 +371,7 @@ mod tests {
             Column::from_texts("x", [Some("a")]),
             Column::from_texts("c", [Some("b")]),
         ];
-        let fitted = types.fit_table(Table::from_columns("X", columns)).unwrap();
+        let fitted = types.fit_table(&Table::from_columns("X", columns)).unwrap();
         assert_eq!(fitted.n_rows(), 1);
         let left_out = |c: &Column| matches!(c.values, Values::LeftOut(_));
         assert!(fitted.columns().iter().all(left_out));
