@@ -124,7 +124,7 @@ struct Settled {
 #[derive(Debug, Serialize, Deserialize)]
 struct Found {
     info: RunInfo,
-    #[serde(with = "Columns")]
+    #[serde(with = "WrittenFront")]
     front: FrontTable,
     encoding: Encoding,
     starts: Option<Vec<Vec<f64>>>,
@@ -133,7 +133,7 @@ struct Found {
 /// A front's table as it is written.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "FrontTable")]
-struct Columns {
+struct WrittenFront {
     names: Vec<String>,
     columns: Vec<Vec<Option<f64>>>,
     params: Vec<Vec<f64>>,
@@ -180,7 +180,7 @@ impl Live {
         }
         match &self.memory.settled {
             None => self.first(table, observer),
-            Some(_) => self.next(table, observer),
+            Some(_) => self.next(&table, observer),
         }
     }
 
@@ -232,7 +232,11 @@ impl Live {
     }
 
     /// Brings the front up to date.
-    fn next(&mut self, table: Table, observer: &mut dyn Observer) -> Result<Option<Fitted>, Error> {
+    fn next(
+        &mut self,
+        table: &Table,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Fitted>, Error> {
         let Memory {
             options,
             settled: Some(settled),
