@@ -84,3 +84,38 @@ fn there_is_no_colour_where_nobody_sees_it() {
         }
     }
 }
+
+/// A run of the loss alone is shown, chosen from and verified like any other.
+#[test]
+fn a_front_of_one_model_is_shown() {
+    use fairfront_data::{Known, Prepared};
+    use fairfront_run::{FitRequest, MethodChoice, Run, fit};
+    use fairfront_solve::{Method, Weighted};
+
+    let known = Known::parse("demo(rows=400)").expect("a name");
+    let known = known.expect("a known data set");
+    let prepared = Prepared::from_known(&known, &known.spec(), None).expect("rows");
+    let request = FitRequest {
+        objectives: vec!["error_rate".into()],
+        methods: vec![MethodChoice {
+            method: Method::Weighted(Weighted::default()),
+            polish: None,
+        }],
+        front_in: None,
+        loss_alone: true,
+    };
+    let fitted = fit(&prepared, &request, &mut ()).expect("a front");
+    let folder = TempDir::new().expect("a folder");
+    let at = folder.path().join("run");
+    let mut run = Run::of(&prepared, &fitted);
+    run.write(&at, false).expect("written");
+    for args in [
+        &["show", "run"][..],
+        &["select", "run", "--model", "m.json"],
+        &["report", "run", "--output", "page.html"],
+        &["verify", "run"],
+    ] {
+        let outcome = run_in(folder.path(), args, b"");
+        assert_eq!(outcome.code, 0, "{args:?}: {}{}", outcome.out, outcome.err);
+    }
+}
