@@ -3,7 +3,8 @@
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
-#                make bench-stream: only streams, beside fits on the same rows
+#                make bench-stream: only streams, beside fits on the same rows;
+#                make bench-python: only the Python package, beside the command and fairlearn
 # make docs      the API documentation, warnings as errors
 # make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
 # make reproduce the paper's experiments (none yet)
@@ -24,8 +25,8 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences page page-check browser python-test soak bench bench-neighbours bench-measures bench-stream \
-  reproduce clean
+.PHONY: test lint rust-test docs licences page page-check browser python-test package package-alone soak bench bench-neighbours \
+  bench-measures bench-stream bench-python reproduce clean
 
 test: lint page-check rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -70,9 +71,21 @@ ifeq ($(BROWSER),)
 	fi
 endif
 
-python-test: browser $(VENV)/.tests-installed $(WEB)/node_modules/.package-lock.json
+python-test: browser package package-alone $(WEB)/node_modules/.package-lock.json
 	cargo build --locked -p fairfront-cli -p fairfront-bench
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
+	FAIRFRONT_BIN=$(abspath target/debug/fairfront) $(VENV_PYTHON) -m pytest -q bindings/python/tests
+
+# The package as its tests use it: built with their profile, in their environment.
+package: $(VENV)/.tests-installed
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --locked --quiet
+
+# The package as pip installs it, with nothing but numpy beside it.
+ALONE := .venv-alone
+package-alone:
+	$(PYTHON) -m venv --clear $(ALONE)
+	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-args="--profile dev" .
+	$(ALONE)/bin/python bindings/python/tests/alone.py
 
 # What is killed ends in the same bytes as what is not.
 soak: $(VENV)/.tests-installed
@@ -85,7 +98,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream
+bench: bench-neighbours bench-measures bench-stream bench-python
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -107,6 +120,11 @@ bench-stream: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli -p fairfront-bench
 	$(VENV_PYTHON) bench/stream.py $(STREAM)
 
+bench-python: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --locked --release --quiet
+	$(VENV_PYTHON) bench/python.py
+
 $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
@@ -116,4 +134,4 @@ reproduce:
 
 clean:
 	cargo clean
-	rm -rf $(VENV) bench/work
+	rm -rf $(VENV) $(ALONE) bench/work

@@ -9,6 +9,13 @@ from fairfront._fairfront import __version__
 
 if TYPE_CHECKING:
     from fairfront import indicators, metrics
+    from fairfront._classifier import FairFrontClassifier, FairFrontWarning
+    from fairfront._dataset import Dataset
+    from fairfront._interrupt import Interrupted
+    from fairfront._model import FairClassifier
+    from fairfront._objective import Objective, Rows
+    from fairfront._problem import Batch, Problem
+    from fairfront._solver import Front, eps_fair, pf_smg, trace, weighted
     from fairfront.indicators import (
         hypervolume,
         is_nondominated,
@@ -21,26 +28,55 @@ if TYPE_CHECKING:
 # Where each name lives: a module is imported when one of its names is first asked for. `__all__` and
 # the imports above are for tools that read this file without running it; a test compares the three.
 _MODULES = {
+    # Estimators
+    "FairClassifier": "fairfront._model",
+    "FairFrontClassifier": "fairfront._classifier",
+    "FairFrontWarning": "fairfront._classifier",
+    "Interrupted": "fairfront._interrupt",
     # Low level
+    "Batch": "fairfront._problem",
+    "Dataset": "fairfront._dataset",
+    "Front": "fairfront._solver",
+    "Objective": "fairfront._objective",
+    "Problem": "fairfront._problem",
+    "Rows": "fairfront._objective",
+    "eps_fair": "fairfront._solver",
     "hypervolume": "fairfront.indicators",
     "is_nondominated": "fairfront.indicators",
     "min_norm": "fairfront.indicators",
     "performance_profile": "fairfront.indicators",
+    "pf_smg": "fairfront._solver",
     "purity": "fairfront.indicators",
     "spread": "fairfront.indicators",
+    "trace": "fairfront._solver",
+    "weighted": "fairfront._solver",
 }
 _SUBMODULES = ("indicators", "metrics")
 
 __all__ = [
+    "Batch",
+    "Dataset",
+    "FairClassifier",
+    "FairFrontClassifier",
+    "FairFrontWarning",
+    "Front",
+    "Interrupted",
+    "Objective",
+    "Problem",
+    "Rows",
     "__version__",
+    "eps_fair",
     "hypervolume",
     "indicators",
     "is_nondominated",
     "metrics",
     "min_norm",
     "performance_profile",
+    "pf_smg",
     "purity",
     "spread",
+    "trace",
+    "weighted",
 ]
 
 

@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fairfront._fairfront import Batch, Dataset
+from fairfront._dataset import Dataset
+from fairfront._fairfront import Batch
 from fairfront._fairfront import Problem as _Inner
 from fairfront._objective import Objective
 
@@ -64,10 +65,9 @@ class Problem:
     def __init__(self, dataset: Dataset, objectives: Sequence[str | Objective]) -> None:
         if isinstance(objectives, (str, Objective)):
             objectives = [objectives]
-        inner = getattr(dataset, "_inner", dataset)
-        if not isinstance(inner, Dataset):
+        if not isinstance(dataset, Dataset):
             raise TypeError(f"dataset is {type(dataset).__name__}; it must be a fairfront.Dataset")
-        self._inner = _Inner.of_dataset(inner, list(objectives))
+        self._inner = _Inner.of_dataset(dataset._inner, list(objectives))
 
     @classmethod
     def from_functions(

@@ -1,7 +1,7 @@
 """Solvers: from a problem to its front."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -11,12 +11,12 @@ import numpy.typing as npt
 from fairfront._fairfront import solve
 from fairfront._interrupt import Interrupted
 from fairfront._problem import Problem, _points
+from fairfront._progress import Callback, threads
 
 __all__ = ["Front", "eps_fair", "pf_smg", "trace", "weighted"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Setting: TypeAlias = bool | int | float | str | Sequence[tuple[float, float]]
-Callback: TypeAlias = Callable[[dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +121,7 @@ def _solve(
         polish,
         max_seconds,
         None if callback is None else tell,
-        n_jobs,
+        threads(n_jobs),
     )
     found["counters"] = json.loads(found["counters"])
     front = Front(names=problem.names, **found)

@@ -84,8 +84,12 @@ fn is_about_files(error: &RunError) -> bool {
     )
 }
 
-/// Flags of the command, and what the package calls them.
-const WORDS: [(&str, &str); 17] = [
+/// Words of the command line, and what they are for somebody without one; the longer ones first.
+const WORDS: [(&str, &str); 25] = [
+    ("; look at --drop, --type and --missing", ""),
+    ("join groups with --merge", "join groups"),
+    ("merge some with --merge", "merge some"),
+    (" or --merge", ""),
     ("--missing-sensitive", "missing_sensitive"),
     ("--missing keep", "missing='keep'"),
     ("--missing", "missing"),
@@ -94,22 +98,40 @@ const WORDS: [(&str, &str); 17] = [
     ("--objective", "objectives"),
     ("--target", "y"),
     ("--weight", "sample_weight"),
+    ("--method ", "method="),
     ("--method", "method"),
     ("--points", "n_points"),
+    ("--front-in ", "front_in="),
     ("--front-in", "front_in"),
-    ("--pool-rare", "pool_rare"),
+    ("--pool-rare ", "pool_rare="),
     ("--split", "validation_fraction"),
     ("--require", "require"),
-    ("--best", "best"),
+    ("--force", "force=True"),
+    ("--id", "point"),
     ("--seed", "random_state"),
+    ("--set ", "settings: "),
     ("--set", "settings"),
 ];
 
 /// A message as somebody without a command line understands it.
-fn in_python(message: &str) -> String {
+pub(crate) fn in_python(message: &str) -> String {
     let mut message = message.to_owned();
     for (flag, word) in WORDS {
         message = message.replace(flag, word);
     }
-    message
+    // What has no other name here is called by its own.
+    let mut plain = String::with_capacity(message.len());
+    let mut rest = message.as_str();
+    while let Some(at) = rest.find("--") {
+        let (before, flag) = rest.split_at(at);
+        let begins_word = before
+            .chars()
+            .last()
+            .is_none_or(|c| !c.is_alphanumeric() && c != '-');
+        let is_flag = begins_word && flag[2..].starts_with(|c: char| c.is_ascii_lowercase());
+        plain.push_str(before);
+        plain.push_str(if is_flag { "" } else { "--" });
+        rest = &flag[2..];
+    }
+    plain + rest
 }

@@ -2,10 +2,6 @@
 //!
 //! Arrays come as the package's own functions make them: two-dimensional, f64, in C order. They are
 //! read where they lie.
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "a borrowed array is handed over by value"
-)]
 
 use std::collections::HashSet;
 

@@ -1,12 +1,23 @@
 //! The extension module of the Python package `fairfront`.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    reason = "what Python hands over comes by value, and by as many names as it has"
+)]
+
 mod array;
+mod arrow;
+mod column;
 mod command;
 mod dataset;
 mod error;
+mod fit;
 mod indicator;
+mod live;
 mod objective;
 mod problem;
+mod run;
 mod solver;
 mod work;
 
@@ -16,20 +27,28 @@ mod _fairfront {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::column::PyColumns;
+    #[pymodule_export]
     use crate::command::run_command;
     #[pymodule_export]
     use crate::dataset::PyDataset;
     #[pymodule_export]
-    use crate::objective::PyRows;
-    #[pymodule_export]
-    use crate::problem::{PyBatch, PyProblem};
-    #[pymodule_export]
-    use crate::solver::solve;
+    use crate::fit::fit;
     #[pymodule_export]
     use crate::indicator::{
         additive_epsilon, contributions, coverage, hypervolume, igd_plus, is_nondominated, knee,
         min_norm, nondominated, profile_ratios, purity, select_spread, spread, thin,
     };
+    #[pymodule_export]
+    use crate::live::PyLive;
+    #[pymodule_export]
+    use crate::objective::PyRows;
+    #[pymodule_export]
+    use crate::problem::{PyBatch, PyProblem};
+    #[pymodule_export]
+    use crate::run::{PyRun, write_file};
+    #[pymodule_export]
+    use crate::solver::solve;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -340,7 +340,6 @@ pub(crate) fn given(
 type Named = (Vec<String>, Vec<Arc<dyn Objective>>);
 
 /// The texts of all objectives, the name standing for one of callables, and those of callables.
-#[expect(dead_code, reason = "fits take them next")]
 pub(crate) fn custom_objectives(
     objectives: &[Bound<'_, PyAny>],
     attributes: &[Attribute],

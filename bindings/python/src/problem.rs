@@ -274,7 +274,6 @@ impl PyProblem {
     }
 
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn of_functions(
         values: Py<PyAny>,
         gradients: Py<PyAny>,

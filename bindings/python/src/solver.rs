@@ -15,24 +15,6 @@ use crate::error::Failure;
 use crate::problem::PyProblem;
 use crate::work::watched;
 
-/// Threads for `n_jobs`; 0 for all cores.
-fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    match n_jobs {
-        None => Ok(0),
-        Some(0) => Err(PyValueError::new_err(
-            "n_jobs is 0; it must be a number of threads, or -1 for all cores",
-        )),
-        Some(n) => Ok(match usize::try_from(n) {
-            Ok(n) => n,
-            // As in joblib: -1 all cores, -2 all but one.
-            Err(_) => (cores() + 1)
-                .saturating_sub(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX))
-                .max(1),
-        }),
-    }
-}
-
 fn method(name: &str) -> PyResult<Method> {
     Ok(match name {
         "pf_smg" => Method::PfSmg(PfSmg::default()),
@@ -87,7 +69,6 @@ fn failure(error: Error) -> Failure {
 
 /// Runs a solver; returns what it found, and the exception that stopped it, if one did.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "they are named in Python")]
 pub(crate) fn solve<'py>(
     py: Python<'py>,
     solver: &str,
@@ -99,7 +80,7 @@ pub(crate) fn solve<'py>(
     polished: bool,
     max_seconds: Option<f64>,
     callback: Option<Py<PyAny>>,
-    n_jobs: Option<i64>,
+    threads: usize,
 ) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
     let problem = problem.get();
     let mut method = method(solver)?;
@@ -119,7 +100,6 @@ pub(crate) fn solve<'py>(
         let message = format!("max_seconds is {seconds}; it must be a positive number");
         return Err(PyValueError::new_err(message));
     }
-    let threads = threads(n_jobs)?;
     let (outcome, raised) = watched(py, threads, callback, max_seconds, |watch| {
         let problem = problem.problem();
         if let Method::Trace(settings) = &method {

@@ -149,12 +149,6 @@ impl Watch {
         }
     }
 
-    #[expect(dead_code, reason = "live work needs it next")]
-    /// Where callables of the work leave what they raise; the work ends soon after.
-    pub(crate) fn raised(&self) -> Raised {
-        self.raised.clone()
-    }
-
     /// Asks the callback; whether to stop.
     fn tell(&self, callback: &Py<PyAny>, progress: &Progress) -> PyResult<bool> {
         let points = progress.values.len() / progress.n_objectives.max(1);

@@ -7,6 +7,9 @@ import os
 
 import pytest
 
+# Before scipy is loaded: scikit-learn checks inputs of other array libraries only then.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):

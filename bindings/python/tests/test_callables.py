@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from fairfront._fairfront import Dataset
+from fairfront import Dataset
 from fairfront._objective import Objective
 from fairfront._problem import Problem
 from fairfront._solver import pf_smg, weighted

@@ -13,7 +13,7 @@ import pytest
 
 import fairfront
 from fairfront import _interrupt, _objective, _problem, _solver
-from fairfront._fairfront import Dataset
+from fairfront import Dataset
 from fairfront._objective import Objective
 from fairfront._problem import Problem
 from fairfront._solver import Front, eps_fair, pf_smg, trace, weighted
@@ -189,7 +189,7 @@ def test_settings(fair):
         pf_smg(fair, n_points=0)
     with pytest.raises(ValueError, match="n_points is 1; it must be at least 2"):
         trace(fair, n_points=1)
-    with pytest.raises(ValueError, match="n_jobs is 0"):
+    with pytest.raises(ValueError, match="n_jobs == 0"):
         pf_smg(fair, n_jobs=0)
     with pytest.raises(ValueError, match="max_seconds"):
         pf_smg(fair, max_seconds=-1)
@@ -252,7 +252,7 @@ def test_two_threads_at_once(fair):
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
-from fairfront._fairfront import Dataset
+from fairfront import Dataset
 from fairfront._interrupt import Interrupted
 from fairfront._problem import Problem
 from fairfront._solver import pf_smg

@@ -273,7 +273,7 @@ mod tests {
             Some((codes, levels)) => levels.get(codes[row] as usize).cloned(),
             None => column
                 .numeric()
-                .map(|x| x[row])
+                .map(|x| x.get(row))
                 .filter(|x| !x.is_nan())
                 .map(|x| x.to_string()),
         };

@@ -51,6 +51,15 @@ pub struct CategoricalRule {
     pub merge: Option<Merge>,
 }
 
+/// Truth values as programs write them: a column may come from several.
+const TRUTH: [[&str; 3]; 2] = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
+
+/// The spellings of a truth value; none of any other text.
+fn spellings(level: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let found = TRUTH.iter().find(|words| words.contains(&level));
+    found.into_iter().flatten().copied()
+}
+
 impl CategoricalRule {
     pub(crate) fn position(&self, level: &str) -> Option<u32> {
         let found = self.levels.iter().position(|l| l == level);
@@ -65,7 +74,8 @@ impl CategoricalRule {
     /// The position of a raw level; one that was not seen in training is *other*.
     pub(crate) fn encode(&self, raw: &str) -> Option<u32> {
         let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
-        self.merged(level)
+        let spelled_otherwise = || spellings(level).find_map(|other| self.merged(other));
+        self.merged(level).or_else(spelled_otherwise)
     }
 
     fn merged(&self, level: &str) -> Option<u32> {
@@ -96,6 +106,33 @@ impl CategoricalRule {
     pub fn named(&self) -> BTreeSet<&str> {
         let merged = self.merge.iter().flat_map(|merge| merge.levels.keys());
         let named = self.levels.iter().chain(&self.pooled).chain(merged);
-        named.map(String::as_str).collect()
+        let mut all: BTreeSet<&str> = named.map(String::as_str).collect();
+        let spelled: Vec<&str> = all.iter().flat_map(|level| spellings(level)).collect();
+        all.extend(spelled);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truth_values_are_known_however_they_are_spelled() {
+        let rule = |levels: [&str; 2]| CategoricalRule {
+            column: "owner".into(),
+            levels: levels.map(str::to_owned).to_vec(),
+            pooled: Vec::new(),
+            merge: None,
+        };
+        let truth = rule(["false", "true"]);
+        for raw in ["True", "TRUE", "true"] {
+            assert_eq!(truth.encode(raw), Some(1), "{raw}");
+            assert!(truth.named().contains(raw), "exports know it too");
+        }
+        assert_eq!(truth.encode("tRUE"), None);
+        // Levels that are there mean themselves.
+        assert_eq!(rule(["True", "true"]).encode("True"), Some(0));
+        assert_eq!(rule(["no", "yes"]).encode("Yes"), None);
     }
 }

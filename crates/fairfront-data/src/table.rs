@@ -159,6 +159,15 @@ impl Column {
         }
     }
 
+    /// Number of rows, unless the column was left out.
+    pub fn n_rows(&self) -> Option<usize> {
+        match &self.values {
+            Values::Numeric(values) => Some(values.len()),
+            Values::Categorical { codes, .. } => Some(codes.len()),
+            Values::LeftOut(_) => None,
+        }
+    }
+
     /// Whether the value of this row is missing.
     pub fn is_missing(&self, row: usize) -> bool {
         match &self.values {
@@ -371,14 +380,12 @@ impl Table {
     /// # Panics
     /// If the columns differ in length.
     pub fn from_columns(name: &str, columns: Vec<Column>) -> Self {
-        let length = |c: &Column| match &c.values {
-            Values::Numeric(values) => Some(values.len()),
-            Values::Categorical { codes, .. } => Some(codes.len()),
-            Values::LeftOut(_) => None,
-        };
-        let n_rows = columns.iter().find_map(length).unwrap_or(0);
+        let n_rows = columns.iter().find_map(Column::n_rows).unwrap_or(0);
         assert!(
-            columns.iter().filter_map(length).all(|n| n == n_rows),
+            columns
+                .iter()
+                .filter_map(Column::n_rows)
+                .all(|n| n == n_rows),
             "columns of a table have one length"
         );
         Self {

@@ -274,6 +274,9 @@ pub(crate) const PAGE: &str = "report.html";
 /// The folder of figures, which are made of the others as well.
 pub(crate) const FIGURES: &str = "figures";
 
+/// What the Python package keeps beside a run: the estimator that it belongs to.
+pub const ESTIMATOR: &str = "estimator.json";
+
 /// What is at a place where a run is to go.
 pub(crate) enum Place {
     /// Nothing, or an empty folder.
@@ -318,7 +321,7 @@ pub(crate) fn look(folder: &Path) -> Place {
     let own = |name: &str| {
         let kept = checkpoints && name == checkpoint::FOLDER;
         let drawn = name == FIGURES && holds_figures(&folder.join(FIGURES));
-        FILES.contains(&name) || name == PAGE || kept || drawn
+        FILES.contains(&name) || [PAGE, ESTIMATOR].contains(&name) || kept || drawn
     };
     if let Some(other) = names.iter().find(|name| !own(name)) {
         return Place::Taken(format!(

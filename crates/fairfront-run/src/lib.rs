@@ -49,7 +49,7 @@ pub use fit::{
     fit, fit_with, fit_with_checkpoints,
 };
 pub use folder::{
-    RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run,
+    ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run,
     state_notices, write_run,
 };
 pub use judge::{FrontIn, JudgedInfo};
@@ -58,7 +58,7 @@ pub use objective::parse_objective;
 pub use page::{page_data, write_page};
 pub use predict::{
     Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
-    Unknown, predict, score_table,
+    Unknown, predict, score_file, score_table,
 };
 pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use run::Run;

@@ -152,6 +152,28 @@ pub fn predict(
     Ok(done)
 }
 
+/// Scores of all rows of a file, in order; otherwise like [`predict`].
+pub fn score_file(model: &Model, file: &str) -> Result<Vec<f64>, Error> {
+    let scorer = Scorer::new(model, None);
+    let wanted = Wanted {
+        reading: model.reading.clone(),
+        columns: scorer.wanted(),
+        kept: Vec::new(),
+        rows: BATCH_ROWS,
+    };
+    let mut scores = Vec::new();
+    read_batches(
+        file,
+        &wanted,
+        |batch| scorer.score(batch),
+        |scored| {
+            scores.extend(scored.scores);
+            Ok::<_, Error>(())
+        },
+    )?;
+    Ok(scores)
+}
+
 impl Lacking {
     fn none(column: &str) -> Self {
         Self {

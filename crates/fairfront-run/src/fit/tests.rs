@@ -1,5 +1,5 @@
 use fairfront_core::{LANES, Lanes, OfRoots, Root, Rows};
-use fairfront_data::Known;
+use fairfront_data::{Known, Spec};
 use fairfront_solve::{Trace, Weighted};
 
 use super::*;

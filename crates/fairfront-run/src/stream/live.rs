@@ -252,7 +252,7 @@ impl Live {
             encoding,
         } = settled;
         let n_rows = table.n_rows();
-        let table = types.fit_table(&table)?;
+        let table = types.fit_table(table)?;
         let number = |row: usize| rows + row as u64;
         let mut ready = ready::next(&table, &options.spec, encoding, targets, number)?;
         all_usable(&ready.rejected)?;

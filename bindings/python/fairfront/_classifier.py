@@ -1,0 +1,569 @@
+"""FairFrontClassifier: all worthwhile compromises between accuracy and fairness, and one of them in use."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from fairfront import _columns, _labels
+from fairfront._base import BaseEstimator, ClassifierMixin
+from fairfront._dataset import Given, Policy, assemble, read
+from fairfront._fairfront import Dataset as _Dataset
+from fairfront._fairfront import Live as _Live
+from fairfront._fairfront import fit as _fit
+from fairfront._front import front_table
+from fairfront._interrupt import Interrupted
+from fairfront._predict import Decides
+from fairfront._progress import Callback, Progress, seed, threads
+
+if TYPE_CHECKING:
+    from fairfront._fairfront import Run
+    from fairfront._model import FairClassifier
+
+
+#: What a fit without sensitive features says.
+ALONE = (
+    "no sensitive_features: there is nothing to be fair about, and the front is the one model that minimises the loss"
+)
+
+
+class FairFrontWarning(UserWarning):
+    """Something that may make results wrong or hard to trust."""
+
+
+class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[misc]
+    """All worthwhile compromises between accuracy and fairness of a linear classifier.
+
+    ``fit`` finds the whole Pareto front between the loss and the fairness objectives, as ``front_``. One of its
+    models, chosen by ``require`` and ``best``, is used by ``predict``; ``select`` hands out any of them as a
+    classifier of its own. No model needs the sensitive features for its decisions.
+
+    Parameters
+    ----------
+    objectives : list of str or Objective, optional
+        What is minimised, the loss first: ``["error_rate", "equalized_odds(sex)"]``. By default the error rate
+        and the demographic parity of each sensitive feature. ``sex:race`` is the intersection of two of them.
+    method : {"auto", "trace", "weighted", "pf-smg", "eps-fair"}, default="auto"
+        The solver; ``"auto"`` takes the one that suits the objectives.
+    n_points : int, optional
+        Points of the front, at most; each solver has a default of its own.
+    require : str or list of str, optional
+        What the model in use has to meet, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+    best : str, default="accuracy"
+        The measure or objective in which the model in use is the best of those that meet ``require``.
+    front_in : {"measures", "objectives"}, optional
+        By what points are judged; by default by measures where the objectives are smooth versions of some.
+    polish : bool, default=False
+        Whether the front is refined by exact steps, whatever the solver.
+    settings : dict, optional
+        Settings of the solver by name, those of the command's ``--set``.
+    preset : {"paper"}, optional
+        The settings of the experiments of Liu and Vicente instead of ours.
+    validation_fraction : float, default=0.0
+        Share of the rows, drawn by ``random_state``, that do not train models but help to choose them. By
+        default all rows train, and choices are made on them.
+    missing : {"keep", "error", "drop"}, default="keep"
+        What becomes of rows with missing values in X. ``"keep"``: the mean and a feature that says so, or a
+        category of its own.
+    missing_sensitive : {"error", "group", "loss-only", "drop"}, default="error"
+        What becomes of rows with missing sensitive values. ``"group"``: they are a group of their own;
+        ``"loss-only"``: they count for the loss alone.
+    pool_rare : int, default=0
+        Categories with fewer training rows than this become one.
+    window, reservoir : int, optional
+        Rows that ``partial_fit`` keeps: the latest ones, or a uniform sample of all; by default all of them.
+    max_seconds : float, optional
+        Ends the fit after this time with the front found so far.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of everything random. The same seed gives the same front for any ``n_jobs``.
+    n_jobs : int, optional
+        Threads; by default all that the process may use.
+    progress : bool or callable, optional
+        ``True`` draws a bar (with tqdm). A function is called with a dict (``round``, ``share``, ``n_points``,
+        ``hypervolume``, ``seconds``) now and then, and ends the fit where it returns something true.
+    pos_label : label, optional
+        The class that is decided for, such as being hired; by default ``classes_[1]``. Fairness is about it.
+
+    Attributes
+    ----------
+    front_ : pandas.DataFrame or dict of arrays
+        The front, one row a point: objectives and measures on training (and validation) rows; a dict where pandas
+        is not installed. ``front_.to_arrow()`` and ``front_.to_polars()`` give it as other tables.
+    predictors_ : sequence of FairClassifier
+        The models of the front, one a point.
+    selected_ : int
+        The point that ``predict`` uses.
+    selection_ : dict
+        How it was chosen, and what it costs.
+    unmitigated_ : dict
+        The columns of ``front_`` for the model that minimises the loss alone.
+    objectives_ : list of str
+        Canonical names of the objectives.
+    notices_ : list of str
+        What was decided on the way.
+    stop_reason_ : str
+        Why the solver ended; ``"stopped"`` means before its time.
+    classes_ : ndarray of shape (2,)
+        The classes.
+    pos_label_ : label
+        The class that is decided for.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, where X had some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairfront import FairFrontClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.choice(["f", "m"], size=2000)
+    >>> income = rng.normal(size=2000) + (sex == "m")
+    >>> X = np.column_stack([income, rng.normal(size=2000)])
+    >>> y = income + rng.normal(size=2000) > 0.5
+    >>> clf = FairFrontClassifier(require="demographic_parity_ratio(sex) >= 0.8")
+    >>> clf = clf.fit(X, y, sensitive_features={"sex": sex})
+    >>> bool(clf.front_["train.demographic_parity_ratio(sex)"][clf.selected_] >= 0.8)
+    True
+    >>> fairest = clf.select(best="demographic_parity(sex)")
+    >>> fairest.predict(X).dtype
+    dtype('bool')
+    """
+
+    #: Rows and front of ``partial_fit``.
+    _live: _Live | None = None
+
+    def __init__(
+        self,
+        objectives: Sequence[Any] | None = None,
+        *,
+        method: str = "auto",
+        n_points: int | None = None,
+        require: str | Sequence[str] | None = None,
+        best: str = "accuracy",
+        front_in: str | None = None,
+        polish: bool = False,
+        settings: dict[str, Any] | None = None,
+        preset: str | None = None,
+        validation_fraction: float = 0.0,
+        missing: str = "keep",
+        missing_sensitive: str = "error",
+        pool_rare: int = 0,
+        window: int | None = None,
+        reservoir: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: bool | Callback | None = None,
+        pos_label: Any = None,
+    ) -> None:
+        self.objectives = objectives
+        self.method = method
+        self.n_points = n_points
+        self.require = require
+        self.best = best
+        self.front_in = front_in
+        self.polish = polish
+        self.settings = settings
+        self.preset = preset
+        self.validation_fraction = validation_fraction
+        self.missing = missing
+        self.missing_sensitive = missing_sensitive
+        self.pool_rare = pool_rare
+        self.window = window
+        self.reservoir = reservoir
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.pos_label = pos_label
+
+    def fit(
+        self, X: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> FairFrontClassifier:
+        """Find the front.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, table with the Arrow interface, or path
+            Rows to learn from. Texts and categories in frames are taken as they are. With the path of a file (CSV,
+            Parquet), or a list of them, ``y``, ``sensitive_features`` and ``sample_weight`` name its columns.
+        y : array-like of shape (n_samples,), or str
+            The classes, two of them.
+        sensitive_features : list, array, series, frame or dict, optional
+            Groups of the rows, for one or several attributes; names are kept. Without them the front is the one
+            model that minimises the loss, and a warning says so.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        FairFrontClassifier
+            Itself.
+        """
+        n_threads, number = threads(self.n_jobs), seed(self.random_state)
+        policy = self._policy(number)
+        self._live = None
+        if _columns.is_path(X):
+            dataset = read(X, y, sensitive_features, sample_weight, self.pos_label, policy, n_threads)
+            self._set_classes(dataset)
+        else:
+            given = self._assemble(X, y, sensitive_features, sample_weight, policy)
+            self._set_names(given.features)
+            self.classes_, self.pos_label_ = given.classes, given.positive
+            dataset = _Dataset.of(given.parts, policy.settings(), n_threads)
+        if not dataset.attributes:
+            warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
+        self._warn(dataset.notices)
+        asked = self._asked(number)
+        with Progress(self.progress, type(self).__name__) as callback:
+            run, stopped = _fit(dataset, asked, n_threads, callback, self.max_seconds)
+        if _columns.is_path(X):
+            self._set_inputs(run)
+        self._take(run, dataset.notices)
+        self._raise(stopped)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> FairFrontClassifier:
+        """Bring the front up to date with a batch of rows.
+
+        The first batch settles columns and scales; categories and groups that are new later are learned. The
+        estimator holds the rows that are kept (``window``, ``reservoir``), and so do its pickles.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame or table with the Arrow interface
+            Rows of the batch.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        classes : array-like of shape (2,), optional
+            All classes; needed by the first call where its rows have only one of them.
+        sensitive_features : list, array, series, frame or dict, optional
+            Their groups, the same attributes in every call.
+        sample_weight : array-like of shape (n_samples,), optional
+            Their weights, in every call or in none.
+
+        Returns
+        -------
+        FairFrontClassifier
+            Itself. As long as the rows so far have one class or one group only there is no front; ``waiting_``
+            says why.
+        """
+        n_threads, number = threads(self.n_jobs), seed(self.random_state)
+        policy = self._policy(number)
+        live = self._live
+        first = live is None
+        if first:
+            if self.window is not None and self.reservoir is not None:
+                raise ValueError("window and reservoir: keep the latest rows or a sample of all, not both")
+            if classes is None:
+                classes = np.unique(np.asarray(y))
+            self.classes_ = _labels.check_classes(np.unique(np.asarray(classes)))
+            self.pos_label_ = _labels.positive(self.classes_, self.pos_label)
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise ValueError(f"classes={classes!r} is not the same as on last call to partial_fit, was: {self.classes_!r}")
+        known = self.classes_, self.pos_label_
+        given = self._assemble(X, y, sensitive_features, sample_weight, policy, known)
+        if live is None:
+            self._set_names(given.features)
+            live = _Live(self.window, self.reservoir)
+            if given.n_attributes == 0:
+                warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
+        else:
+            self._check_names(given.features)
+        asked = self._asked(number)
+        with Progress(self.progress, type(self).__name__) as callback:
+            run, stopped = live.update(given.parts, policy.settings(), asked, n_threads, callback, self.max_seconds)
+        self._live = live
+        self.waiting_ = live.waiting
+        if run is not None:
+            self._take(run, [])
+        self._raise(stopped)
+        return self
+
+    def _raise(self, stopped: BaseException | None) -> None:
+        """What ended a fit before its time; what was found is kept."""
+        if isinstance(stopped, KeyboardInterrupt):
+            raise Interrupted("the fit was interrupted; the front found so far is kept", self.front_) from stopped
+        if stopped is not None:
+            raise stopped
+
+    def _jobs(self) -> int | None:
+        return self.n_jobs
+
+    def _policy(self, number: int) -> Policy:
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise ValueError(f"max_seconds={self.max_seconds!r}: give a number above 0, or None")
+        return Policy(self.validation_fraction, self.missing, self.missing_sensitive, self.pool_rare, number)
+
+    def _assemble(
+        self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, classes: Any = None
+    ) -> Given:
+        return assemble(
+            X,
+            y,
+            sensitive,
+            weight,
+            who=type(self).__name__,
+            policy=policy,
+            objectives=self.objectives or [],
+            pos_label=self.pos_label,
+            classes=classes,
+        )
+
+    def _asked(self, number: int) -> dict[str, Any]:
+        objectives = self.objectives
+        if isinstance(objectives, str):
+            raise TypeError(f"objectives={objectives!r}: give a list of them, the loss first")
+        return {
+            "objectives": list(objectives or []),
+            "method": self.method,
+            "n_points": self.n_points,
+            "settings": [(str(name), _value(value)) for name, value in (self.settings or {}).items()],
+            "polish": bool(self.polish),
+            "front_in": self.front_in,
+            "preset": self.preset,
+            "seed": number,
+        }
+
+    def _set_classes(self, dataset: _Dataset) -> None:
+        """Remember the classes of a file's target."""
+        positive = dataset.positive
+        others = [value for value in dataset.target_values if value != positive]
+        negative = others[0] if len(others) == 1 else f"not {positive}"
+        self.classes_ = np.sort(np.asarray([negative, positive]))
+        self.pos_label_ = positive
+
+    def _set_inputs(self, run: Run) -> None:
+        """Remember the columns of files that the models use."""
+        columns = [name for name, _ in run.inputs]
+        self._by_name = True
+        self.n_features_in_ = len(columns)
+        self.feature_names_in_ = np.asarray(columns, dtype=object)
+
+    def _warn(self, notices: list[tuple[bool, str]]) -> None:
+        for warns, message in notices:
+            if warns:
+                warnings.warn(message, FairFrontWarning, stacklevel=4)
+
+    def _take(self, run: Run, said: list[tuple[bool, str]]) -> None:
+        """Become what a run says."""
+        self._warn([notice for notice in run.notices if notice not in said])
+        self._run = run
+        self.objectives_ = run.objectives
+        self.notices_ = [message for _, message in run.notices]
+        self.stop_reason_ = run.stop
+        self.front_ = front_table(run)
+        self.unmitigated_ = run.unmitigated()
+        # Where no point meets what is required, the front is there all the same.
+        self._point = None
+        self.selection_ = self._choose(self.require, self.best)
+        self.selected_ = self._point = int(self.selection_["id"])
+
+    def _choose(self, require: Any, best: str | None, **rule: Any) -> dict[str, Any]:
+        """The point that a rule chooses, and why."""
+        self._check_fitted()
+        requirements = [require] if isinstance(require, str) else list(require or [])
+        choice = {
+            "require": requirements,
+            "best": best,
+            "knee": False,
+            "regret": False,
+            "weights": None,
+            "point": None,
+            **rule,
+        }
+        chosen: dict[str, Any] = json.loads(self._run.select(choice))
+        return chosen
+
+    def select(
+        self,
+        *,
+        require: str | Sequence[str] | None = None,
+        best: str | None = None,
+        knee: bool = False,
+        regret: bool = False,
+        weights: dict[str, float] | None = None,
+        point: int | None = None,
+    ) -> FairClassifier:
+        """Hand out one model of the front.
+
+        Parameters
+        ----------
+        require : str or list of str, optional
+            What it has to meet, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+        best : str, optional
+            The measure or objective in which it is the best; by default the accuracy.
+        knee : bool, default=False
+            Take the knee of the front instead.
+        regret : bool, default=False
+            Take the point whose largest loss, in what the front is judged by, is least.
+        weights : dict, optional
+            Take the least weighted sum of these measures or objectives.
+        point : int, optional
+            Take this row of ``front_``.
+
+        Returns
+        -------
+        FairClassifier
+            A fitted classifier.
+        """
+        from fairfront._model import FairClassifier
+
+        self._check_fitted()
+        model = FairClassifier(
+            self, require=require, best=best, knee=knee, regret=regret, weights=weights, point=point
+        )
+        model._take(self)
+        return model
+
+    @property
+    def predictors_(self) -> Predictors:
+        """The models of the front, one a point."""
+        self._check_fitted()
+        return Predictors(self)
+
+    def report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the interactive page of the front: one file, for any browser.
+
+        Parameters
+        ----------
+        path : str or path
+            Where, such as ``"report.html"``.
+        force : bool, default=True
+            Whether a file that is there is replaced.
+        """
+        from fairfront._files import write_text
+
+        self._check_fitted()
+        write_text(path, self._run.page(type(self).__name__), force=force)
+
+    def plot(self, x: str | None = None, y: str | None = None, *, ax: Any = None) -> Any:
+        """Draw the front with matplotlib.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            Columns of ``front_``; by default what the front is judged by.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a figure of its own.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Where it was drawn.
+        """
+        from fairfront._plot import plot_front
+
+        self._check_fitted()
+        return plot_front(self, x, y, ax)
+
+    def to_onnx(self, path: str | os.PathLike[str] | None = None, *, force: bool = True) -> bytes:
+        """Give the model in use as an ONNX graph, from raw columns to decisions.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write it too.
+        force : bool, default=True
+            Whether a file that is there is replaced.
+
+        Returns
+        -------
+        bytes
+            The graph.
+        """
+        return self.select(point=self.selected_).to_onnx(path, force=force)
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write a run folder that the command reads too: ``fairfront show FOLDER``.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where.
+        force : bool, default=False
+            Whether a run that is there is replaced.
+        """
+        from fairfront._files import save
+
+        self._check_fitted()
+        save(self, folder, force=force)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> FairFrontClassifier:
+        """Read what ``save`` wrote, or a run folder of the command.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where. A run of the command has no classes of Python: ``True`` stands for its positive value.
+
+        Returns
+        -------
+        FairFrontClassifier
+            Fitted.
+        """
+        from fairfront._files import load
+
+        return load(cls, folder)
+
+    def __repr__(self, *args: Any, **kwargs: Any) -> str:
+        said = str(super().__repr__(*args, **kwargs))
+        if not self.__sklearn_is_fitted__() or self._point is None:
+            return said
+        return f"{said}\n# uses point {self.selected_} of {self._run.n_points}: {self.selection_['reason']}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """In notebooks: the interactive page."""
+        if not self.__sklearn_is_fitted__():
+            bundle = getattr(super(), "_repr_mimebundle_", None)
+            return dict(bundle(**kwargs)) if bundle is not None else {"text/plain": repr(self)}
+        from fairfront._display import inline
+
+        return {"text/plain": repr(self), "text/html": inline(self._run.page(type(self).__name__))}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        return tags
+
+
+class Predictors(Sequence["FairClassifier"]):
+    """The models of a front, made when they are asked for."""
+
+    def __init__(self, front: FairFrontClassifier) -> None:
+        self._front = front
+
+    def __len__(self) -> int:
+        return self._front._run.n_points
+
+    @overload
+    def __getitem__(self, index: int) -> FairClassifier: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[FairClassifier]: ...
+    def __getitem__(self, index: int | slice) -> FairClassifier | list[FairClassifier]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        return self._front.select(point=range(len(self))[index])
+
+    def __iter__(self) -> Iterator[FairClassifier]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} models of {type(self._front).__name__}>"
+
+
+def _value(value: Any) -> str:
+    """A setting as the command would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+

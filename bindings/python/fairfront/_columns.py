@@ -1,0 +1,380 @@
+"""From what people have (arrays, frames, sparse matrices, lists) to columns.
+
+Numbers stay where they are: a column is a view on the memory of an array or of a frame wherever its layout
+allows it. Texts and categories become codes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fairfront._fairfront import Columns
+
+Array: TypeAlias = npt.NDArray[Any]
+
+#: What the extension takes: (name, numbers), (name, codes, levels) or (name, values, rows, n_rows).
+Given: TypeAlias = tuple[Any, ...]
+
+#: More different numbers than this in a sensitive feature are no groups.
+MOST_NUMBERS = 12
+
+
+@dataclass
+class Features:
+    """The columns of X."""
+
+    columns: Columns
+    #: Names as a frame has them; ``None`` for arrays and for frames whose names are no texts.
+    names_in: Array | None
+    n_rows: int
+    n_features: int
+
+
+def is_path(X: Any) -> bool:
+    """Whether X names files rather than being data."""
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(x, (str, os.PathLike)) for x in X)
+
+
+def paths(X: Any) -> list[str]:
+    """The files that X names."""
+    return [os.fspath(X)] if isinstance(X, (str, os.PathLike)) else [os.fspath(path) for path in X]
+
+
+def features(X: Any, estimator: str) -> Features:
+    """The columns of X.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, frame or table with the Arrow interface
+        Rows to learn from or to score.
+    estimator : str
+        Who asks, for messages.
+    """
+    if hasattr(X, "tocsc") and hasattr(X, "nnz"):
+        return _of_sparse(X, estimator)
+    if _is_pandas_frame(X):
+        return _of_pandas(X, estimator)
+    if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array_interface__"):
+        return _of_arrow(X, estimator)
+    return _of_array(X, estimator)
+
+
+def _is_pandas_frame(X: Any) -> bool:
+    return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
+
+
+def _check_shape(shape: tuple[int, ...], estimator: str) -> None:
+    if shape[0] == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required by {estimator}.")
+    if shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+def _of_array(X: Any, estimator: str) -> Features:
+    if X is None:
+        raise ValueError(f"Expected 2D array, got None; {estimator} needs rows to work on.")
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X holds complex numbers.")
+    if array.ndim == 0:
+        raise ValueError(
+            f"Expected 2D array, got scalar array instead:\narray={array}.\nReshape your data either using "
+            "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains a "
+            "single sample."
+        )
+    if array.ndim == 1:
+        raise ValueError(
+            f"Expected 2D array, got 1D array instead:\narray={array}.\nReshape your data either using "
+            "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains a "
+            "single sample."
+        )
+    if array.ndim > 2:
+        raise ValueError(f"Found array with dim {array.ndim}. {estimator} expected <= 2.")
+    _check_shape(array.shape, estimator)
+    given: list[Given]
+    if array.dtype.kind in "OUSV":
+        try:
+            array = array.astype(np.float64)
+        except ValueError:
+            given = [_of_objects(f"x{j}", array[:, j]) for j in range(array.shape[1])]
+            return Features(Columns(given), None, *array.shape)
+    array = _usual(array, "X")
+    given = [(f"x{j}", array[:, j]) for j in range(array.shape[1])]
+    return Features(Columns(given), None, *array.shape)
+
+
+def _usual(array: Array, name: str) -> Array:
+    """The array itself, or a copy of another type where numbers lie in no usual way."""
+    kind = array.dtype.kind
+    if kind not in "fiub":
+        raise TypeError(f"{name} holds {array.dtype}, which is no number and no category; convert or drop it")
+    if kind == "f" and array.dtype.itemsize not in (4, 8):
+        return array.astype(np.float64)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _of_sparse(X: Any, estimator: str) -> Features:
+    if X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X holds complex numbers.")
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array, got a sparse array with {len(X.shape)} dimension(s).")
+    n_rows, n_features = (int(n) for n in X.shape)
+    _check_shape((n_rows, n_features), estimator)
+    if n_rows > np.iinfo(np.int32).max:
+        raise ValueError(f"a sparse matrix of {n_rows} rows is too large; {np.iinfo(np.int32).max} is the most")
+    by_column = X.tocsc()
+    if not by_column.has_canonical_format:
+        by_column = by_column.copy() if by_column is X else by_column
+        by_column.sum_duplicates()
+    values = np.asarray(by_column.data, dtype=np.float64)
+    rows = np.asarray(by_column.indices, dtype=np.int32)
+    ends = by_column.indptr
+    given: list[Given] = [
+        (f"x{j}", values[ends[j] : ends[j + 1]], rows[ends[j] : ends[j + 1]], n_rows) for j in range(n_features)
+    ]
+    return Features(Columns(given), None, n_rows, n_features)
+
+
+def _names(names: Sequence[Any]) -> tuple[list[str], Array | None]:
+    """Names as texts, and as ``feature_names_in_`` keeps them."""
+    kinds = {isinstance(name, str) for name in names}
+    if len(kinds) > 1:
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but X has string and "
+            "other names; make them all strings, for instance with X.columns = X.columns.astype(str)."
+        )
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(name for i, name in enumerate(texts) if name in texts[:i])
+        raise ValueError(f"X has two columns called {twice!r}; rename one of them.")
+    return texts, np.asarray(texts, dtype=object) if kinds == {True} else None
+
+
+def _of_pandas(X: Any, estimator: str) -> Features:
+    names, names_in = _names(list(X.columns))
+    _check_shape(X.shape, estimator)
+    given = [_of_series(name, X.iloc[:, j]) for j, name in enumerate(names)]
+    if names_in is None:
+        # Names that are no texts, as those of a frame made of an array, say no more than positions.
+        given = [(f"x{j}", *column[1:]) for j, column in enumerate(given)]
+    return Features(Columns(given), names_in, len(X), len(names))
+
+
+def _of_series(name: str, series: Any) -> Given:
+    """A column of a pandas frame."""
+    dtype = series.dtype
+    if hasattr(dtype, "categories"):
+        levels = [text(level) for level in dtype.categories]
+        return name, series.cat.codes.to_numpy().astype(np.int64), levels
+    if isinstance(dtype, np.dtype):
+        if dtype.kind == "b":
+            return _of_booleans(name, series.to_numpy().astype(np.int64))
+        if dtype.kind in "fiu":
+            return name, _usual(series.to_numpy(), name)
+        if dtype.kind == "O":
+            return _of_objects(name, series)
+        raise TypeError(f"column {name!r} holds {dtype}, which is no number and no category; convert or drop it")
+    kind = getattr(dtype, "kind", "O")
+    if hasattr(dtype, "subtype"):
+        return name, _usual(series.to_numpy(dtype=dtype.subtype), name)
+    if kind == "b":
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return _of_booleans(name, np.where(np.isnan(values), -1, values).astype(np.int64))
+    if kind in "fiu":
+        return name, series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if kind in "mM":
+        raise TypeError(f"column {name!r} holds {dtype}, which is no number and no category; convert or drop it")
+    return _of_objects(name, series)
+
+
+def _of_booleans(name: str, codes: Array) -> Given:
+    return name, codes, ["false", "true"]
+
+
+def _of_arrow(X: Any, estimator: str) -> Features:
+    columns = Columns.of_arrow(X)
+    names, names_in = _names(columns.names)
+    _check_shape((columns.n_rows, len(names)), estimator)
+    return Features(columns, names_in, columns.n_rows, len(names))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: ``None``, NaN, ``pandas.NA``, ``NaT``."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        # pandas.NA has no truth value.
+        return True
+
+
+def text(value: Any) -> str:
+    """A level as text: whole numbers without a point, as a file would have them."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def factorize(values: Any) -> tuple[Array, list[Any]]:
+    """Codes of values in order of first appearance, −1 where missing, and the values."""
+    pandas = sys.modules.get("pandas")
+    try:
+        if pandas is not None:
+            codes, levels = pandas.factorize(values)
+            return codes.astype(np.int64, copy=False), list(levels)
+        return _factorize(np.asarray(values))
+    except TypeError as error:
+        unhashable = str(error).removeprefix("unhashable type: ")
+        raise TypeError(f"argument must be a string or a number, not {unhashable}") from error
+
+
+def _factorize(values: Array) -> tuple[Array, list[Any]]:
+    found: dict[Any, int] = {}
+    codes = np.empty(len(values), dtype=np.int64)
+    for i, value in enumerate(values.tolist()):
+        codes[i] = -1 if is_missing(value) else found.setdefault(value, len(found))
+    return codes, list(found)
+
+
+def _of_objects(name: str, values: Any) -> Given:
+    """A column of Python objects: numbers where all are, levels otherwise."""
+    codes, levels = factorize(values)
+    numeric = [isinstance(level, (int, float, np.number)) and not isinstance(level, bool) for level in levels]
+    if levels and all(numeric):
+        lookup = np.asarray([*levels, np.nan], dtype=np.float64)
+        return name, lookup[codes]
+    if any(isinstance(level, (list, tuple, dict, set, bytes)) for level in levels):
+        found = next(type(level).__name__ for level in levels if isinstance(level, (list, tuple, dict, set, bytes)))
+        raise TypeError(f"argument must be a string or a number, not {found!r} (column {name!r})")
+    return (name, *_merged(codes, [text(level) for level in levels]))
+
+
+def _merged(codes: Array, levels: list[str]) -> tuple[Array, list[str]]:
+    """Levels that read the same are one."""
+    if len(set(levels)) == len(levels):
+        return codes, levels
+    unique = list(dict.fromkeys(levels))
+    place = np.asarray([*(unique.index(level) for level in levels), -1], dtype=np.int64)
+    return place[codes], unique
+
+
+@dataclass
+class Sensitive:
+    """One sensitive feature."""
+
+    name: str
+    codes: Array
+    groups: list[str]
+
+
+def sensitive(given: Any, n_rows: int, missing: str) -> list[Sensitive]:
+    """Sensitive features, each with its name.
+
+    Parameters
+    ----------
+    given : list, array, series, frame or dict
+        One feature or several; a dict has them by name.
+    n_rows : int
+        Rows that each must have.
+    missing : {"error", "group", "loss-only", "drop"}
+        With ``"error"`` missing values are refused here.
+    """
+    features = [_sensitive_feature(name, values) for name, values in _by_name(given)]
+    if not features:
+        raise ValueError("sensitive_features has no columns; leave it out, or give at least one")
+    names = [feature.name for feature in features]
+    if len(set(names)) < len(names):
+        raise ValueError(f"sensitive_features has two features of one name: {names}")
+    for feature in features:
+        if len(feature.codes) != n_rows:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, sensitive "
+                f"feature {feature.name!r} has {len(feature.codes)}."
+            )
+        n_missing = int((feature.codes < 0).sum())
+        if n_missing and missing == "error":
+            raise ValueError(
+                f"Sensitive feature {feature.name!r} has {n_missing} missing value(s); say what becomes of these "
+                "rows with missing_sensitive='group' (a group of their own), 'loss-only' (they count for the loss "
+                "alone) or 'drop'."
+            )
+    return features
+
+
+def _by_name(given: Any) -> list[tuple[str, Any]]:
+    if isinstance(given, dict):
+        return [(str(name), values) for name, values in given.items()]
+    if _is_pandas_frame(given):
+        return [(str(name), given.iloc[:, j]) for j, name in enumerate(given.columns)]
+    if hasattr(given, "column_names"):
+        return [(str(name), given[name]) for name in given.column_names]
+    if hasattr(given, "get_columns"):
+        return [(str(series.name), series) for series in given.get_columns()]
+    if hasattr(given, "name") and hasattr(given, "__array__"):
+        return [(_usual_name(given.name), given)]
+    array = np.asarray(given)
+    if array.ndim == 1:
+        return [(_usual_name(None), array)]
+    if array.ndim == 2:
+        return [(f"sensitive_feature_{j}", array[:, j]) for j in range(array.shape[1])]
+    raise ValueError(
+        f"sensitive_features has {array.ndim} dimension(s); give one value for each row, or a column for each feature"
+    )
+
+
+def _usual_name(name: Any) -> str:
+    return "sensitive_feature_0" if name is None or name == "" else str(name)
+
+
+def _sensitive_feature(name: str, values: Any) -> Sensitive:
+    if hasattr(values, "dtype") and hasattr(values.dtype, "categories") and hasattr(values, "cat"):
+        levels = [text(level) for level in values.cat.categories]
+        codes = np.asarray(values.cat.codes).astype(np.int64)
+        return Sensitive(name, *_merged(codes, levels))
+    array = np.asarray(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"sensitive feature {name!r} has {array.ndim} dimensions; give one value for each row")
+    codes, found = factorize(array)
+    numbers = [level for level in found if isinstance(level, (int, float, np.number)) and not isinstance(level, bool)]
+    if len(numbers) > MOST_NUMBERS:
+        raise ValueError(
+            f"Sensitive feature {name!r} holds {len(numbers)} different numbers; make groups of them, for instance "
+            "with pandas.cut, or turn them into strings if they are codes."
+        )
+    return Sensitive(name, *_merged(codes, [text(level) for level in found]))
+
+
+def weights(given: Any, n_rows: int) -> Array | None:
+    """Sample weights as numbers, one for each row."""
+    if given is None:
+        return None
+    array = np.asarray(given)
+    if array.ndim == 0:
+        return np.full(n_rows, float(array))
+    if array.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got an array of shape {array.shape}.")
+    if len(array) != n_rows:
+        raise ValueError(f"sample_weight.shape == {array.shape}, expected ({n_rows},)!")
+    numbers = array.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("Input sample_weight contains NaN or infinity.")
+    if (numbers < 0).any():
+        row = int(np.argmax(numbers < 0))
+        raise ValueError(f"Negative values in sample_weight: row {row} has {numbers[row]}; weights are 0 or more.")
+    if not numbers.any():
+        raise ValueError("Sample weights must contain at least one non-zero number; all are zero.")
+    return numbers

@@ -1,0 +1,271 @@
+"""Rows with their roles: features, target, sensitive features, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairfront import _columns, _labels
+from fairfront._fairfront import Dataset as _Inner
+from fairfront._progress import seed, threads
+
+#: What may become of rows with missing values.
+MISSING = ("keep", "error", "drop")
+MISSING_SENSITIVE = ("error", "group", "loss-only", "drop")
+
+
+@dataclass
+class Policy:
+    """What becomes of rows."""
+
+    validation_fraction: float
+    missing: str
+    missing_sensitive: str
+    pool_rare: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name, known in [("missing", MISSING), ("missing_sensitive", MISSING_SENSITIVE)]:
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {list(known)}")
+        if not 0.0 <= self.validation_fraction < 1.0:
+            raise ValueError(f"validation_fraction={self.validation_fraction!r}: expected a share from 0 to below 1")
+
+    def settings(self) -> dict[str, Any]:
+        """As the extension takes it."""
+        return {**vars(self), "validation_fraction": float(self.validation_fraction)}
+
+
+@dataclass
+class Given:
+    """X, y, sensitive features and weights, checked and ready for the extension."""
+
+    parts: dict[str, Any]
+    features: _columns.Features
+    classes: npt.NDArray[Any]
+    positive: Any
+    n_attributes: int
+
+
+def assemble(
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    *,
+    who: str,
+    policy: Policy,
+    objectives: Sequence[Any],
+    pos_label: Any = None,
+    classes: tuple[npt.NDArray[Any], Any] | None = None,
+) -> Given:
+    """Check what was given and put its columns together.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, sample_weight
+        As given to ``fit``.
+    who : str
+        Who asks, for messages.
+    policy : Policy
+        What becomes of rows.
+    objectives : sequence
+        What is asked for: attributes may be intersections.
+    pos_label : label, optional
+        The class that is decided for.
+    classes : tuple of array and label, optional
+        The classes and the one that is decided for, where they are known: these rows may then have one class or
+        one group only.
+    """
+    if y is None:
+        raise ValueError(f"{who} requires y to be passed, but the target y is None")
+    features = _columns.features(X, who)
+    lacking = features.columns.missing
+    if lacking and policy.missing == "error":
+        column, count = lacking[0]
+        raise ValueError(
+            f"Input X contains NaN: column {column!r} has {count} missing value(s). With missing='keep' {who} takes "
+            "them as they are; otherwise fill them in or drop these rows."
+        )
+    target = _labels.labels(y, features.n_rows, who)
+    weights = _columns.weights(sample_weight, features.n_rows)
+    if classes is None:
+        found = _labels.classes(target if weights is None else target[weights > 0])
+        positive = _labels.positive(found, pos_label)
+    else:
+        found, positive = classes
+    negative = found[0] if positive == found[1] else found[1]
+    levels = _labels.texts(negative, positive)
+    if weights is not None and classes is None:
+        # Rows without weight may have labels of their own.
+        target = np.where(weights > 0, target, negative)
+    taken = set(features.columns.names)
+    groups = []
+    if sensitive_features is not None:
+        groups = _columns.sensitive(sensitive_features, features.n_rows, policy.missing_sensitive)
+    roles = []
+    for feature in groups:
+        if len(feature.groups) < 2 and classes is None:
+            raise ValueError(
+                f"Sensitive feature {feature.name!r} has one group only, {feature.groups}; fairness compares at "
+                "least two."
+            )
+        groups_column = (_free(feature.name, "sensitive", taken), feature.codes, feature.groups)
+        roles.append((groups_column, feature.name))
+    target_name = _free(_target_name(y), "target", taken)
+    parts = {
+        "source": "X",
+        "features": features.columns,
+        "target": (target_name, _labels.codes(target, negative, positive), list(levels)),
+        "positive": levels[1],
+        "sensitive": roles,
+        "weight": None if weights is None else (_free("sample_weight", "weight", taken), weights),
+        "objectives": [text for text in objectives if isinstance(text, str)],
+    }
+    return Given(parts, features, found, positive, len(groups))
+
+
+def _free(name: str, role: str, taken: set[str]) -> str:
+    """A name that no other column has."""
+    free, number = name, 1
+    while free in taken:
+        free = f"{name} ({role})" if number == 1 else f"{name} ({role} {number})"
+        number += 1
+    taken.add(free)
+    return free
+
+
+def _target_name(y: Any) -> str:
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
+
+
+def read(
+    X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any, policy: Policy, n_threads: int
+) -> _Inner:
+    """Rows of files, whose columns are named."""
+    if not isinstance(y, str):
+        raise TypeError(f"X names a file, so y has to be the name of its target column, not {type(y).__name__}")
+    names = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or [])
+    for name in [*names, *([] if sample_weight is None else [sample_weight])]:
+        if not isinstance(name, str):
+            raise TypeError("X names a file, so sensitive_features and sample_weight have to name its columns")
+    positive = None if pos_label is None else str(pos_label)
+    return _Inner.read(_columns.paths(X), y, positive, names, sample_weight, policy.settings(), n_threads)
+
+
+class Dataset:
+    """Rows with their roles, for problems of one's own making.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, sample_weight
+        As in ``FairFrontClassifier.fit``: arrays, frames, sparse matrices; or the path of a file and names of its
+        columns.
+    intersections : list of str, optional
+        Further attributes made of several, such as ``"sex:race"``.
+    pos_label : label, optional
+        The class that is decided for; by default the last in order.
+    validation_fraction, missing, missing_sensitive, pool_rare, random_state, n_jobs
+        As in ``FairFrontClassifier``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairfront import Dataset, Problem
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> data = Dataset(X, [0, 1, 0, 1], sensitive_features={"sex": ["f", "m", "f", "m"]})
+    >>> data
+    <Dataset: 4 rows of X, 1 feature, attributes sex (f, m)>
+    >>> Problem(data, ["log_loss(lambda=0)", "disparate_impact(sex)"]).values([[0.0, 0.0]]).round(4)
+    array([[0.6931, 0.    ]])
+    """
+
+    _inner: _Inner
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        intersections: Sequence[str] = (),
+        pos_label: Any = None,
+        validation_fraction: float = 0.0,
+        missing: str = "keep",
+        missing_sensitive: str = "error",
+        pool_rare: int = 0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        policy = Policy(validation_fraction, missing, missing_sensitive, pool_rare, seed(random_state))
+        if _columns.is_path(X):
+            names = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or [])
+            names = [*names, *intersections]
+            self._inner = read(X, y, names, sample_weight, pos_label, policy, threads(n_jobs))
+            return
+        objectives = [f"intersection({name})" for name in intersections]
+        given = assemble(
+            X, y, sensitive_features, sample_weight, who="Dataset", policy=policy, objectives=objectives,
+            pos_label=pos_label,
+        )
+        self._inner = _Inner.of(given.parts, policy.settings(), threads(n_jobs))
+
+    @classmethod
+    def known(cls, name: str, *, random_state: int | None = None, n_jobs: int | None = None) -> Dataset:
+        """Open a known data set with its own roles and split.
+
+        Parameters
+        ----------
+        name : str
+            ``"demo"``, ``"synthetic:SEED"``, ``"adult:gender"``, ``"adult:race"``, ``"adult:gender+race"`` or
+            ``"compas:race"``; the published files are found through the environment variable ``FAIRFRONT_DATA``.
+        random_state : int, optional
+            Seed of the split; by default the data set's own.
+        n_jobs : int, optional
+            Threads.
+
+        Returns
+        -------
+        Dataset
+            Its rows.
+        """
+        dataset = cls.__new__(cls)
+        dataset._inner = _Inner.known(name, random_state, threads(n_jobs))
+        return dataset
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in use."""
+        return self._inner.n_rows
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the encoded features, in the order of the parameters; the intercept comes last and has none."""
+        return self._inner.feature_names
+
+    @property
+    def attributes(self) -> dict[str, list[str]]:
+        """Sensitive attributes with their groups."""
+        return dict(self._inner.attributes)
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows for training, validation and test."""
+        return dict(self._inner.rows)
+
+    @property
+    def notices(self) -> list[str]:
+        """What was decided on the way, and what to be wary of."""
+        return [message for _, message in self._inner.notices]
+
+    def __repr__(self) -> str:
+        attributes = ", ".join(f"{name} ({', '.join(groups)})" for name, groups in self.attributes.items())
+        n = len(self.feature_names)
+        features = f"{n} feature{'s' if n != 1 else ''}"
+        return f"<Dataset: {self.n_rows} rows of {self._inner.source}, {features}, attributes {attributes or 'none'}>"

@@ -1,0 +1,77 @@
+"""Threads, seeds and progress, as the extension takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+#: What a callback is told: ``round``, ``share`` of the budget spent, ``n_points``, ``hypervolume`` (``None``
+#: beyond four objectives) and ``seconds``. Where it returns something true, the fit ends and keeps its front.
+Callback: TypeAlias = Callable[[dict[str, Any]], Any]
+
+
+def threads(n_jobs: int | None) -> int:
+    """Number of threads for ``n_jobs``.
+
+    ``None`` is all that this process may use, or fewer where ``OMP_NUM_THREADS`` says so, as joblib's workers
+    do; a negative number leaves that many less one to others.
+    """
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(available, int(limit)) if limit.isdigit() and int(limit) > 0 else available
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; give a number of threads, or -1 for all of them")
+    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+def seed(random_state: Any) -> int:
+    """A seed of ``random_state``: a number, a generator to draw one from, or ``None`` for one by chance."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(f"{random_state!r} cannot be used to seed; give a whole number of 0 or more, or None")
+
+
+class Progress:
+    """A callback for the extension: that of the user, a bar, or none."""
+
+    def __init__(self, progress: bool | Callback | None, label: str) -> None:
+        self._bar: Any = None
+        self.callback: Callback | None = None
+        if callable(progress):
+            self.callback = progress
+        elif progress:
+            self._bar = _bar(label)
+            self.callback = self._advance
+
+    def _advance(self, told: dict[str, Any]) -> None:
+        self._bar.n = round(1000 * told["share"]) / 10
+        self._bar.set_postfix(points=told["n_points"], refresh=False)
+        self._bar.refresh()
+
+    def __enter__(self) -> Callback | None:
+        return self.callback
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._bar is not None:
+            if kind is None:
+                self._bar.n = self._bar.total
+            self._bar.close()
+
+
+def _bar(label: str) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("progress=True draws its bar with tqdm, which is not installed; install it, or give a "
+                          "function instead") from error
+    return tqdm(total=100.0, desc=label, bar_format="{l_bar}{bar}| {elapsed}<{remaining}{postfix}")

@@ -1,0 +1,166 @@
+//! Tables with the Arrow interface of Python (`__arrow_c_stream__`): Polars, pyarrow and others.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatchReader};
+use arrow_schema::DataType;
+use fairfront_data::{Column, NumberSource};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::error::Failure;
+
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// The columns of such a table.
+pub(crate) fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<Column>> {
+    let (names, chunks) = read(table)?;
+    let column = |(name, chunks): (String, Vec<ArrayRef>)| column(&name, &chunks);
+    names.into_iter().zip(chunks).map(column).collect()
+}
+
+/// Names of the columns, and the arrays of each.
+fn read(table: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, Vec<Vec<ArrayRef>>)> {
+    let capsule = table.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(STREAM))?;
+    // SAFETY: a capsule of this name holds a stream; taking it leaves a released one behind, as the
+    // interface asks for.
+    #[allow(unsafe_code, reason = "memory of another program")]
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
+    let wrong = |e| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
+    let reader = ArrowArrayStreamReader::try_new(stream).map_err(wrong)?;
+    let schema = reader.schema();
+    let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+    let mut chunks = vec![Vec::new(); names.len()];
+    for batch in reader {
+        let batch = batch.map_err(wrong)?;
+        for (chunks, array) in chunks.iter_mut().zip(batch.columns()) {
+            chunks.push(Arc::clone(array));
+        }
+    }
+    Ok((names, chunks))
+}
+
+fn column(name: &str, chunks: &[ArrayRef]) -> PyResult<Column> {
+    macro_rules! numbers {
+        ($number:ty, $as_number:expr) => {
+            Column::from_shared(name, Arc::new(Chunked::<$number>::of(chunks, $as_number)))
+        };
+    }
+    let data_type = chunks.first().map(Array::data_type);
+    let column = match data_type {
+        None => Ok(Column::from_numbers(name, Vec::new())),
+        Some(DataType::Float64) => numbers!(Float64Type, |v| v),
+        Some(DataType::Float32) => numbers!(Float32Type, f64::from),
+        Some(DataType::Float16) => numbers!(Float16Type, f64::from),
+        Some(DataType::Int64) => numbers!(Int64Type, |v| v as f64),
+        Some(DataType::Int32) => numbers!(Int32Type, f64::from),
+        Some(DataType::Int16) => numbers!(Int16Type, f64::from),
+        Some(DataType::Int8) => numbers!(Int8Type, f64::from),
+        Some(DataType::UInt64) => numbers!(UInt64Type, |v| v as f64),
+        Some(DataType::UInt32) => numbers!(UInt32Type, f64::from),
+        Some(DataType::UInt16) => numbers!(UInt16Type, f64::from),
+        Some(DataType::UInt8) => numbers!(UInt8Type, f64::from),
+        Some(other) => {
+            let mut texts = Vec::new();
+            for chunk in chunks {
+                if !add_texts(chunk, &mut texts) {
+                    return Err(PyTypeError::new_err(format!(
+                        "column {name:?} holds {other}, which is no number and no category; convert or drop \
+                         it"
+                    )));
+                }
+            }
+            Ok(Column::from_texts(name, texts))
+        }
+    };
+    Ok(column.map_err(Failure::from)?)
+}
+
+/// Adds the texts of an array, `None` where missing; whether it holds any.
+fn add_texts(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
+    fn owned<'a>(texts: impl Iterator<Item = Option<&'a str>>, out: &mut Vec<Option<String>>) {
+        out.extend(texts.map(|text| text.map(str::to_owned)));
+    }
+    match array.data_type() {
+        DataType::Utf8 => owned(array.as_string::<i32>().iter(), out),
+        DataType::LargeUtf8 => owned(array.as_string::<i64>().iter(), out),
+        DataType::Utf8View => owned(array.as_string_view().iter(), out),
+        DataType::Boolean => {
+            let text = |value: bool| if value { "true" } else { "false" };
+            let texts = array.as_boolean().iter().map(|value| value.map(text));
+            owned(texts, out);
+        }
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            let mut levels = Vec::new();
+            if !add_texts(dictionary.values(), &mut levels) {
+                return false;
+            }
+            let keys = dictionary.normalized_keys();
+            let text = |row: usize| match array.is_null(row) {
+                true => None,
+                false => levels.get(keys[row]).cloned().flatten(),
+            };
+            out.extend((0..array.len()).map(text));
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// The numbers of several arrays, one after the other.
+struct Chunked<T: ArrowPrimitiveType> {
+    chunks: Vec<PrimitiveArray<T>>,
+    number: fn(T::Native) -> f64,
+    /// The row that each begins with, and the number of rows.
+    starts: Vec<usize>,
+}
+
+impl<T: ArrowPrimitiveType> Chunked<T> {
+    fn of(arrays: &[ArrayRef], number: fn(T::Native) -> f64) -> Self {
+        let chunks: Vec<_> = arrays
+            .iter()
+            .map(|array| array.as_primitive::<T>().clone())
+            .collect();
+        let mut starts = vec![0];
+        for chunk in &chunks {
+            starts.push(starts[starts.len() - 1] + chunk.len());
+        }
+        Self {
+            chunks,
+            number,
+            starts,
+        }
+    }
+}
+
+impl<T: ArrowPrimitiveType> std::fmt::Debug for Chunked<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} numbers of {}", self.len(), T::DATA_TYPE)
+    }
+}
+
+impl<T: ArrowPrimitiveType> NumberSource for Chunked<T> {
+    fn len(&self) -> usize {
+        self.starts[self.chunks.len()]
+    }
+
+    fn get(&self, row: usize) -> f64 {
+        let chunk = self.starts.partition_point(|start| *start <= row) - 1;
+        let (array, row) = (&self.chunks[chunk], row - self.starts[chunk]);
+        match array.is_null(row) {
+            true => f64::NAN,
+            false => (self.number)(array.value(row)),
+        }
+    }
+}

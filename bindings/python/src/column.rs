@@ -1,0 +1,232 @@
+//! Columns of Python objects as columns of a table: numbers stay where they are.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairfront_data::{Column, MISSING, NumberSource};
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::arrow;
+use crate::error::Failure;
+
+/// A column as the package hands it over.
+#[derive(FromPyObject)]
+pub(crate) enum Given<'py> {
+    /// Name and an array of numbers.
+    Numbers(String, Bound<'py, PyAny>),
+    /// Name, code of each row (below 0 where missing) and the levels.
+    Codes(String, PyReadonlyArray1<'py, i64>, Vec<String>),
+    /// Name, the values that are not 0, their rows in increasing order, and the number of rows.
+    Sparse(
+        String,
+        PyReadonlyArray1<'py, f64>,
+        PyReadonlyArray1<'py, i32>,
+        usize,
+    ),
+}
+
+impl Given<'_> {
+    pub(crate) fn column(self) -> PyResult<Column> {
+        let column = match self {
+            Self::Numbers(name, array) => Column::from_shared(&name, numbers(&array)?),
+            Self::Codes(name, codes, levels) => {
+                let code = |code: &i64| u32::try_from(*code).unwrap_or(MISSING);
+                let codes = codes.as_array().iter().map(code).collect();
+                Column::from_codes(&name, codes, levels)
+            }
+            Self::Sparse(name, values, rows, n_rows) => {
+                let sparse = Sparse {
+                    values: values.as_array().to_vec(),
+                    rows: rows.as_array().to_vec(),
+                    n_rows,
+                };
+                Column::from_shared(&name, Arc::new(sparse))
+            }
+        };
+        Ok(column.map_err(Failure::from)?)
+    }
+}
+
+/// The columns of a table in memory, until a data set takes them.
+#[pyclass(name = "Columns", module = "fairfront._fairfront", frozen)]
+pub(crate) struct PyColumns {
+    names: Vec<String>,
+    n_rows: usize,
+    /// Names of columns with missing values, and how many they have.
+    missing: Vec<(String, usize)>,
+    columns: Mutex<Option<Vec<Column>>>,
+}
+
+impl PyColumns {
+    fn of(columns: Vec<Column>) -> Self {
+        let lacking = columns.iter().filter(|c| c.n_missing > 0);
+        Self {
+            names: columns.iter().map(|c| c.name.clone()).collect(),
+            n_rows: columns.first().and_then(Column::n_rows).unwrap_or(0),
+            missing: lacking.map(|c| (c.name.clone(), c.n_missing)).collect(),
+            columns: Mutex::new(Some(columns)),
+        }
+    }
+
+    /// Hands the columns over; codes are not copied, so this can be done once.
+    pub(crate) fn take(&self) -> PyResult<Vec<Column>> {
+        let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = columns.take();
+        taken.ok_or_else(|| PyValueError::new_err("these columns are in use already"))
+    }
+}
+
+#[pymethods]
+impl PyColumns {
+    #[new]
+    fn new(given: Vec<Given<'_>>) -> PyResult<Self> {
+        let columns: PyResult<Vec<Column>> = given.into_iter().map(Given::column).collect();
+        Ok(Self::of(columns?))
+    }
+
+    /// Those of a table with `__arrow_c_stream__`.
+    #[staticmethod]
+    fn of_arrow(table: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self::of(arrow::columns(table)?))
+    }
+
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    #[getter]
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Calls the columns otherwise, in order.
+    fn rename(&self, names: Vec<String>) -> PyResult<()> {
+        let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        let columns = columns.as_mut().filter(|c| c.len() == names.len());
+        let columns = columns.ok_or_else(|| PyValueError::new_err("one name for each column"))?;
+        for (column, name) in columns.iter_mut().zip(names) {
+            column.name = name;
+        }
+        Ok(())
+    }
+
+    /// Names of columns with missing values, and how many they have.
+    #[getter]
+    fn missing(&self) -> Vec<(String, usize)> {
+        self.missing.clone()
+    }
+}
+
+/// An array of numbers as it lies in memory.
+fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Arc<dyn NumberSource>> {
+    macro_rules! of {
+        ($($number:ty),*) => {$(
+            if let Ok(array) = array.cast::<PyArray1<$number>>() {
+                return Ok(Arc::new(Strided::of(array)));
+            }
+        )*};
+    }
+    of!(f64, f32, i64, i32, u8, i16, i8, u64, u32, u16, bool);
+    let found = array
+        .getattr("dtype")
+        .map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string());
+    Err(PyTypeError::new_err(format!(
+        "expected an array of numbers in one dimension, found {found}"
+    )))
+}
+
+/// A number that is exact as f64, or as near as f64 comes.
+trait Number: Element + Copy {
+    fn number(self) -> f64;
+}
+
+macro_rules! number {
+    ($($number:ty),*) => {$(
+        impl Number for $number {
+            #[allow(clippy::cast_lossless, reason = "for integers of 64 bits it is none")]
+            fn number(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+
+number!(f64, f32, i64, i32, u8, i16, i8, u64, u32, u16);
+
+impl Number for bool {
+    fn number(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+}
+
+/// Numbers of an array, at equal distances.
+#[derive(Debug)]
+struct Strided<T> {
+    /// Keeps the memory.
+    _owner: Py<PyArray1<T>>,
+    first: *const T,
+    /// In bytes; below 0 where the array runs backwards.
+    stride: isize,
+    len: usize,
+}
+
+// SAFETY: memory is only read. Python keeps it as long as the owner is there, and arrays that are in use
+// are not resized (numpy refuses while something refers to them). That somebody writes numbers meanwhile is
+// the same race as with every other library that works on arrays without the interpreter's lock.
+#[allow(unsafe_code, reason = "memory of another program")]
+unsafe impl<T> Send for Strided<T> {}
+// SAFETY: see above.
+#[allow(unsafe_code, reason = "memory of another program")]
+unsafe impl<T> Sync for Strided<T> {}
+
+impl<T: Number> Strided<T> {
+    fn of(array: &Bound<'_, PyArray1<T>>) -> Self {
+        Self {
+            first: array.data().cast_const(),
+            stride: array.strides()[0],
+            len: array.len(),
+            _owner: array.clone().unbind(),
+        }
+    }
+}
+
+impl<T: Number + std::fmt::Debug> NumberSource for Strided<T> {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    #[allow(unsafe_code, reason = "memory of another program")]
+    fn get(&self, row: usize) -> f64 {
+        assert!(row < self.len, "row {row} of {}", self.len);
+        // SAFETY: the row is one of the array's, whose elements lie `stride` bytes apart from the first;
+        // arrays that are not aligned are read as they are.
+        let value = unsafe {
+            let place = self.first.byte_offset(row as isize * self.stride);
+            place.read_unaligned()
+        };
+        value.number()
+    }
+}
+
+/// A column of a sparse matrix.
+#[derive(Debug)]
+struct Sparse {
+    values: Vec<f64>,
+    rows: Vec<i32>,
+    n_rows: usize,
+}
+
+impl NumberSource for Sparse {
+    fn len(&self) -> usize {
+        self.n_rows
+    }
+
+    fn get(&self, row: usize) -> f64 {
+        let row = i32::try_from(row).unwrap_or(i32::MAX);
+        self.rows
+            .binary_search(&row)
+            .map_or(0.0, |at| self.values[at])
+    }
+}

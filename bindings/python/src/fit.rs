@@ -1,0 +1,113 @@
+//! From rows to a run.
+
+use fairfront_core::Attribute;
+use fairfront_data::grammar;
+use fairfront_run::{Ask, FitRequest, FrontIn, Run, Solver, fit_with};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::dataset::PyDataset;
+use crate::error::Failure;
+use crate::objective::custom_objectives;
+use crate::run::PyRun;
+use crate::work;
+
+/// How a front is to be computed, by the names of the package.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Asked<'py> {
+    pub(crate) objectives: Vec<Bound<'py, PyAny>>,
+    method: String,
+    n_points: Option<usize>,
+    settings: Vec<(String, String)>,
+    polish: bool,
+    front_in: Option<String>,
+    preset: Option<String>,
+    seed: u64,
+}
+
+impl Asked<'_> {
+    /// The request; without an attribute it is about the loss alone.
+    pub(crate) fn request(
+        &self,
+        source: &str,
+        attributes: &[String],
+        objectives: Vec<String>,
+    ) -> PyResult<FitRequest> {
+        let ask = Ask {
+            objectives,
+            solver: solver(&self.method)?,
+            paper: match self.preset.as_deref() {
+                None => false,
+                Some("paper") => true,
+                Some(other) => return Err(unknown("preset", other, &["paper"])),
+            },
+            points: self.n_points,
+            settings: self.settings.clone(),
+            polish: self.polish,
+            front_in: match self.front_in.as_deref() {
+                None => None,
+                Some("objectives") => Some(FrontIn::Objectives),
+                Some("measures") => Some(FrontIn::Measures),
+                Some(other) => return Err(unknown("front_in", other, &["objectives", "measures"])),
+            },
+            seed: self.seed,
+        };
+        let attributes: Vec<String> = attributes.iter().map(|name| text_of(name)).collect();
+        let mut request = ask.request(source, &attributes).map_err(Failure::from)?;
+        request.loss_alone = attributes.is_empty();
+        Ok(request)
+    }
+}
+
+/// An attribute as objectives name it; intersections keep their colons.
+fn text_of(name: &str) -> String {
+    match grammar::attribute(name) {
+        Ok(parts) => {
+            let parts: Vec<String> = parts.iter().map(|part| grammar::quote(part)).collect();
+            parts.join(":")
+        }
+        Err(_) => grammar::quote(name),
+    }
+}
+
+fn solver(name: &str) -> PyResult<Solver> {
+    Ok(match name {
+        "auto" => Solver::Auto,
+        "pf-smg" => Solver::PfSmg,
+        "eps-fair" => Solver::EpsFair,
+        "trace" => Solver::Trace,
+        "weighted" => Solver::Weighted,
+        other => {
+            let known = ["auto", "trace", "weighted", "pf-smg", "eps-fair"];
+            return Err(unknown("method", other, &known));
+        }
+    })
+}
+
+fn unknown(parameter: &str, found: &str, known: &[&str]) -> PyErr {
+    let known: Vec<String> = known.iter().map(|k| format!("{k:?}")).collect();
+    let message = format!("{parameter}={found:?}: expected {}", known.join(", "));
+    PyValueError::new_err(message)
+}
+
+/// Fits a front. Returns the run, and the exception that ended the fit before its time, if one did.
+#[pyfunction]
+pub(crate) fn fit(
+    py: Python<'_>,
+    dataset: &PyDataset,
+    asked: Asked<'_>,
+    threads: usize,
+    callback: Option<Py<PyAny>>,
+    max_seconds: Option<f64>,
+) -> PyResult<(PyRun, Option<PyErr>)> {
+    let prepared = &dataset.prepared;
+    let names: Vec<String> = prepared.attributes().map(|a| a.name.clone()).collect();
+    let attributes: Vec<Attribute> = prepared.attributes().cloned().collect();
+    let (objectives, custom) = custom_objectives(&asked.objectives, &attributes)?;
+    let request = asked.request(&prepared.table.name, &names, objectives)?;
+    work::watched(py, threads, callback, max_seconds, |watch| {
+        let fitted = fit_with(prepared, &request, &custom, watch)?;
+        Ok(PyRun::new(Run::of(prepared, &fitted)))
+    })
+}

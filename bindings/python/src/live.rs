@@ -1,0 +1,139 @@
+//! A front that every batch of rows brings up to date.
+
+use std::sync::{Mutex, PoisonError};
+
+use fairfront_run::{Keep, Live, LiveOptions, Run};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::dataset::{Assembled, Parts, Settings};
+use crate::error::{Failure, in_python};
+use crate::fit::Asked;
+use crate::run::PyRun;
+use crate::work;
+
+/// A stream in memory; settled by its first batch.
+#[pyclass(name = "Live", module = "fairfront._fairfront", frozen)]
+pub(crate) struct PyLive {
+    keep: Keep,
+    live: Mutex<Option<Live>>,
+}
+
+impl PyLive {
+    fn with<T>(&self, ask: impl FnOnce(&Live) -> T) -> Option<T> {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().map(ask)
+    }
+}
+
+/// A run, and the exception that ended its fit before its time.
+type Updated = (Option<PyRun>, Option<PyErr>);
+
+#[pymethods]
+impl PyLive {
+    #[new]
+    fn new(window: Option<usize>, reservoir: Option<usize>) -> Self {
+        let keep = match (window, reservoir) {
+            (Some(rows), _) => Keep::Window(rows),
+            (None, Some(rows)) => Keep::Reservoir(rows),
+            (None, None) => Keep::All,
+        };
+        Self {
+            keep,
+            live: Mutex::new(None),
+        }
+    }
+
+    /// Takes a batch; no run where the rows so far cannot make a front.
+    fn update(
+        &self,
+        py: Python<'_>,
+        parts: Parts<'_>,
+        settings: Settings,
+        asked: Asked<'_>,
+        threads: usize,
+        callback: Option<Py<PyAny>>,
+        max_seconds: Option<f64>,
+    ) -> PyResult<Updated> {
+        let Assembled { table, spec, names } = parts.assemble(&settings)?;
+        let texts = asked.objectives.iter().map(PyAnyMethods::extract::<String>);
+        let texts = texts.collect::<PyResult<Vec<_>>>().map_err(|_| {
+            PyTypeError::new_err("partial_fit takes objectives by name; callables are for fit")
+        })?;
+        let request = asked.request(&table.name, &names, texts)?;
+        let options = LiveOptions {
+            spec,
+            request,
+            keep: self.keep,
+            names,
+        };
+        work::watched(py, threads, callback, max_seconds, |watch| {
+            let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+            let live = match &mut *live {
+                Some(live) => live,
+                none => none.insert(Live::begin(options)?),
+            };
+            let fitted = live.update(table, watch)?;
+            let run = fitted.and_then(|_| live.run());
+            Ok(run.map(|(info, front, encoding)| {
+                PyRun::new(Run {
+                    info,
+                    front,
+                    encoding,
+                })
+            }))
+        })
+    }
+
+    /// Why there is no front yet.
+    #[getter]
+    fn waiting(&self) -> Option<String> {
+        self.with(|live| live.waiting().map(in_python))?
+    }
+
+    /// Batches, rows that arrived, and rows that are kept.
+    #[getter]
+    fn counts(&self) -> (u64, u64, usize) {
+        self.with(|live| (live.batches(), live.rows(), live.kept()))
+            .unwrap_or_default()
+    }
+
+    /// All of it, rows included.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes = self.with(Live::to_bytes).transpose();
+        let bytes = bytes.map_err(Failure::from)?;
+        Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
+    /// What [`PyLive::to_bytes`] wrote.
+    #[staticmethod]
+    fn of_bytes(
+        window: Option<usize>,
+        reservoir: Option<usize>,
+        bytes: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        let live = bytes.map(Live::from_bytes).transpose();
+        let live = live.map_err(Failure::from)?;
+        Ok(Self {
+            live: Mutex::new(live),
+            ..Self::new(window, reservoir)
+        })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
+        let (window, reservoir) = match self.keep {
+            Keep::All => (None, None),
+            Keep::Window(rows) => (Some(rows), None),
+            Keep::Reservoir(rows) => (None, Some(rows)),
+        };
+        let of_bytes = py.get_type::<Self>().getattr("of_bytes")?;
+        Ok((of_bytes, (window, reservoir, self.to_bytes(py)?)))
+    }
+}
+
+/// A function and its arguments.
+type Pickled<'py> = (
+    Bound<'py, PyAny>,
+    (Option<usize>, Option<usize>, Option<Bound<'py, PyBytes>>),
+);

@@ -1,0 +1,311 @@
+//! A run in memory: the front, its models, and what can be made of them.
+
+use std::path::Path;
+
+use fairfront_data::{Notice, NoticeLevel, Table};
+use fairfront_run::{
+    ESTIMATOR, ExportFormat, FrontColumns, Requirement, Rule, Run, Term, score_file, score_table,
+    select, weights,
+};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::column::PyColumns;
+use crate::error::{Failure, in_python};
+use crate::work;
+
+/// Whether it is a warning, and what it says.
+pub(crate) fn notices(notices: &[Notice]) -> Vec<(bool, String)> {
+    let said = |notice: &Notice| {
+        let warns = notice.level == NoticeLevel::Warning;
+        (warns, in_python(&notice.message))
+    };
+    notices.iter().map(said).collect()
+}
+
+/// A front with all that was found out about it.
+#[pyclass(name = "Run", module = "fairfront._fairfront", frozen)]
+pub(crate) struct PyRun {
+    run: Run,
+}
+
+impl PyRun {
+    pub(crate) fn new(run: Run) -> Self {
+        Self { run }
+    }
+
+    /// The parameters of a point, the intercept last; those of the unmitigated model for `None`.
+    fn params(&self, point: Option<usize>) -> PyResult<&[f64]> {
+        let front = &self.run.front;
+        match point {
+            None => Ok(&self.run.info.unmitigated.params),
+            Some(point) => front.params.get(point).map(Vec::as_slice).ok_or_else(|| {
+                PyIndexError::new_err(format!(
+                    "there is no point {point}; the front has the points 0 to {}",
+                    front.len().saturating_sub(1)
+                ))
+            }),
+        }
+    }
+}
+
+/// The files of a run, by name.
+type Files<'py> = Vec<(&'static str, Bound<'py, PyBytes>)>;
+
+/// How a point is chosen, by the names of the package.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Choice {
+    require: Vec<String>,
+    best: Option<String>,
+    knee: bool,
+    regret: bool,
+    weights: Option<String>,
+    point: Option<usize>,
+}
+
+impl Choice {
+    fn rule(&self) -> Result<Rule, Failure> {
+        Ok(match (self.point, &self.weights, &self.best) {
+            (Some(point), _, _) => Rule::Id(point),
+            _ if self.knee => Rule::Knee,
+            _ if self.regret => Rule::Regret,
+            (None, Some(text), _) => Rule::Weights(weights(text)?),
+            (None, None, best) => Rule::Best(Term::parse(best.as_deref().unwrap_or("accuracy"))?),
+        })
+    }
+}
+
+#[pymethods]
+impl PyRun {
+    /// What `run.json` says.
+    #[getter]
+    fn info(&self) -> PyResult<String> {
+        let info = serde_json::to_string(&self.run.info);
+        info.map_err(|e| PyValueError::new_err(e.to_string()))
+    }
+
+    /// The columns of the front; NaN where a value cannot be given.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        let front = &self.run.front;
+        for (name, values) in front.names.iter().zip(&front.columns) {
+            let values = values.iter().map(|value| value.unwrap_or(f64::NAN));
+            columns.set_item(name, PyArray1::from_iter(py, values))?;
+        }
+        Ok(columns)
+    }
+
+    /// The same of the unmitigated model.
+    fn unmitigated<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(py);
+        for (name, value) in &self.run.info.unmitigated.values.0 {
+            columns.set_item(name, value.unwrap_or(f64::NAN))?;
+        }
+        Ok(columns)
+    }
+
+    /// Parameters, one row a point, the intercept last.
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let params = &self.run.front.params;
+        let shape = (params.len(), self.run.info.features.len() + 1);
+        let all = Array2::from_shape_vec(shape, params.concat());
+        let all = all.map_err(|e| PyValueError::new_err(e.to_string()))?;
+        Ok(all.into_pyarray(py))
+    }
+
+    /// Parameters of the unmitigated model, the intercept last.
+    fn unmitigated_parameters<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.run.info.unmitigated.params)
+    }
+
+    #[getter]
+    fn n_points(&self) -> usize {
+        self.run.front.len()
+    }
+
+    /// Names of the features, in the order of the parameters.
+    #[getter]
+    fn features(&self) -> Vec<String> {
+        self.run.info.features.clone()
+    }
+
+    /// Canonical names of the objectives.
+    #[getter]
+    fn objectives(&self) -> Vec<String> {
+        self.run.info.objectives.clone()
+    }
+
+    /// The measures that the front was judged by, one for each objective; empty where by these themselves.
+    #[getter]
+    fn measures(&self) -> Vec<String> {
+        self.run.info.judged.measures.clone()
+    }
+
+    /// Why the solver ended.
+    #[getter]
+    fn stop(&self) -> PyResult<String> {
+        let stop = serde_json::to_value(self.run.info.stop);
+        let stop = stop.map_err(|e| PyValueError::new_err(e.to_string()))?;
+        Ok(stop.as_str().unwrap_or_default().to_owned())
+    }
+
+    /// What was decided, and what to be wary of.
+    #[getter]
+    fn notices(&self) -> Vec<(bool, String)> {
+        notices(&self.run.info.notices)
+    }
+
+    /// The columns that rows to be scored need: name, and whether it is numeric.
+    #[getter]
+    fn inputs(&self) -> Vec<(String, bool)> {
+        let encoding = &self.run.encoding;
+        let numeric = encoding.numeric.iter().map(|r| (r.column.clone(), true));
+        let categorical = encoding.categorical.iter();
+        numeric
+            .chain(categorical.map(|r| (r.column.clone(), false)))
+            .collect()
+    }
+
+    /// Chooses a point; what was chosen and why, as JSON.
+    fn select(&self, choice: Choice) -> PyResult<String> {
+        let chosen = || -> Result<String, Failure> {
+            let columns = FrontColumns::of(&self.run.info, &self.run.front);
+            let requirements = choice.require.iter().map(|text| Requirement::parse(text));
+            let requirements = requirements.collect::<Result<Vec<_>, _>>()?;
+            let selection = select(&columns, &requirements, &choice.rule()?)?;
+            serde_json::to_string(&selection).map_err(|e| Failure::Panic(e.to_string()))
+        };
+        Ok(chosen()?)
+    }
+
+    /// Scores of rows for one point.
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        features: PyRef<'py, PyColumns>,
+        point: Option<usize>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let table = Table::from_columns("X", features.take()?);
+        let params = self.params(point)?;
+        let scores = work::outside(py, threads, || {
+            Ok(score_table(&self.run.encoding, params, &table)?)
+        })?;
+        Ok(scores.into_pyarray(py))
+    }
+
+    /// Scores of the rows of files for one point.
+    fn scores_of_files<'py>(
+        &self,
+        py: Python<'py>,
+        files: Vec<String>,
+        point: usize,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        self.params(Some(point))?;
+        let scores = work::outside(py, threads, || {
+            let model = self.run.model("X", point)?;
+            let mut scores = Vec::new();
+            for file in &files {
+                scores.extend(score_file(&model, file)?);
+            }
+            Ok(scores)
+        })?;
+        Ok(scores.into_pyarray(py))
+    }
+
+    /// The model file of a point; `name` is what it says it comes from.
+    fn model(&self, point: usize, name: &str) -> PyResult<String> {
+        self.params(Some(point))?;
+        let model = self.run.model(name, point).map_err(Failure::from)?;
+        Ok(model.to_json())
+    }
+
+    /// A model for other programs: `onnx`, `sql` or `table`.
+    fn export<'py>(
+        &self,
+        py: Python<'py>,
+        point: usize,
+        name: &str,
+        format: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        self.params(Some(point))?;
+        let format = match format {
+            "onnx" => ExportFormat::Onnx,
+            "sql" => ExportFormat::Sql,
+            "table" => ExportFormat::Table,
+            other => {
+                let message = format!("format={other:?}: expected \"onnx\", \"sql\" or \"table\"");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        let model = self.run.model(name, point).map_err(Failure::from)?;
+        let bytes = model.export(format).map_err(Failure::from)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The interactive page.
+    fn page(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        work::outside(py, 1, || Ok(self.run.page(name)?.to_html()))
+    }
+
+    /// Writes the run folder, and beside its files what the package needs to know of the estimator;
+    /// returns where it is.
+    fn write(
+        &self,
+        py: Python<'_>,
+        folder: &str,
+        force: bool,
+        estimator: &str,
+    ) -> PyResult<String> {
+        work::outside(py, 1, || {
+            let mut run = self.run.clone();
+            let place = run.write(Path::new(folder), force)?;
+            fairfront_run::write_file(&place.join(ESTIMATOR), estimator.as_bytes(), true)?;
+            Ok(place.display().to_string())
+        })
+    }
+
+    /// Reads a run folder, or the newest run of a stream's state.
+    #[staticmethod]
+    fn read(py: Python<'_>, folder: &str) -> PyResult<Self> {
+        work::outside(py, 1, || Ok(Self::new(Run::read(Path::new(folder))?)))
+    }
+
+    /// The files of the folder, by name.
+    fn files<'py>(&self, py: Python<'py>) -> PyResult<Files<'py>> {
+        let files = work::outside(py, 1, || Ok(self.run.clone().to_files()?))?;
+        let bytes = |(name, bytes): (_, Vec<u8>)| (name, PyBytes::new(py, &bytes));
+        Ok(files.into_iter().map(bytes).collect())
+    }
+
+    /// The run of such files.
+    #[staticmethod]
+    fn of_files(py: Python<'_>, files: Vec<(String, Vec<u8>)>) -> PyResult<Self> {
+        work::outside(py, 1, || {
+            let files: Vec<(&str, &[u8])> = files
+                .iter()
+                .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+                .collect();
+            Ok(Self::new(Run::from_files(&files)?))
+        })
+    }
+
+    /// Pickles as the files of its folder.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Files<'py>,))> {
+        let this = py.get_type::<Self>();
+        Ok((this.getattr("of_files")?, (self.files(py)?,)))
+    }
+}
+
+/// Writes a file: whole or not at all. One that is there is replaced only where `force` says so.
+#[pyfunction]
+pub(crate) fn write_file(py: Python<'_>, path: &str, content: &[u8], force: bool) -> PyResult<()> {
+    work::outside(py, 1, || {
+        Ok(fairfront_run::write_file(Path::new(path), content, force)?)
+    })
+}

@@ -1,0 +1,51 @@
+"""The package with nothing but numpy: run in an environment of its own, not by pytest."""
+
+import importlib.util
+import pickle
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+
+for name in ["sklearn", "pandas", "scipy", "pyarrow", "polars", "matplotlib", "tqdm"]:
+    assert importlib.util.find_spec(name) is None, f"{name} is installed: this is no test of being alone"
+
+start = time.perf_counter()
+import fairfront  # noqa: E402
+
+print(f"import fairfront on top of numpy: {1000 * (time.perf_counter() - start):.1f} ms")
+from fairfront import FairClassifier, FairFrontClassifier  # noqa: E402
+
+warnings.simplefilter("error")
+rng = np.random.default_rng(0)
+sex = rng.choice(["f", "m"], size=600)
+X = rng.normal(size=(600, 2))
+X[:, 0] += sex == "m"
+y = X[:, 0] + rng.normal(size=600) > 0.5
+
+clf = FairFrontClassifier(n_points=15, require="demographic_parity_ratio(sex) >= 0.8")
+clf.fit(X, y, sensitive_features={"sex": sex})
+assert isinstance(clf.front_, dict)
+assert len(clf.front_["train.accuracy"]) == len(clf.predictors_)
+assert 0.6 < clf.score(X, y) < 1.0
+assert "uses point" in repr(clf)
+assert clf.get_params()["n_points"] == 15
+model = clf.select(knee=True)
+again = FairClassifier(clf, knee=True).fit(X, y, sensitive_features={"sex": sex})
+assert (again.predict(X) == model.predict(X)).all()
+assert again.get_params()["front__n_points"] == 15
+assert (pickle.loads(pickle.dumps(clf)).predict(X) == clf.predict(X)).all()
+gap = fairfront.metrics.demographic_parity_difference(y, model.predict(X), sensitive_features=sex)
+assert abs(gap - model.values_["train.demographic_parity_difference(sex)"]) < 1e-12
+try:
+    clf.plot()
+except ImportError as error:
+    assert "matplotlib" in str(error)
+stream = FairFrontClassifier(n_points=10)
+stream.partial_fit(X[:300], y[:300], sensitive_features={"sex": sex[:300]})
+stream.partial_fit(X[300:], y[300:], sensitive_features={"sex": sex[300:]})
+version = subprocess.run([f"{sys.prefix}/bin/fairfront", "--version"], capture_output=True, text=True)
+assert version.stdout == f"fairfront {fairfront.__version__}\n", version
+print("the package works with nothing but numpy")

@@ -1,0 +1,29 @@
+"""Rows about people, made up: groups differ in a feature that decides."""
+
+import numpy as np
+
+
+def people(n=1500, seed=0):
+    """Features, target and two sensitive features."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], size=n, p=[0.4, 0.6])
+    race = rng.choice(["a", "b", "c"], size=n, p=[0.5, 0.3, 0.2])
+    income = rng.normal(size=n) + 0.9 * (sex == "m") + 0.4 * (race == "a")
+    age = rng.normal(size=n)
+    debt = rng.normal(size=n)
+    y = (income + 0.5 * age - 0.7 * debt + rng.normal(size=n) > 0.4).astype(int)
+    return np.column_stack([income, age, debt]), y, sex, race
+
+
+def frame(n=1500, seed=0):
+    """The same as a pandas frame with a category, a text, a nullable number and a flag."""
+    import pandas as pd
+
+    X, y, sex, race = people(n, seed)
+    rng = np.random.default_rng(seed + 1)
+    table = pd.DataFrame(X, columns=["income", "age", "debt"])
+    table["region"] = pd.Categorical(rng.choice(["north", "south", "west"], size=n))
+    table["job"] = rng.choice(["clerk", "smith", "none"], size=n)
+    table["children"] = pd.array(rng.integers(0, 4, size=n), dtype="Int64")
+    table["owner"] = rng.random(n) < 0.3
+    return table, pd.Series(y, name="approved"), pd.Series(sex, name="sex"), pd.Series(race, name="race")

@@ -1,0 +1,223 @@
+"""What X, y and the sensitive features may be: the same rows give the same front, whatever holds them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from people import frame, people
+
+from fairfront import FairFrontClassifier
+
+N_POINTS = 12
+
+
+def fitted(X, y, sensitive, **params):
+    return FairFrontClassifier(n_points=N_POINTS, **params).fit(X, y, sensitive_features=sensitive)
+
+
+def numbers(clf):
+    return clf.front_.to_numpy()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return people(700)
+
+
+@pytest.fixture(scope="module")
+def usual(rows):
+    X, y, sex, _ = rows
+    return fitted(X, y, sex)
+
+
+LAYOUTS = {
+    "fortran": np.asfortranarray,
+    "backwards": lambda X: X[::-1].copy()[::-1],
+    "every second of more": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "read only": lambda X: np.lib.stride_tricks.as_strided(X, writeable=False),
+    "other byte order": lambda X: X.astype(X.dtype.newbyteorder()),
+    "not aligned": lambda X: np.frombuffer(b"\0" + X.tobytes(), dtype=np.uint8)[1:].view(X.dtype).reshape(X.shape),
+    "list": lambda X: X.tolist(),
+    "object": lambda X: X.astype(object),
+    "csr": sp.csr_array,
+    "csc": sp.csc_matrix,
+    "coo": sp.coo_array,
+    "frame without names": pd.DataFrame,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_of_arrays(layout, rows, usual):
+    X, y, sex, _ = rows
+    given = LAYOUTS[layout](X)
+    before = given.copy() if hasattr(given, "copy") else None
+    clf = fitted(given, y, sex)
+    np.testing.assert_array_equal(numbers(clf), numbers(usual))
+    np.testing.assert_array_equal(clf.predict_proba(given), usual.predict_proba(X))
+    if isinstance(before, np.ndarray):
+        np.testing.assert_array_equal(before, given)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.longdouble, np.int64, np.int32, np.int16, np.int8, np.uint8])
+def test_types_of_numbers(dtype, rows):
+    X, y, sex, _ = rows
+    X = np.round(X * 3).clip(0 if np.dtype(dtype).kind == "u" else -20, 20)
+    expected = fitted(X, y, sex)
+    np.testing.assert_array_equal(numbers(fitted(X.astype(dtype), y, sex)), numbers(expected))
+
+
+def test_an_array_of_truth_values(rows):
+    X, y, sex, _ = rows
+    np.testing.assert_array_equal(numbers(fitted(X > 0, y, sex)), numbers(fitted((X > 0).astype(float), y, sex)))
+
+
+def test_frames_of_all_kinds_are_one():
+    X, y, sex, _ = frame(700)
+    expected = fitted(X, y, sex)
+    polars = pl.from_pandas(X)
+    arrow = pa.Table.from_pandas(X, preserve_index=False)
+    assert "region=south" in expected.select(knee=True).coefficients_
+    for table in [polars, arrow, polars.lazy().collect(), X.convert_dtypes(), X.astype({"job": "category"})]:
+        clf = fitted(table, y, sex)
+        np.testing.assert_array_equal(numbers(clf), numbers(expected))
+        np.testing.assert_array_equal(clf.predict(table), expected.predict(X))
+        assert list(clf.feature_names_in_) == list(X.columns)
+
+
+def test_an_arrow_stream_without_a_library_of_its_own():
+    X, y, sex, _ = frame(700)
+    table = pa.Table.from_pandas(X, preserve_index=False)
+
+    class OnlyArrow:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return table.__arrow_c_stream__(requested_schema)
+
+    np.testing.assert_array_equal(numbers(fitted(OnlyArrow(), y, sex)), numbers(fitted(X, y, sex)))
+
+
+def test_chunks_of_arrow_are_one_column():
+    X, y, sex, _ = frame(700)
+    table = pa.Table.from_pandas(X, preserve_index=False)
+    pieces = pa.concat_tables([table.slice(0, 3), table.slice(3, 400), table.slice(403)])
+    np.testing.assert_array_equal(numbers(fitted(pieces, y, sex)), numbers(fitted(X, y, sex)))
+
+
+def test_missing_values_are_kept_in_every_kind_of_table():
+    X, y, sex, _ = frame(700)
+    X = X.astype({"job": object})
+    X.loc[::7, "income"] = np.nan
+    X.loc[::5, "job"] = None
+    X.loc[::6, "children"] = pd.NA
+    expected = fitted(X, y, sex)
+    assert "income (missing)" in expected.select(knee=True).coefficients_
+    for table in [pl.from_pandas(X), pa.Table.from_pandas(X, preserve_index=False)]:
+        np.testing.assert_array_equal(numbers(fitted(table, y, sex)), numbers(expected))
+    with pytest.raises(ValueError, match="Input X contains NaN: column 'income' has 100 missing"):
+        fitted(X, y, sex, missing="error")
+    dropped = fitted(X, y, sex, missing="drop")
+    kept = X.notna().all(axis=1)
+    np.testing.assert_array_equal(numbers(dropped), numbers(fitted(X[kept], y[kept], sex[kept])))
+
+
+SENSITIVE = {
+    "list": lambda sex: sex.tolist(),
+    "array of objects": lambda sex: sex.astype(object),
+    "column": lambda sex: sex[:, None],
+    "series": lambda sex: pd.Series(sex, name="sex"),
+    "categorical": lambda sex: pd.Series(sex, dtype="category", name="sex"),
+    "frame": lambda sex: pd.DataFrame({"sex": sex}),
+    "dict": lambda sex: {"sex": sex.tolist()},
+    "polars series": lambda sex: pl.Series("sex", sex),
+    "polars frame": lambda sex: pl.DataFrame({"sex": sex}),
+    "arrow table": lambda sex: pa.table({"sex": sex}),
+    "index does not matter": lambda sex: pd.Series(sex, name="sex", index=np.arange(len(sex))[::-1]),
+}
+
+
+@pytest.mark.parametrize("kind", SENSITIVE)
+def test_kinds_of_sensitive_features(kind, rows, usual):
+    X, y, sex, _ = rows
+    clf = fitted(X, y, SENSITIVE[kind](sex))
+    np.testing.assert_array_equal(numbers(clf), numbers(usual))
+    name = "sensitive_feature_0" if kind in ["list", "array of objects", "column"] else "sex"
+    assert clf.objectives_ == ["error_rate", f"demographic_parity({name})"]
+
+
+def test_several_sensitive_features_and_their_intersection(rows):
+    X, y, sex, race = rows
+    clf = fitted(X, y, {"sex": sex, "race": race})
+    assert clf.objectives_ == ["error_rate", "demographic_parity(sex)", "demographic_parity(race)"]
+    objectives = ["error_rate", "demographic_parity(sex:race)"]
+    both = fitted(X, y, {"sex": sex, "race": race}, objectives=objectives)
+    assert both.objectives_ == objectives
+    joined = np.char.add(np.char.add(sex, ":"), race)
+    alone = fitted(X, y, {"joined": joined})
+    np.testing.assert_array_equal(both.front_["objective.error_rate"], alone.front_["objective.error_rate"])
+
+
+def test_numbers_as_groups_read_like_numbers(rows):
+    X, y, sex, _ = rows
+    codes = (sex == "m").astype(float)
+    clf = fitted(X, y, {"sex": codes})
+    assert any("(sex=1)" in name for name in clf.front_.columns)
+    with pytest.raises(ValueError, match="holds 700 different numbers; make groups of them"):
+        fitted(X, y, {"income": X[:, 0]})
+
+
+def test_a_sensitive_feature_may_be_a_feature_too():
+    X, y, sex, _ = frame(700)
+    X = X.assign(sex=sex)
+    clf = fitted(X, y, X["sex"])
+    assert clf.objectives_[1] == "demographic_parity(sex)"
+    assert "sex=m" in clf.select(knee=True).coefficients_
+    assert clf.predict(X).shape == (700,)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [-1, 1], [False, True], ["no", "yes"], [2.0, 3.0]])
+def test_kinds_of_labels(labels, rows, usual):
+    X, y, sex, _ = rows
+    named = np.asarray(labels)[y]
+    clf = fitted(X, named, sex)
+    np.testing.assert_array_equal(clf.classes_, labels)
+    np.testing.assert_array_equal(numbers(clf), numbers(usual))
+    np.testing.assert_array_equal(clf.predict(X), np.asarray(labels)[usual.predict(X)])
+    assert clf.predict(X).dtype == named.dtype
+
+
+def test_the_other_class_can_be_the_one_decided_for(rows, usual):
+    X, y, sex, _ = rows
+    clf = fitted(X, 1 - y, sex, pos_label=0)
+    np.testing.assert_array_equal(numbers(clf), numbers(usual))
+    np.testing.assert_array_equal(clf.predict(X), 1 - usual.predict(X))
+    np.testing.assert_array_equal(clf.decision_function(X), -usual.decision_function(X))
+    np.testing.assert_allclose(clf.predict_proba(X), usual.predict_proba(X)[:, ::-1], rtol=1e-15)
+
+
+def test_weights_count_like_repeated_rows(rows):
+    X, y, sex, _ = rows
+    weight = np.random.default_rng(0).integers(0, 3, size=len(y))
+    weighted = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], n_points=N_POINTS).fit(
+        X, y, sensitive_features={"sex": sex}, sample_weight=weight
+    )
+    again = np.repeat(np.arange(len(y)), weight)
+    repeated = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], n_points=N_POINTS).fit(
+        X[again], y[again], sensitive_features={"sex": sex[again]}
+    )
+    column = "objective.log_loss"
+    # Sums of other rows in another order: rounding, and what the solver makes of it.
+    np.testing.assert_allclose(weighted.front_[column], repeated.front_[column], rtol=1e-6)
+
+
+def test_files_go_to_the_readers_of_the_command(tmp_path):
+    X, y, sex, _ = frame(700)
+    table = X.assign(approved=y, sex=sex)
+    table.to_csv(tmp_path / "people.csv", index=False)
+    table.to_parquet(tmp_path / "people.parquet")
+    expected = fitted(X, y.astype(str), sex)
+    for name in ["people.csv", "people.parquet"]:
+        clf = fitted(tmp_path / name, "approved", ["sex"])
+        np.testing.assert_array_equal(numbers(clf), numbers(expected))
+        np.testing.assert_array_equal(clf.predict(table), expected.predict(X))
+        np.testing.assert_array_equal(clf.predict(tmp_path / name), expected.predict(X))

@@ -1,0 +1,209 @@
+"""Threads, forks, pickles, interrupts: what happens around a fit."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from people import frame, people
+
+from fairfront import FairFrontClassifier, Interrupted
+
+
+def fit(n=600, **params):
+    X, y, sex, _ = people(n)
+    return FairFrontClassifier(**{"n_points": 12, **params}).fit(X, y, sensitive_features={"sex": sex})
+
+
+def test_any_number_of_threads_gives_the_same_bytes():
+    methods = [{}, {"method": "pf-smg", "settings": {"rounds": 3}}, {"objectives": ["log_loss", "disparate_impact(sex)"]}]
+    for params in methods:
+        params.pop("settings", None)
+        params = {**params, "max_seconds": None}
+        fronts = [fit(n_jobs=n, **params).front_.to_numpy() for n in (1, 2, 5)]
+        np.testing.assert_array_equal(fronts[0], fronts[1])
+        np.testing.assert_array_equal(fronts[0], fronts[2])
+
+
+def test_fits_in_several_threads_of_python():
+    expected = fit().front_.to_numpy()
+    found = {}
+
+    def work(i):
+        found[i] = fit().front_.to_numpy()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    for front in found.values():
+        np.testing.assert_array_equal(front, expected)
+
+
+def test_the_interpreter_goes_on_while_a_fit_works():
+    ticks = []
+    done = threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    fit(4000, method="pf-smg", max_seconds=1.0)
+    done.set()
+    thread.join()
+    assert np.diff(ticks).max() < 0.5, "a thread of Python stood still"
+
+
+def _front(_):
+    return fit().front_.to_numpy()
+
+
+def test_forked_processes_can_fit():
+    expected = fit().front_.to_numpy()
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        for front in pool.map_async(_front, range(3)).get(timeout=120):
+            np.testing.assert_array_equal(front, expected)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_joblib(backend):
+    expected = fit().front_.to_numpy()
+    with joblib.parallel_config(backend=backend):
+        for front in joblib.Parallel(n_jobs=2)(joblib.delayed(_front)(i) for i in range(3)):
+            np.testing.assert_array_equal(front, expected)
+
+
+def test_pickles_and_copies_decide_the_same():
+    X, y, sex, _ = frame(600)
+    clf = FairFrontClassifier(n_points=12, require="demographic_parity_ratio(sex) >= 0.7").fit(X, y, sensitive_features=sex)
+    for again in [pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf), copy.copy(clf)]:
+        np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+        np.testing.assert_array_equal(again.front_.to_numpy(), clf.front_.to_numpy())
+        assert repr(again) == repr(clf)
+    model = clf.select(knee=True)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    assert b"smith" in pickle.dumps(model), "levels are in it"
+    damaged = pickle.dumps(clf).replace(b"PAR1", b"PAR2")
+    with pytest.raises(OSError, match="damaged"):
+        pickle.loads(damaged)
+
+
+def test_a_pickle_holds_no_row():
+    X, y, sex, _ = frame(600)
+    X["income"] = np.arange(600) * 1.23456789 + 1e6
+    pickled = pickle.dumps(FairFrontClassifier(n_points=12).fit(X, y, sensitive_features=sex))
+    for value in X["income"].to_numpy()[[5, 123, 400]]:
+        assert np.float64(value).tobytes() not in pickled
+        assert str(value).encode() not in pickled
+
+
+def test_save_and_load(tmp_path):
+    X, y, sex, _ = frame(600)
+    clf = FairFrontClassifier(n_points=12, require="demographic_parity_ratio(sex) >= 0.7")
+    clf.fit(X, np.where(y, "good", "bad"), sensitive_features=sex)
+    clf.save(tmp_path / "run")
+    again = FairFrontClassifier.load(tmp_path / "run")
+    assert again.get_params() == clf.get_params()
+    np.testing.assert_array_equal(again.predict(X), clf.predict(X))
+    np.testing.assert_array_equal(again.front_.to_numpy(), clf.front_.to_numpy())
+    with pytest.raises(OSError, match="there is a run already"):
+        clf.save(tmp_path / "run")
+    clf.save(tmp_path / "run", force=True)
+    (tmp_path / "run" / "front.parquet").write_bytes(b"nothing")
+    with pytest.raises(OSError, match="damaged"):
+        FairFrontClassifier.load(tmp_path / "run")
+
+
+def test_a_callback_sees_progress_and_can_stop():
+    told = []
+    fit(2000, method="pf-smg", max_seconds=1.5, progress=told.append)
+    assert told and set(told[0]) == {"round", "share", "n_points", "hypervolume", "seconds"}
+    assert [t["round"] for t in told] == sorted(t["round"] for t in told)
+    clf = fit(20_000, method="pf-smg", n_points=100_000, progress=lambda told: told["seconds"] > 0.3)
+    assert clf.stop_reason_ == "stopped"
+    assert len(clf.front_) > 0
+
+
+def test_what_a_callback_raises_comes_back_and_the_front_is_kept():
+    class Mine(Exception):
+        pass
+
+    raised = Mine("no more")
+
+    def callback(told):
+        raise raised
+
+    X, y, sex, _ = people(2000)
+    clf = FairFrontClassifier(method="pf-smg", progress=callback)
+    with pytest.raises(Mine) as caught:
+        clf.fit(X, y, sensitive_features=sex)
+    assert caught.value is raised
+    assert len(clf.front_) > 0
+
+
+def test_a_bar(capsys):
+    fit(progress=True)
+    assert "FairFrontClassifier: 100%" in capsys.readouterr().err
+
+
+SLOW = """
+    import sys, time, numpy as np
+    sys.path.insert(0, {tests!r})
+    from people import people
+    from fairfront import FairFrontClassifier, Interrupted
+    X, y, sex, _ = people(40_000)
+    clf = FairFrontClassifier(method="pf-smg", n_points=100_000)
+    print("begin", flush=True)
+    try:
+        clf.fit(X, y, sensitive_features=sex)
+    except Interrupted as stopped:
+        print("interrupted", time.time(), len(stopped.front), len(clf.front_), clf.predict(X[:5]).tolist(), flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_fit_soon_and_keeps_the_front():
+    script = textwrap.dedent(SLOW).format(tests=os.path.dirname(__file__))
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begin\n"
+    time.sleep(2.0)
+    child.send_signal(signal.SIGINT)
+    sent = time.time()
+    said = child.stdout.readline().split()
+    child.wait(timeout=60)
+    assert said[0] == "interrupted" and int(said[2]) > 0 and said[2] == said[3]
+    # A second by right; machines that are busy with other tests get more.
+    assert float(said[1]) - sent < 10.0
+
+
+def test_interrupted_is_a_keyboard_interrupt():
+    assert issubclass(Interrupted, KeyboardInterrupt)
+
+
+def test_memory_is_that_of_the_encoded_rows():
+    script = textwrap.dedent("""
+        import resource, numpy as np
+        from fairfront import FairFrontClassifier
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(200_000, 100))
+        sex = (X[:, 0] > 0).astype(int)
+        y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        before = peak()
+        clf = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], method="pf-smg", n_points=10, max_seconds=2.0)
+        clf.fit(X, y, sensitive_features={"sex": sex})
+        print(before, peak(), X.nbytes / 2**20)
+    """)
+    before, after, size = map(float, subprocess.check_output([sys.executable, "-c", script], text=True).split())
+    # The encoded blocks are as large as X; labels, groups and what a solver needs are small.
+    assert after - before < 1.5 * size, f"{after - before:.0f} MiB for an X of {size:.0f} MiB"
