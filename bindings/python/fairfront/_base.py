@@ -26,7 +26,18 @@ except ImportError:
             return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
         def get_params(self, deep: bool = True) -> dict[str, Any]:
-            """Parameters by name; with ``deep`` those of estimators among them too."""
+            """Give the parameters by name.
+
+            Parameters
+            ----------
+            deep : bool, default=True
+                Whether those of estimators among them are given too, as ``a__b``.
+
+            Returns
+            -------
+            dict
+                Name to value.
+            """
             params: dict[str, Any] = {}
             for name in self._get_param_names():
                 value = getattr(self, name)
@@ -37,7 +48,18 @@ except ImportError:
             return params
 
         def set_params(self, **params: Any) -> BaseEstimator:
-            """Set parameters by name; ``a__b`` is ``b`` of the estimator ``a``."""
+            """Set parameters by name.
+
+            Parameters
+            ----------
+            **params : object
+                New values; ``a__b`` is ``b`` of the estimator ``a``.
+
+            Returns
+            -------
+            BaseEstimator
+                Itself.
+            """
             known = self.get_params(deep=False)
             for name, value in params.items():
                 outer, _, inner = name.partition("__")
@@ -66,7 +88,22 @@ except ImportError:
         _estimator_type = "classifier"
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """Share of rows decided rightly."""
+            """Find the share of rows decided rightly.
+
+            Parameters
+            ----------
+            X : array, sparse matrix or frame of shape (n_samples, n_features)
+                Rows to decide about.
+            y : array-like of shape (n_samples,)
+                Their classes.
+            sample_weight : array-like of shape (n_samples,), optional
+                Their weights.
+
+            Returns
+            -------
+            float
+                The accuracy.
+            """
             right = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
             return float(np.average(right, weights=sample_weight))
 

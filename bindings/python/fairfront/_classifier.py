@@ -108,6 +108,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         What was decided on the way.
     stop_reason_ : str
         Why the solver ended; ``"stopped"`` means before its time.
+    waiting_ : str or None
+        After ``partial_fit``: why the last batch brought no front; None where it did.
     classes_ : ndarray of shape (2,)
         The classes.
     pos_label_ : label

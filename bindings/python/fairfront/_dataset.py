@@ -163,15 +163,33 @@ class Dataset:
 
     Parameters
     ----------
-    X, y, sensitive_features, sample_weight
-        As in ``FairFrontClassifier.fit``: arrays, frames, sparse matrices; or the path of a file and names of its
-        columns.
-    intersections : list of str, optional
+    X : array, sparse matrix, frame, table with the Arrow interface, or path
+        The features. With the path of a file (CSV, Parquet), or a list of them, ``y``, ``sensitive_features`` and
+        ``sample_weight`` name its columns.
+    y : array-like of shape (n_samples,), or str
+        The classes, two of them.
+    sensitive_features : list, array, series, frame or dict, optional
+        Groups of the rows, for one or several attributes; names are kept.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    intersections : sequence of str, default=()
         Further attributes made of several, such as ``"sex:race"``.
     pos_label : label, optional
         The class that is decided for; by default the last in order.
-    validation_fraction, missing, missing_sensitive, pool_rare, random_state, n_jobs
-        As in ``FairFrontClassifier``.
+    validation_fraction : float, default=0.0
+        Share of the rows, drawn by ``random_state``, that do not train models but help to choose them.
+    missing : {"keep", "error", "drop"}, default="keep"
+        What becomes of rows with missing values in X. ``"keep"``: the mean and a feature that says so, or a
+        category of its own.
+    missing_sensitive : {"error", "group", "loss-only", "drop"}, default="error"
+        What becomes of rows with missing sensitive values. ``"group"``: they are a group of their own;
+        ``"loss-only"``: they count for the loss alone.
+    pool_rare : int, default=0
+        Categories with fewer training rows than this become one.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the split.
+    n_jobs : int, optional
+        Threads; by default all that the process may use.
 
     Examples
     --------

@@ -261,7 +261,7 @@ class MetricFrame:
         return self._shown(self._overall)
 
     def group_min(self, errors: Errors = "raise") -> Any:
-        """Smallest value over the groups; NaN does not count.
+        """Find the smallest value over the groups; NaN does not count.
 
         Parameters
         ----------
@@ -276,13 +276,24 @@ class MetricFrame:
         return self._shown(self._extreme(min, errors))
 
     def group_max(self, errors: Errors = "raise") -> Any:
-        """Largest value over the groups; NaN does not count. See :meth:`group_min`."""
+        """Find the largest value over the groups; NaN does not count.
+
+        Parameters
+        ----------
+        errors : {"raise", "coerce"}, default="raise"
+            Whether metrics that are no numbers are an error or NaN.
+
+        Returns
+        -------
+        scalar, Series or DataFrame
+            As :attr:`overall`.
+        """
         return self._shown(self._extreme(max, errors))
 
     def difference(
         self, method: Method = "between_groups", errors: Errors = "coerce"
     ) -> Any:
-        """Largest difference: of two groups, or of a group and all rows.
+        """Find the largest difference: of two groups, or of a group and all rows.
 
         Parameters
         ----------
@@ -299,9 +310,19 @@ class MetricFrame:
         return self._shown(self._differences(method, errors))
 
     def ratio(self, method: Method = "between_groups", errors: Errors = "coerce") -> Any:
-        """Smallest ratio, at most 1: of two groups, or of a group and all rows.
+        """Find the smallest ratio, at most 1: of two groups, or of a group and all rows.
 
-        Parameters and result are those of :meth:`difference`.
+        Parameters
+        ----------
+        method : {"between_groups", "to_overall"}, default="between_groups"
+            What groups are compared with.
+        errors : {"raise", "coerce"}, default="coerce"
+            Whether metrics that are no numbers are an error or NaN.
+
+        Returns
+        -------
+        scalar, Series or DataFrame
+            As :attr:`overall`.
         """
         return self._shown(self._ratios(method, errors))
 

@@ -21,8 +21,18 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
     ----------
     front : FairFrontClassifier, optional
         How the front is found; by default a ``FairFrontClassifier()``.
-    require, best, knee, regret, weights, point
-        How the model is chosen, as in ``FairFrontClassifier.select``.
+    require : str or list of str, optional
+        What the model has to meet, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+    best : str, optional
+        The measure or objective in which it is the best; by default the accuracy.
+    knee : bool, default=False
+        Take the knee of the front instead.
+    regret : bool, default=False
+        Take the point whose largest loss, in what the front is judged by, is least.
+    weights : dict, optional
+        Take the least weighted sum of these measures or objectives.
+    point : int, optional
+        Take this row of the front's table.
 
     Attributes
     ----------
@@ -30,6 +40,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         Row of the front's table.
     reason_ : str
         Why it was chosen.
+    selection_ : dict
+        How it was chosen, and what it costs.
     values_ : dict
         Its objectives and measures, by the names of the front's columns.
     coefficients_ : dict
@@ -38,6 +50,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         Added to every score.
     classes_ : ndarray of shape (2,)
         The classes.
+    pos_label_ : label
+        The class that is decided for.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
@@ -82,8 +96,14 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
 
         Parameters
         ----------
-        X, y, sensitive_features, sample_weight
-            As in ``FairFrontClassifier.fit``.
+        X : array, sparse matrix, frame, table with the Arrow interface, or path
+            Rows to learn from, or the path of a file whose columns the others name.
+        y : array-like of shape (n_samples,), or str
+            The classes, two of them.
+        sensitive_features : list, array, series, frame or dict, optional
+            Groups of the rows, for one or several attributes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
 
         Returns
         -------
@@ -169,7 +189,13 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         return exported
 
     def to_json(self) -> str:
-        """Give the model file that the command reads: ``fairfront predict MODEL FILE``."""
+        """Give the model file that the command reads: ``fairfront predict MODEL FILE``.
+
+        Returns
+        -------
+        str
+            The model as JSON.
+        """
         self._check_fitted()
         return self._run.model(self.point_, type(self).__name__)
 

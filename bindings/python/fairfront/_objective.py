@@ -36,14 +36,14 @@ class Objective:
         h: ``outer(means)`` returns its value and its derivative by the means, of shape ``(n_means,)``.
         Without it the objective is the mean itself: such an objective can be the loss, the first of a
         problem.
-    n_means : int
+    n_means : int, default=1
         Length of s.
     attribute : str, optional
         The sensitive attribute whose groups it compares: rows without a known group take no part, and
         mini-batches have rows of all groups.
     label : {-1, 1}, optional
         With an attribute: only rows with this label take part.
-    penalty : float
+    penalty : float, default=0.0
         λ of (λ/2)‖c‖², which is added; c are the coefficients without the intercept.
 
     Notes

@@ -91,7 +91,7 @@ class Decides:
         return self._run.scores(columns, self._point, threads(self._jobs()))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores of rows; above 0 for ``classes_[1]``.
+        """Score rows; above 0 for ``classes_[1]``.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Decides:
         return scores if self.pos_label_ == self.classes_[1] else -scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Classes of rows.
+        """Decide on the classes of rows.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Decides:
         return self.classes_[np.where(positive, at, 1 - at)]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Probabilities of the classes.
+        """Find the probabilities of the classes.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Decides:
         return np.column_stack([np.where(scores >= 0, small, large), second])
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Logarithms of the probabilities.
+        """Find the logarithms of the probabilities.
 
         Parameters
         ----------

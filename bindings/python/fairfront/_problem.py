@@ -186,7 +186,7 @@ class Problem:
         return self._inner.feature_names
 
     def values(self, points: npt.ArrayLike) -> Floats:
-        """Values of all objectives, on all rows.
+        """Find the values of all objectives, on all rows.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Problem:
         return values[0] if alone else values
 
     def gradients(self, points: npt.ArrayLike) -> Floats:
-        """Gradients of all objectives, on all rows.
+        """Find the gradients of all objectives, on all rows.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Problem:
         return gradients[0] if alone else gradients
 
     def evaluate(self, points: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Values and gradients at once, which may take less time.
+        """Find values and gradients at once, which may take less time.
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ def true_positive_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Share of the positive rows that are predicted positive.
+    """Find the share of the positive rows that are predicted positive.
 
     Parameters
     ----------
@@ -132,9 +132,27 @@ def false_negative_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Share of the positive rows that are predicted negative.
+    """Find the share of the positive rows that are predicted negative.
 
-    Parameters and result are those of :func:`true_positive_rate`.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of two values.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+    pos_label : scalar, optional
+        The positive value; 1 unless given, where all values are from {0, 1} or {-1, 1}.
+
+    Returns
+    -------
+    float
+        The rate; 0 where no row is positive.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import false_negative_rate
+    >>> false_negative_rate([1, 1, 1, 1, 0], [1, 0, 1, 1, 0])
+    0.25
     """
     true, pred, weight = _binary(y_true, y_pred, sample_weight, pos_label)
     return _rate(~pred, true, weight)
@@ -146,9 +164,27 @@ def false_positive_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Share of the negative rows that are predicted positive; 0 where no row is negative.
+    """Find the share of the negative rows that are predicted positive.
 
-    Parameters are those of :func:`true_positive_rate`.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of two values.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+    pos_label : scalar, optional
+        The positive value; 1 unless given, where all values are from {0, 1} or {-1, 1}.
+
+    Returns
+    -------
+    float
+        The rate; 0 where no row is negative.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import false_positive_rate
+    >>> false_positive_rate([0, 0, 0, 0, 1], [1, 0, 0, 0, 1])
+    0.25
     """
     true, pred, weight = _binary(y_true, y_pred, sample_weight, pos_label)
     return _rate(pred, ~true, weight)
@@ -160,16 +196,34 @@ def true_negative_rate(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Share of the negative rows that are predicted negative; 0 where no row is negative.
+    """Find the share of the negative rows that are predicted negative.
 
-    Parameters are those of :func:`true_positive_rate`.
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of two values.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+    pos_label : scalar, optional
+        The positive value; 1 unless given, where all values are from {0, 1} or {-1, 1}.
+
+    Returns
+    -------
+    float
+        The rate; 0 where no row is negative.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import true_negative_rate
+    >>> true_negative_rate([0, 0, 0, 0, 1], [1, 0, 0, 0, 1])
+    0.75
     """
     true, pred, weight = _binary(y_true, y_pred, sample_weight, pos_label)
     return _rate(~pred, ~true, weight)
 
 
 def count(y_true: ArrayLike, y_pred: ArrayLike) -> int:
-    """Number of rows.
+    """Count the rows.
 
     Parameters
     ----------
@@ -180,6 +234,12 @@ def count(y_true: ArrayLike, y_pred: ArrayLike) -> int:
     -------
     int
         How many there are.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import count
+    >>> count([1, 0, 1], [1, 1, 1])
+    3
     """
     return len(columns(y_true, y_pred)[0])
 
@@ -193,7 +253,7 @@ def _mean(values: NDArray[Any], weight: NDArray[np.float64]) -> float:
 def mean_prediction(
     y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Weighted mean of the predictions.
+    """Find the weighted mean of the predictions.
 
     Parameters
     ----------
@@ -207,7 +267,13 @@ def mean_prediction(
     Returns
     -------
     float
-        The mean.
+        The mean; NaN where the weights are 0 together.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import mean_prediction
+    >>> mean_prediction([0, 0], [0.25, 0.75], [1, 3])
+    0.625
     """
     pred = column(y_pred, "y_pred")
     return _mean(pred, weights(sample_weight, len(pred)))
@@ -220,7 +286,7 @@ def selection_rate(
     pos_label: Any = 1,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the rows that are predicted positive.
+    """Find the share of the rows that are predicted positive.
 
     Parameters
     ----------
@@ -252,7 +318,26 @@ def selection_rate(
 def accuracy_score(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Share of the rows that are predicted right."""
+    """Find the share of the rows that are predicted right.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of any values.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The share, between 0 and 1.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import accuracy_score
+    >>> accuracy_score([1, 1, 0, 0], [1, 1, 1, 0])
+    0.75
+    """
     true, pred = columns(y_true, y_pred)
     _some(len(true))
     return float(np.average(true == pred, weights=weights(sample_weight, len(true))))
@@ -261,14 +346,52 @@ def accuracy_score(
 def zero_one_loss(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Share of the rows that are predicted wrong."""
+    """Find the share of the rows that are predicted wrong.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of any values.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The share, between 0 and 1.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import zero_one_loss
+    >>> zero_one_loss([1, 1, 0, 0], [1, 1, 1, 0])
+    0.25
+    """
     return 1.0 - accuracy_score(y_true, y_pred, sample_weight=sample_weight)
 
 
 def balanced_accuracy_score(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean, over the labels that occur, of the share of their rows that are predicted right."""
+    """Find the mean, over the labels that occur, of the share of their rows predicted right.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of any values.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The mean, between 0 and 1; labels without weight do not count.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import balanced_accuracy_score
+    >>> balanced_accuracy_score([1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 0])
+    0.75
+    """
     true, pred = columns(y_true, y_pred)
     _some(len(true))
     weight = weights(sample_weight, len(true))
@@ -292,7 +415,28 @@ def precision_score(
     pos_label: Any = 1,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the rows predicted positive that are positive; 0, with a warning, without any."""
+    """Find the share of the rows predicted positive that are positive.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of two values.
+    pos_label : scalar, default=1
+        The positive value.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The share; 0, with a warning, where no row is predicted positive.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import precision_score
+    >>> precision_score([1, 1, 0, 0], [1, 0, 1, 0])
+    0.5
+    """
     true, pred, weight = _binary(y_true, y_pred, sample_weight, pos_label)
     if weight[pred].sum() == 0:
         return _ill_defined("no row is predicted positive, so precision is not defined", 0.0)
@@ -306,7 +450,28 @@ def recall_score(
     pos_label: Any = 1,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the positive rows that are predicted positive; 0, with a warning, without any."""
+    """Find the share of the positive rows that are predicted positive.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of two values.
+    pos_label : scalar, default=1
+        The positive value.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The share; 0, with a warning, where no row is positive.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import recall_score
+    >>> recall_score([1, 1, 1, 1], [1, 0, 1, 1])
+    0.75
+    """
     true, pred, weight = _binary(y_true, y_pred, sample_weight, pos_label)
     if weight[true].sum() == 0:
         return _ill_defined("no row is positive, so recall is not defined", 0.0)
@@ -320,7 +485,28 @@ def f1_score(
     pos_label: Any = 1,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Harmonic mean of precision and recall; 0, with a warning, where no row is positive."""
+    """Find the harmonic mean of precision and recall.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, of two values.
+    pos_label : scalar, default=1
+        The positive value.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The mean; 0, with a warning, where no row is or is predicted positive.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import f1_score
+    >>> f1_score([1, 1, 0, 0], [1, 0, 1, 0])
+    0.5
+    """
     true, pred, weight = _binary(y_true, y_pred, sample_weight, pos_label)
     total = weight[true].sum() + weight[pred].sum()
     if total == 0:
@@ -339,7 +525,28 @@ def _upper_label(true: NDArray[Any]) -> tuple[list[Any], NDArray[np.bool_]]:
 def roc_auc_score(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Area under the ROC curve of scores; NaN, with a warning, where only one label occurs."""
+    """Find the area under the ROC curve of scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels, of two values; the larger is positive.
+    y_pred : array-like of shape (n_rows,)
+        Scores: the higher, the more likely positive.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The area, between 0 and 1; NaN, with a warning, where only one label occurs.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import roc_auc_score
+    >>> roc_auc_score([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8])
+    0.75
+    """
     true, score = columns(y_true, y_pred)
     _some(len(true))
     labels, positive = _upper_label(true)
@@ -359,9 +566,27 @@ def roc_auc_score(
 def log_loss(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean negative logarithm of the probabilities given to the labels.
+    """Find the mean negative logarithm of the probabilities given to the labels.
 
-    `y_pred` are probabilities of the larger of the two labels, both of which have to occur.
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels, of two values, both of which have to occur.
+    y_pred : array-like of shape (n_rows,)
+        Probabilities of the larger label.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The mean, at least 0.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import log_loss
+    >>> round(log_loss([0, 1], [0.5, 0.5]), 4)
+    0.6931
     """
     true, probability = columns(y_true, y_pred)
     _some(len(true))
@@ -379,7 +604,26 @@ def log_loss(
 def mean_absolute_error(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean distance of predictions and numbers."""
+    """Find the mean distance of predictions and numbers.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Numbers and their predictions.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The mean, at least 0.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import mean_absolute_error
+    >>> mean_absolute_error([1, 2], [1, 5])
+    1.5
+    """
     true, pred = columns(y_true, y_pred)
     _some(len(true))
     off = np.abs(true.astype(float) - pred.astype(float))
@@ -389,7 +633,26 @@ def mean_absolute_error(
 def mean_squared_error(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean squared distance of predictions and numbers."""
+    """Find the mean squared distance of predictions and numbers.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Numbers and their predictions.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        The mean, at least 0.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import mean_squared_error
+    >>> mean_squared_error([1, 2], [1, 5])
+    4.5
+    """
     true, pred = columns(y_true, y_pred)
     _some(len(true))
     off = (true.astype(float) - pred.astype(float)) ** 2
@@ -399,7 +662,26 @@ def mean_squared_error(
 def r2_score(
     y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Share of the variance that predictions explain; NaN, with a warning, of one row."""
+    """Find the share of the variance that predictions explain.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Numbers and their predictions.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        At most 1; NaN, with a warning, of one row. Of equal numbers 1 where all are predicted right, else 0.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import r2_score
+    >>> r2_score([1, 2, 3], [1, 2, 2])
+    0.5
+    """
     true, pred = (a.astype(float) for a in columns(y_true, y_pred))
     _some(len(true))
     if len(true) < 2:

@@ -23,7 +23,7 @@ Setting: TypeAlias = bool | int | float | str | Sequence[tuple[float, float]]
 class Front:
     """Points none of which dominates another, ordered by their first objective.
 
-    Attributes
+    Parameters
     ----------
     points : array of shape (n, n_params)
         Their parameters.
@@ -38,13 +38,13 @@ class Front:
     stop_reason : str
         ``"points"``, ``"steps"``, ``"converged"``, ``"complete"``, or ``"stopped"`` where the callback,
         a time limit or Ctrl-C ended it.
-    counters : dict
+    counters : dict, optional
         What was spent: evaluations, gradients of each objective, points after each round.
-    multipliers : array of shape (n, n_objectives) or None
+    multipliers : array of shape (n, n_objectives), optional
         Weights of the objectives with the shortest sum of gradients, where the solver found them.
-    residuals : array of shape (n,) or None
+    residuals : array of shape (n,), optional
         The length of that sum: 0 at a stationary point.
-    gaps : array of shape (n,) or None
+    gaps : array of shape (n,), optional
         Proven bounds: no point has a first objective lower by more without being worse in another;
         NaN where nothing is proven.
     """
@@ -145,7 +145,7 @@ def pf_smg(
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """Pareto front by stochastic multi-gradients, for any objectives.
+    """Find the front by stochastic multi-gradients, for any objectives.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def pf_smg(
         What to minimise.
     n_points : int, optional
         The run ends when the front holds this many points; 1,500 without it.
-    seed : int
+    seed : int, default=0
         Seed of everything random: the same seed gives the same front, whatever `n_jobs` is.
     starts : array of shape (n, n_params), optional
         Points to start from.
@@ -164,7 +164,7 @@ def pf_smg(
         ``seconds`` now and then; where it returns something true, the front found is returned.
     n_jobs : int, optional
         Threads; all cores without it.
-    polish : bool
+    polish : bool, default=False
         Whether points take exact steps at the end until none of them can get better in all objectives.
     **settings : bool, int, float, str or list of pairs
         Settings of the method by name: ``runs``, ``steps``, ``step``, ``step_factor``, ``step_every``,
@@ -214,7 +214,7 @@ def weighted(
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """Front by weighted sums of the objectives, while temperatures of smooth ones fall.
+    """Find the front by weighted sums of the objectives, while temperatures of smooth ones fall.
 
     Parameters
     ----------
@@ -224,8 +224,14 @@ def weighted(
         Points of the front at most; 200 without it.
     starts : array of shape (n, n_params), optional
         Points to start from; each sum takes the best for it.
-    max_seconds, callback, n_jobs, polish
-        As for :func:`pf_smg`.
+    max_seconds : float, optional
+        Time limit; the front found until then is returned.
+    callback : callable, optional
+        Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
+    n_jobs : int, optional
+        Threads; all cores without it.
+    polish : bool, default=False
+        Whether points take exact steps at the end until none of them can get better in all objectives.
     **settings : bool, int, float or str
         ``sums``, ``stages``, ``softening``, ``max_steps``, ``tolerance``.
 
@@ -265,7 +271,7 @@ def trace(
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """Exact front of a convex loss and covariances, with proven gaps.
+    """Find the exact front of a convex loss and covariances, with proven gaps.
 
     Parameters
     ----------
@@ -273,8 +279,14 @@ def trace(
         What to minimise: ``"log_loss"`` first, then covariances such as ``"disparate_impact(sex)"``.
     n_points : int, optional
         Points of the front; 1,000 without it.
-    max_seconds, callback, n_jobs, polish
-        As for :func:`pf_smg`.
+    max_seconds : float, optional
+        Time limit; the front found until then is returned.
+    callback : callable, optional
+        Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
+    n_jobs : int, optional
+        Threads; all cores without it.
+    polish : bool, default=False
+        Whether points take exact steps at the end until none of them can get better in all objectives.
     **settings : float
         ``tolerance``, ``hole``.
 
@@ -319,7 +331,7 @@ def eps_fair(
     polish: bool = False,
     **settings: Setting,
 ) -> Front:
-    """The baseline: the loss under a bound on covariances, once for each of many bounds.
+    """Minimise the loss under a bound on covariances, once for each of many bounds: the baseline.
 
     Parameters
     ----------
@@ -327,10 +339,16 @@ def eps_fair(
         What to minimise: a loss first, then covariances such as ``"disparate_impact(sex)"``.
     n_points : int, optional
         Bounds, evenly spaced; 100 without it.
-    seed : int
+    seed : int, default=0
         Seed of random starts (``cold=True``).
-    max_seconds, callback, n_jobs, polish
-        As for :func:`pf_smg`.
+    max_seconds : float, optional
+        Time limit; the front found until then is returned.
+    callback : callable, optional
+        Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
+    n_jobs : int, optional
+        Threads; all cores without it.
+    polish : bool, default=False
+        Whether points take exact steps at the end until none of them can get better in all objectives.
     **settings : bool, int, float or str
         ``tolerance``, ``feasibility``, ``max_evaluations``, ``cold``, ``start_radius``,
         ``finite_differences``, ``metric``.

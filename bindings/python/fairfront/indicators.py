@@ -41,7 +41,7 @@ __all__ = [
 class Spread(NamedTuple):
     """How evenly a front covers its range.
 
-    Attributes
+    Parameters
     ----------
     gamma : float
         Γ, the widest gap along any objective.
@@ -56,7 +56,7 @@ class Spread(NamedTuple):
 class MinNorm(NamedTuple):
     """The shortest convex combination of gradients.
 
-    Attributes
+    Parameters
     ----------
     direction : ndarray of shape (n_params,)
         The combination itself; a small step against it lowers every objective, unless it is 0.
@@ -72,7 +72,7 @@ class MinNorm(NamedTuple):
 class PerformanceProfile:
     """Performance profiles of solvers, as :func:`performance_profile` makes them.
 
-    Attributes
+    Parameters
     ----------
     ratios : ndarray of shape (n_solvers, n_problems)
         For each solver its ratios to the best solver, increasing; ∞ where it failed.
@@ -81,7 +81,7 @@ class PerformanceProfile:
     ratios: NDArray[np.float64]
 
     def share(self, tau: ArrayLike) -> NDArray[np.float64]:
-        """Share of problems on which each solver is within a factor of the best.
+        """Find the share of problems on which each solver is within a factor of the best.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class PerformanceProfile:
         return shares
 
     def steps(self, solver: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Where the profile of a solver rises, and to which share.
+        """Find where the profile of a solver rises, and to which share.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ def _union(
 
 
 def hypervolume(points: ArrayLike, ref: ArrayLike) -> float:
-    """Volume that points dominate inside a reference point, exactly.
+    """Find the volume that points dominate inside a reference point, exactly.
 
     Points that are not better than the reference point in every objective add nothing.
 
@@ -204,7 +204,7 @@ def hypervolume(points: ArrayLike, ref: ArrayLike) -> float:
 
 
 def contributions(points: ArrayLike, ref: ArrayLike) -> NDArray[np.float64]:
-    """What each point adds to the hypervolume of all.
+    """Find what each point adds to the hypervolume of all.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def contributions(points: ArrayLike, ref: ArrayLike) -> NDArray[np.float64]:
 
 
 def is_nondominated(points: ArrayLike, *, keep_weakly: bool = False) -> NDArray[np.bool_]:
-    """Whether no other point dominates each point.
+    """Say of each point whether no other dominates it.
 
     A point dominates another when it is nowhere worse and somewhere better.
 
@@ -259,7 +259,7 @@ def is_nondominated(points: ArrayLike, *, keep_weakly: bool = False) -> NDArray[
 
 
 def nondominated(points: ArrayLike) -> NDArray[np.int64]:
-    """Positions of the points that no other point dominates; of equal points the first.
+    """Find the positions of the points that no other point dominates; of equal points the first.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def nondominated(points: ArrayLike) -> NDArray[np.int64]:
 
 
 def purity(front: ArrayLike, *others: ArrayLike, tolerance: float = 0.0) -> float:
-    """Share of a front's points that no point of all fronts together dominates.
+    """Find the share of a front's points that no point of all fronts together dominates.
 
     Points that two fronts have in common count for both.
 
@@ -311,7 +311,7 @@ def purity(front: ArrayLike, *others: ArrayLike, tolerance: float = 0.0) -> floa
 
 
 def spread(front: ArrayLike, *others: ArrayLike, scaled: bool = False) -> Spread:
-    """How evenly a front covers its range: Γ and Δ.
+    """Measure how evenly a front covers its range: Γ and Δ.
 
     The front ought to reach two extremes: the ends, along the objective of widest range, of the
     nondominated points of all fronts together. For each objective the front's values and the extremes
@@ -348,7 +348,7 @@ def spread(front: ArrayLike, *others: ArrayLike, scaled: bool = False) -> Spread
 
 
 def coverage(front: ArrayLike, target: ArrayLike) -> float:
-    """Share of a target's points that a front dominates or equals.
+    """Find the share of a target's points that a front dominates or equals.
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ def coverage(front: ArrayLike, target: ArrayLike) -> float:
 
 
 def additive_epsilon(front: ArrayLike, target: ArrayLike) -> float:
-    """By how much a front has to be lowered to dominate or equal every point of a target.
+    """Find by how much a front has to be lowered to dominate or equal every point of a target.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ def additive_epsilon(front: ArrayLike, target: ArrayLike) -> float:
 
 
 def igd_plus(front: ArrayLike, target: ArrayLike) -> float:
-    """IGD⁺: mean distance of a target's points to what a front dominates.
+    """Find IGD⁺, the mean distance of a target's points to what a front dominates.
 
     Only objectives in which the front is worse count, so that a dominated front is never preferred.
 
@@ -423,7 +423,7 @@ def igd_plus(front: ArrayLike, target: ArrayLike) -> float:
 
 
 def knee(points: ArrayLike) -> int | None:
-    """Position of the knee: beyond it, a gain in one objective costs most in the others.
+    """Find the position of the knee: beyond it, a gain in one objective costs most in the others.
 
     It is the nondominated point farthest below the plane through the extremes, in values scaled to
     [0, 1]; where the extremes span no plane, the one with the smallest sum.
@@ -448,7 +448,7 @@ def knee(points: ArrayLike) -> int | None:
 
 
 def thin(points: ArrayLike, share: float = 0.001) -> NDArray[np.int64]:
-    """Positions of the points that stay where dense regions are thinned.
+    """Find the positions of the points that stay where dense regions are thinned.
 
     The extremes of every objective stay; a point goes when one that stays is nearer than `share` of
     the range along every objective.
@@ -475,7 +475,7 @@ def thin(points: ArrayLike, share: float = 0.001) -> NDArray[np.int64]:
 
 
 def select_spread(points: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Positions of so many well-spread points: the extremes, then always the farthest one.
+    """Find so many well-spread points: the extremes, then always the farthest one.
 
     Parameters
     ----------
@@ -503,7 +503,7 @@ def select_spread(points: ArrayLike, n: int) -> NDArray[np.int64]:
 def performance_profile(
     values: ArrayLike, *, better: Literal["smaller", "larger"] = "smaller"
 ) -> PerformanceProfile:
-    """Performance profiles after Dolan and Moré, of solvers on a set of problems.
+    """Make performance profiles after Dolan and Moré, of solvers on a set of problems.
 
     Parameters
     ----------
@@ -534,7 +534,7 @@ def performance_profile(
 
 
 def min_norm(gradients: ArrayLike, *, metric: ArrayLike | None = None) -> MinNorm:
-    """Shortest convex combination of gradients: the direction of a multi-gradient step.
+    """Find the shortest convex combination of gradients: the direction of a multi-gradient step.
 
     It is right to working precision also where gradients are parallel, opposed, zero, or differ by
     many orders of magnitude.

@@ -135,7 +135,10 @@ def demographic_parity_difference(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Largest difference of selection rates.
+    """Find the largest difference of selection rates.
+
+    It is ``max_g r_g - min_g r_g`` for the rates ``r_g`` of the groups; to the rate ``r`` of all rows,
+    ``max_g |r_g - r|``.
 
     Parameters
     ----------
@@ -173,9 +176,32 @@ def demographic_parity_ratio(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Smallest ratio of selection rates; 1 where all groups have the same, NaN where all are 0.
+    """Find the smallest ratio of selection rates.
 
-    Parameters are those of :func:`demographic_parity_difference`.
+    It is ``min_g r_g / max_g r_g`` for the rates ``r_g`` of the groups; to the rate ``r`` of all rows,
+    ``min_g min(r_g / r, r / r_g)``.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels, which take no part, and predictions; 1 is positive.
+    sensitive_features : array-like, Series, DataFrame or dict
+        The group of each row.
+    method : {"between_groups", "to_overall"}, default="between_groups"
+        Whether groups are compared with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        1 where all groups have the same rate, NaN where all rates are 0.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import demographic_parity_ratio
+    >>> demographic_parity_ratio([0, 1, 1, 0], [1, 1, 1, 0], sensitive_features=[0, 0, 1, 1])
+    0.5
     """
     metrics: dict[str, Callable[..., float]] = {"rate": selection_rate}
     return _apart(metrics, "ratio", y_true, y_pred, sensitive_features, method, sample_weight)[0]
@@ -189,10 +215,32 @@ def equal_opportunity_difference(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Largest difference of true positive rates; labels are from {0, 1} or {-1, 1}.
+    """Find the largest difference of true positive rates.
 
-    Parameters are those of :func:`demographic_parity_difference`. A group without positive rows has
-    the rate 0.
+    It is ``max_g t_g - min_g t_g`` for the rates ``t_g`` of the groups; to the rate ``t`` of all rows,
+    ``max_g |t_g - t|``.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, from {0, 1} or {-1, 1}.
+    sensitive_features : array-like, Series, DataFrame or dict
+        The group of each row.
+    method : {"between_groups", "to_overall"}, default="between_groups"
+        Whether groups are compared with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        0 where all groups have the same rate; a group without positive rows has the rate 0.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import equal_opportunity_difference
+    >>> equal_opportunity_difference([1, 1, 0, 1], [1, 0, 0, 1], sensitive_features=[0, 0, 1, 1])
+    0.5
     """
     metrics: dict[str, Callable[..., float]] = {"tpr": true_positive_rate}
     return _apart(
@@ -208,10 +256,33 @@ def equal_opportunity_ratio(
     method: Method = "between_groups",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Smallest ratio of true positive rates; labels are from {0, 1} or {-1, 1}.
+    """Find the smallest ratio of true positive rates.
 
-    Parameters are those of :func:`demographic_parity_difference`. A group without positive rows has
-    the rate 0.
+    It is ``min_g t_g / max_g t_g`` for the rates ``t_g`` of the groups; to the rate ``t`` of all rows,
+    ``min_g min(t_g / t, t / t_g)``.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, from {0, 1} or {-1, 1}.
+    sensitive_features : array-like, Series, DataFrame or dict
+        The group of each row.
+    method : {"between_groups", "to_overall"}, default="between_groups"
+        Whether groups are compared with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+
+    Returns
+    -------
+    float
+        1 where all groups have the same rate, NaN where all rates are 0; a group without positive rows has the
+        rate 0.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import equal_opportunity_ratio
+    >>> equal_opportunity_ratio([1, 1, 0, 1], [1, 0, 0, 1], sensitive_features=[0, 0, 1, 1])
+    0.5
     """
     metrics: dict[str, Callable[..., float]] = {"tpr": true_positive_rate}
     return _apart(metrics, "ratio", y_true, y_pred, sensitive_features, method, sample_weight)[0]
@@ -237,7 +308,10 @@ def equalized_odds_difference(
     sample_weight: ArrayLike | None = None,
     agg: Aggregate = "worst_case",
 ) -> float:
-    """Largest differences of true positive rates and of false positive rates, as one number.
+    """Find the largest differences of true and of false positive rates, as one number.
+
+    It is ``max(T, F)`` or ``(T + F) / 2``: `T` is the :func:`equal_opportunity_difference`, `F` the same for
+    false positive rates.
 
     Parameters
     ----------
@@ -280,14 +354,84 @@ def equalized_odds_ratio(
     sample_weight: ArrayLike | None = None,
     agg: Aggregate = "worst_case",
 ) -> float:
-    """Smallest ratios of true positive rates and of false positive rates, as one number.
+    """Find the smallest ratios of true and of false positive rates, as one number.
 
-    Parameters are those of :func:`equalized_odds_difference`.
+    It is ``min(T, F)`` or ``(T + F) / 2``: `T` is the :func:`equal_opportunity_ratio`, `F` the same for
+    false positive rates.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_rows,)
+        Labels and predictions, from {0, 1} or {-1, 1}.
+    sensitive_features : array-like, Series, DataFrame or dict
+        The group of each row.
+    method : {"between_groups", "to_overall"}, default="between_groups"
+        Whether groups are compared with each other or with all rows.
+    sample_weight : array-like of shape (n_rows,), optional
+        A weight for each row.
+    agg : {"worst_case", "mean"}, default="worst_case"
+        Whether the worse of the two or their mean is returned.
+
+    Returns
+    -------
+    float
+        1 where all groups have the same rates. A ratio of rates that are all 0 is NaN, and no part of the mean.
+
+    Examples
+    --------
+    >>> from fairfront.metrics import equalized_odds_ratio
+    >>> equalized_odds_ratio([1, 1, 0, 1, 0, 0], [1, 0, 1, 1, 1, 1], sensitive_features=[0, 0, 0, 1, 1, 1])
+    0.5
     """
     _check_aggregate(agg)
     metrics = {"tpr": true_positive_rate, "fpr": false_positive_rate}
     both = _apart(metrics, "ratio", y_true, y_pred, sensitive_features, method, sample_weight)
     return min(both) if agg == "worst_case" else _mean_of(both)
+
+
+# What a derived metric gives, in words and as a formula of the values m_g of the groups.
+_GIVES = {
+    "difference": ("the largest difference of `{}` between groups", "max_g m_g - min_g m_g"),
+    "ratio": ("the smallest ratio of `{}` between groups", "min_g m_g / max_g m_g"),
+    "group_min": ("the smallest `{}` of any group", "min_g m_g"),
+    "group_max": ("the largest `{}` of any group", "max_g m_g"),
+}
+
+
+def _derived_doc(metric: Callable[..., Any], transform: Transform, sample_param_names: Sequence[str]) -> str:
+    """Write the docstring of a derived metric."""
+    name = getattr(metric, "__name__", "metric")
+    what, formula = _GIVES[transform]
+    try:
+        taken = list(inspect.signature(metric).parameters.values())[2:]
+    except (TypeError, ValueError):
+        taken = []
+    own = [param.name for param in taken if param.kind not in (param.VAR_POSITIONAL, param.VAR_KEYWORD)]
+    further = [f"`{param}`, one value a row" if param in sample_param_names else f"`{param}`" for param in own]
+    compared = transform in ("difference", "ratio")
+    lines = [f"Arguments of `{name}`{': ' if further else ''}{'; '.join(further)}."]
+    if compared:
+        lines.append('And `method`, {"between_groups", "to_overall"}, by default "between_groups": whether groups are')
+        lines.append("compared with each other or with all rows.")
+    said = "\n    ".join(lines)
+    return f"""Find {what.format(name)}.
+
+It is ``{formula}`` for the values ``m_g`` of the groups{', compared with each other' if compared else ''}.
+
+Parameters
+----------
+y_true, y_pred : array-like of shape (n_rows,)
+    Labels and predictions, as `{name}` takes them.
+sensitive_features : array-like, Series, DataFrame or dict
+    The group of each row.
+**params : object
+    {said}
+
+Returns
+-------
+float
+    The number; NaN does not count, and is given where there is nothing else.
+"""
 
 
 class _Derived:
@@ -302,10 +446,7 @@ class _Derived:
         self.metric, self.transform = metric, transform
         self.sample_param_names = tuple(sample_param_names)
         self.__name__ = f"{getattr(metric, '__name__', 'metric')}_{transform}"
-        self.__doc__ = (
-            f"The {transform} of `{getattr(metric, '__name__', 'metric')}` over groups: its arguments "
-            "and `sensitive_features`, and `method` for differences and ratios."
-        )
+        self.__doc__ = _derived_doc(metric, transform, self.sample_param_names)
 
     def __repr__(self) -> str:
         return f"<metric {self.__name__}>"

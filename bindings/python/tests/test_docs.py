@@ -1,14 +1,17 @@
-"""The examples in docstrings run, and names are the same wherever they are listed."""
+"""Docstrings are complete, their examples run, and names are the same wherever they are listed."""
 
 import ast
 import doctest
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import Validator, validate
 
 import fairfront
 
@@ -18,6 +21,62 @@ MODULES = ["fairfront"] + sorted(
     # The one is the command, the other is not Python.
     if module.name not in ("__main__", "_fairfront")
 )
+
+
+# What numpydoc calls them: no docstring; parameters that are missing, unknown, out of order or without a type;
+# no summary, or one without a full stop or that begins like "Finds"; results that are missing or not described.
+CHECKS = {"GL08", "PR01", "PR02", "PR03", "PR04", "RT01", "RT03", "SS01", "SS03", "SS05"}
+
+# Their members are written in Rust, where docstrings of this kind are not kept.
+COMPILED = (fairfront.Batch, fairfront.Rows)
+
+
+def _members(kind):
+    """Public methods and properties of a class that are the package's own, inherited ones too."""
+    for name, member in inspect.getmembers_static(kind):
+        # Python's and scikit-learn's are theirs to describe.
+        inner = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if not name.startswith("_") and (getattr(inner, "__module__", None) or "").startswith("fairfront"):
+            yield name
+
+
+def _public():
+    """All public names, with those of methods and properties."""
+    for name in ("fairfront", "fairfront.indicators", "fairfront.metrics"):
+        module = importlib.import_module(name)
+        for public in module.__all__:
+            thing = getattr(module, public)
+            if isinstance(thing, str) or inspect.ismodule(thing):
+                continue
+            yield f"{name}.{public}"
+            if inspect.isclass(thing) and thing not in COMPILED:
+                yield from (f"{name}.{public}.{member}" for member in _members(thing))
+
+
+PUBLIC = sorted(_public())
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_docstrings_are_complete(name):
+    errors = [f"{code}: {what}" for code, what in validate(name)["errors"] if code in CHECKS]
+    thing = Validator._load_obj(name)
+    # numpydoc looks for results of plain functions only.
+    if callable(thing) and not inspect.isclass(thing) and not inspect.isfunction(thing):
+        returns = Validator(get_doc_object(thing)).returns
+        errors += [] if returns and all(desc for _, _, desc in returns) else ["RT01: No Returns section found"]
+    assert not errors, f"{name}: {'; '.join(errors)}"
+
+
+def test_docstrings_of_all_kinds_are_looked_at():
+    some = {
+        "fairfront.FairClassifier.predict",  # inherited
+        "fairfront.FairFrontClassifier.load",  # of the class
+        "fairfront.Problem.names",  # a property
+        "fairfront.indicators.MinNorm",
+        "fairfront.metrics.f1_score_group_min",  # made, not written
+    }
+    assert some <= set(PUBLIC)
+    assert "fairfront.FairClassifier.get_params" not in PUBLIC
 
 
 @pytest.mark.parametrize("name", MODULES)
