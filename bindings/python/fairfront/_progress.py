@@ -25,7 +25,8 @@ def threads(n_jobs: int | None) -> int:
         return min(available, int(limit)) if limit.isdigit() and int(limit) > 0 else available
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning; give a number of threads, or -1 for all of them")
-    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    # More threads than this only wait for each other.
+    return min(n_jobs, max(available, 64)) if n_jobs > 0 else max(1, available + 1 + n_jobs)
 
 
 def seed(random_state: Any) -> int:
