@@ -26,7 +26,7 @@ from machine import where
 
 RESULTS = Path(__file__).resolve().parent / "results"
 ONE = {**os.environ, **ONE_THREAD, "RAYON_NUM_THREADS": "1"}
-FLAGS = ["--target", "income", "--sensitive", "gender", "--split", "none", "--missing", "keep"]
+FLAGS = ["--target", "income", "--sensitive", "sex", "--split", "none", "--missing", "keep"]
 
 PACKAGE = """
 import hashlib, json, sys, time, warnings
@@ -40,10 +40,10 @@ read = time.process_time() - start
 clf = fairfront.FairFrontClassifier(n_jobs=1)
 start = time.process_time()
 if given == "frame":
-    X, y, sex = table.drop(columns=["income", "gender"]), table["income"], table["gender"]
+    X, y, sex = table.drop(columns=["income", "sex"]), table["income"], table["sex"]
     clf.fit(X, y, sensitive_features=sex)
 else:
-    clf.fit(path, "income", sensitive_features="gender")
+    clf.fit(path, "income", sensitive_features="sex")
 spent = time.process_time() - start
 files = dict(clf._run.files())
 print(json.dumps({"cpu_s": spent, "read_s": read, "points": len(clf.front_),
@@ -58,11 +58,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 warnings.simplefilter("ignore")
 table = pd.read_csv(sys.argv[1], keep_default_na=False, na_values=[""])
-X = StandardScaler().fit_transform(pd.get_dummies(table.drop(columns=["income", "gender"])).to_numpy(float))
+X = StandardScaler().fit_transform(pd.get_dummies(table.drop(columns=["income", "sex"])).to_numpy(float))
 y = (table["income"] == sorted(table["income"].unique())[1]).astype(int)
 search = GridSearch(LogisticRegression(solver="newton-cholesky", max_iter=1000), DemographicParity(), grid_size=31)
 start = time.process_time()
-search.fit(X, y, sensitive_features=table["gender"])
+search.fit(X, y, sensitive_features=table["sex"])
 print(json.dumps({"cpu_s": time.process_time() - start, "points": len(search.predictors_)}))
 """
 

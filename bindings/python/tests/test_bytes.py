@@ -71,6 +71,28 @@ def test_front_encoding_and_models_are_the_same_bytes(tmp_path, table, flags, pa
     assert len({run["fingerprint"] for run in runs}) == 1
 
 
+def test_adult_gives_the_same_bytes(tmp_path):
+    if "FAIRFRONT_DATA" not in os.environ:
+        pytest.skip("FAIRFRONT_DATA names no folder of the published files")
+    exported = binary("data", "export", "adult:gender", "-o", tmp_path / "adult.csv")
+    assert exported.returncode == 0, exported.stderr
+    import pandas as pd
+
+    table = pd.read_csv(tmp_path / "adult.csv", keep_default_na=False).drop(columns=["split"])
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    flags = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--split", "none", "--missing", "keep"]
+    loss = ["log_loss", "disparate_impact(sex)"]
+    done = binary(
+        "fit", tmp_path / "rows.csv", *flags, "--objective", loss[0], "--objective", loss[1], "--points", 50,
+        "--quiet", "--out", tmp_path / "cargo",
+    )
+    assert done.returncode == 0, done.stderr
+    clf = FairFrontClassifier(loss, n_points=50, pos_label=">50K", n_jobs=1)
+    X, y, sex = table.drop(columns=["income", "sex"]), table["income"], table["sex"]
+    clf.fit(X, y, sensitive_features=sex).save(tmp_path / "memory")
+    assert front_of(tmp_path / "memory") == front_of(tmp_path / "cargo")
+
+
 def test_the_command_reads_what_the_package_saves(tmp_path, table):
     _, X, y, sex = table
     clf = FairFrontClassifier(n_points=20, require="demographic_parity_ratio(sex) >= 0.8")

@@ -401,3 +401,44 @@ def test_wrong_objectives(demo):
             Objective("mine", log_loss, **settings)
     with pytest.raises(ValueError, match='did you mean "sex"'):
         Problem(demo, ["log_loss", Objective("mine", log_loss, attribute="sx")])
+
+
+def test_an_objective_of_ones_own_in_the_classifier():
+    import pickle
+
+    from people import people
+
+    from fairfront import FairFrontClassifier
+
+    X, y, sex, _ = people(500)
+
+    def statistics(scores, rows):
+        y = rows.labels[:, None]
+        return np.log1p(np.exp(-y * scores)), -y / (1 + np.exp(y * scores))
+
+    own = Objective("my_loss", statistics)
+    params = {"method": "pf-smg", "n_points": 20}
+    clf = FairFrontClassifier([own, "disparate_impact(sex)"], **params).fit(X, y, sensitive_features={"sex": sex})
+    assert clf.objectives_ == ["my_loss", "disparate_impact(sex)"]
+    scores = clf.predictors_[3].decision_function(X)
+    loss = np.log1p(np.exp(-(2 * y - 1) * scores)).mean()
+    assert clf.front_["objective.my_loss"][3] == pytest.approx(loss, rel=1e-12)
+
+    class Mine(Exception):
+        pass
+
+    raised = Mine("no")
+
+    def fails(scores, rows):
+        raise raised
+
+    with pytest.raises(Mine) as caught:
+        FairFrontClassifier([Objective("fails", fails), "disparate_impact(sex)"], **params).fit(
+            X, y, sensitive_features={"sex": sex}
+        )
+    assert caught.value is raised
+    with pytest.raises(TypeError, match="partial_fit takes objectives by name"):
+        FairFrontClassifier([own, "disparate_impact(sex)"], **params).partial_fit(X, y, sensitive_features={"sex": sex})
+    with pytest.raises(TypeError, match="cannot be saved as text"):
+        clf.save("nowhere")
+    assert pickle.loads(pickle.dumps(clf.select(point=0)._run)).n_points == len(clf.front_)
