@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, overload
+from urllib.parse import urlencode
 
 import numpy as np
+import numpy.typing as npt
 
 from fairfront import _columns, _labels
 from fairfront._base import BaseEstimator, ClassifierMixin
 from fairfront._dataset import Given, Policy, assemble, read
 from fairfront._fairfront import Dataset as _Dataset
 from fairfront._fairfront import Live as _Live
+from fairfront._fairfront import check_choice
 from fairfront._fairfront import fit as _fit
 from fairfront._front import front_table
 from fairfront._interrupt import Interrupted
-from fairfront._predict import Decides
-from fairfront._progress import Callback, Progress, seed, threads
+from fairfront._predict import Decides, Looks
+from fairfront._progress import Callback, Progress, seed, threads, whole
 
 if TYPE_CHECKING:
     from fairfront._fairfront import Run
@@ -47,7 +52,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     ----------
     objectives : list of str or Objective, optional
         What is minimised, the loss first: ``["error_rate", "equalized_odds(sex)"]``. By default the error rate
-        and the demographic parity of each sensitive feature. ``sex:race`` is the intersection of two of them.
+        and the demographic parity of each sensitive feature; with the methods ``"trace"`` and ``"eps-fair"`` and the
+        preset ``"paper"``, which need covariances, the log loss and the disparate impact. ``sex:race`` is the
+        intersection of two features.
     method : {"auto", "trace", "weighted", "pf-smg", "eps-fair"}, default="auto"
         The solver; ``"auto"`` takes the one that suits the objectives.
     n_points : int, optional
@@ -138,7 +145,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     """
 
     #: Rows and front of ``partial_fit``.
-    _live: _Live | None = None
+    _live: _Stream | None = None
 
     def __init__(
         self,
@@ -209,26 +216,23 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             Itself.
         """
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
-        policy = self._policy(number)
-        self._live = None
+        policy, asked = self._policy(number), self._asked(number)
+        check_choice(self._choice(self.require, self.best))
+        looks: Looks | None = None
         if _columns.is_path(X):
             dataset = read(X, y, sensitive_features, sample_weight, self.pos_label, policy, n_threads)
-            self._set_classes(dataset)
         else:
             given = self._assemble(X, y, sensitive_features, sample_weight, policy)
-            self._set_names(given.features)
-            self.classes_, self.pos_label_ = given.classes, given.positive
+            looks = given.looks()
             dataset = _Dataset.of(given.parts, policy.settings(), n_threads)
         if not dataset.attributes:
             warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
         self._warn(dataset.notices)
-        asked = self._asked(number)
-        with Progress(self.progress, type(self).__name__) as callback:
-            run, stopped = _fit(dataset, asked, n_threads, callback, self.max_seconds)
-        if _columns.is_path(X):
-            self._set_inputs(run)
-        self._take(run, dataset.notices)
-        self._raise(stopped)
+        with Progress(self.progress, type(self).__name__) as progress:
+            run, stopped = _fit(dataset, asked, n_threads, progress.callback, self.max_seconds)
+            progress.stopped = run.stop == "stopped"
+        self._live = None
+        self._take(run, looks or _looks_of_files(dataset, run), stopped, dataset.notices)
         return self
 
     def partial_fit(
@@ -256,44 +260,63 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         -------
         FairFrontClassifier
             Itself. As long as the rows so far have one class or one group only there is no front; ``waiting_``
-            says why.
+            says why. Where no point of the new front meets ``require``, a ``ValueError`` says so; the rows are taken
+            all the same.
         """
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
-        policy = self._policy(number)
-        live = self._live
-        first = live is None
-        if first:
-            if self.window is not None and self.reservoir is not None:
-                raise ValueError("window and reservoir: keep the latest rows or a sample of all, not both")
-            if classes is None:
-                classes = np.unique(np.asarray(y))
-            self.classes_ = _labels.check_classes(np.unique(np.asarray(classes)))
-            self.pos_label_ = _labels.positive(self.classes_, self.pos_label)
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise ValueError(f"classes={classes!r} is not the same as on last call to partial_fit, was: {self.classes_!r}")
-        known = self.classes_, self.pos_label_
-        given = self._assemble(X, y, sensitive_features, sample_weight, policy, known)
-        if live is None:
-            self._set_names(given.features)
-            live = _Live(self.window, self.reservoir)
-            if given.n_attributes == 0:
-                warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
-        else:
-            self._check_names(given.features)
-        asked = self._asked(number)
-        with Progress(self.progress, type(self).__name__) as callback:
-            run, stopped = live.update(given.parts, policy.settings(), asked, n_threads, callback, self.max_seconds)
-        self._live = live
-        self.waiting_ = live.waiting
+        policy, asked = self._policy(number), self._asked(number)
+        check_choice(self._choice(self.require, self.best))
+        stream = self._live
+        if stream is None:
+            if hasattr(self, "_run"):
+                message = "partial_fit begins anew: fit and load keep no rows to go on from"
+                warnings.warn(message, FairFrontWarning, stacklevel=2)
+            looks = self._first_looks(X, y, classes)
+            stream = _Stream(_Live(*self._kept()), looks, self._settled())
+        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), stream.looks.classes):
+            was = stream.looks.classes
+            raise ValueError(f"classes={classes!r} is not the same as on last call to partial_fit, was: {was!r}")
+        stream.check(self._settled())
+        given = self._assemble(X, y, sensitive_features, sample_weight, policy, stream.looks)
+        if self._live is None and given.n_attributes == 0:
+            warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
+        with Progress(self.progress, type(self).__name__) as progress:
+            run, stopped = stream.live.update(
+                given.parts, policy.settings(), asked, n_threads, progress.callback, self.max_seconds
+            )
+            progress.stopped = run is not None and run.stop == "stopped"
+        self._live = stream
+        self.waiting_ = stream.live.waiting
         if run is not None:
-            self._take(run, [])
-        self._raise(stopped)
+            self._take(run, stream.looks, stopped)
+        else:
+            self._raise(stopped)
         return self
+
+    def _first_looks(self, X: Any, y: Any, classes: Any) -> Looks:
+        """What the rows of a stream look like, by the first of them."""
+        found = _labels.check_classes(np.unique(np.asarray(y if classes is None else classes)))
+        features = _columns.features(X, type(self).__name__)
+        positive = _labels.positive(found, self.pos_label)
+        return Looks(found, positive, features.n_features, features.names_in)
+
+    def _kept(self) -> tuple[int | None, int | None]:
+        """Rows that a stream keeps: the latest, or a sample of all."""
+        if self.window is not None and self.reservoir is not None:
+            raise ValueError("window and reservoir: keep the latest rows or a sample of all, not both")
+        window = None if self.window is None else whole("window", self.window, 1)
+        return window, None if self.reservoir is None else whole("reservoir", self.reservoir, 1)
+
+    def _settled(self) -> dict[str, Any]:
+        """Parameters that the first batch of a stream settles."""
+        free = {"require", "best", "max_seconds", "n_jobs", "progress", "random_state"}
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in free}
 
     def _raise(self, stopped: BaseException | None) -> None:
         """What ended a fit before its time; what was found is kept."""
         if isinstance(stopped, KeyboardInterrupt):
-            raise Interrupted("the fit was interrupted; the front found so far is kept", self.front_) from stopped
+            front = getattr(self, "front_", None)
+            raise Interrupted("the fit was interrupted; the front found so far is kept", front) from stopped
         if stopped is not None:
             raise stopped
 
@@ -301,12 +324,17 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         return self.n_jobs
 
     def _policy(self, number: int) -> Policy:
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise ValueError(f"max_seconds={self.max_seconds!r}: give a number above 0, or None")
+        limit = self.max_seconds
+        if limit is not None and not (isinstance(limit, Real) and limit > 0):
+            raise ValueError(f"max_seconds={limit!r}: give a number above 0, or None")
+        if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
+            raise TypeError(f"progress={self.progress!r}: expected True, False or a function")
+        if not isinstance(self.method, str):
+            raise TypeError(f"method={self.method!r}: expected the name of a solver, or 'auto'")
         return Policy(self.validation_fraction, self.missing, self.missing_sensitive, self.pool_rare, number)
 
     def _assemble(
-        self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, classes: Any = None
+        self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, looks: Looks | None = None
     ) -> Given:
         return assemble(
             X,
@@ -315,9 +343,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             weight,
             who=type(self).__name__,
             policy=policy,
-            objectives=self.objectives or [],
+            objectives=[] if self.objectives is None else self.objectives,
             pos_label=self.pos_label,
-            classes=classes,
+            looks=looks,
         )
 
     def _asked(self, number: int) -> dict[str, Any]:
@@ -325,39 +353,39 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         if isinstance(objectives, str):
             raise TypeError(f"objectives={objectives!r}: give a list of them, the loss first")
         return {
-            "objectives": list(objectives or []),
+            "objectives": [] if objectives is None else [_text(objective) for objective in objectives],
             "method": self.method,
-            "n_points": self.n_points,
-            "settings": [(str(name), _value(value)) for name, value in (self.settings or {}).items()],
+            "n_points": None if self.n_points is None else whole("n_points", self.n_points, 1),
+            "settings": self._solver_settings(),
             "polish": bool(self.polish),
             "front_in": self.front_in,
             "preset": self.preset,
             "seed": number,
         }
 
-    def _set_classes(self, dataset: _Dataset) -> None:
-        """Remember the classes of a file's target."""
-        positive = dataset.positive
-        others = [value for value in dataset.target_values if value != positive]
-        negative = others[0] if len(others) == 1 else f"not {positive}"
-        self.classes_ = np.sort(np.asarray([negative, positive]))
-        self.pos_label_ = positive
-
-    def _set_inputs(self, run: Run) -> None:
-        """Remember the columns of files that the models use."""
-        columns = [name for name, _ in run.inputs]
-        self._by_name = True
-        self.n_features_in_ = len(columns)
-        self.feature_names_in_ = np.asarray(columns, dtype=object)
+    def _solver_settings(self) -> list[tuple[str, str]]:
+        """Settings of the solver as the command has them, with hyphens."""
+        if self.settings is None:
+            return []
+        if not isinstance(self.settings, Mapping):
+            raise TypeError(f"settings={self.settings!r}: expected a dict of names and values")
+        return [(str(name).replace("_", "-"), _value(value)) for name, value in self.settings.items()]
 
     def _warn(self, notices: list[tuple[bool, str]]) -> None:
         for warns, message in notices:
             if warns:
                 warnings.warn(message, FairFrontWarning, stacklevel=4)
 
-    def _take(self, run: Run, said: list[tuple[bool, str]]) -> None:
-        """Become what a run says."""
+    def _take(
+        self,
+        run: Run,
+        looks: Looks,
+        stopped: BaseException | None = None,
+        said: Sequence[tuple[bool, str]] = (),
+    ) -> None:
+        """Become what a run says, and raise what ended it before its time."""
         self._warn([notice for notice in run.notices if notice not in said])
+        self._become(looks)
         self._run = run
         self.objectives_ = run.objectives
         self.notices_ = [message for _, message in run.notices]
@@ -366,15 +394,33 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self.unmitigated_ = run.unmitigated()
         # Where no point meets what is required, the front is there all the same.
         self._point = None
-        self.selection_ = self._choose(self.require, self.best)
+        for name in ("selection_", "selected_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        try:
+            self.selection_ = self._choose(self.require, self.best)
+        except ValueError:
+            self._raise(stopped)
+            raise
         self.selected_ = self._point = int(self.selection_["id"])
+        self._raise(stopped)
 
     def _choose(self, require: Any, best: str | None, **rule: Any) -> dict[str, Any]:
         """The point that a rule chooses, and why."""
         self._check_fitted()
-        requirements = [require] if isinstance(require, str) else list(require or [])
+        chosen: dict[str, Any] = json.loads(self._run.select(self._choice(require, best, **rule)))
+        return chosen
+
+    @staticmethod
+    def _choice(require: Any, best: str | None, **rule: Any) -> dict[str, Any]:
+        """How a point is chosen, as the extension takes it."""
+        requirements = [require] if isinstance(require, str) else [] if require is None else require
+        if not isinstance(requirements, Sequence) or not all(isinstance(text, str) for text in requirements):
+            raise TypeError(f"require={require!r}: expected a text such as 'accuracy >= 0.8', or a list of them")
+        if best is not None and not isinstance(best, str):
+            raise TypeError(f"best={best!r}: expected the name of a measure or objective")
         choice = {
-            "require": requirements,
+            "require": list(requirements),
             "best": best,
             "knee": False,
             "regret": False,
@@ -382,8 +428,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             "point": None,
             **rule,
         }
-        chosen: dict[str, Any] = json.loads(self._run.select(choice))
-        return chosen
+        if choice["point"] is not None:
+            choice["point"] = whole("point", choice["point"], 0)
+        return choice
 
     def select(
         self,
@@ -421,10 +468,14 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
         self._check_fitted()
         model = FairClassifier(
-            self, require=require, best=best, knee=knee, regret=regret, weights=weights, point=point
+            self._unfitted(), require=require, best=best, knee=knee, regret=regret, weights=weights, point=point
         )
         model._take(self)
         return model
+
+    def _unfitted(self) -> FairFrontClassifier:
+        """Another estimator with the same parameters, without rows or front."""
+        return type(self)(**self.get_params(deep=False))
 
     @property
     def predictors_(self) -> Predictors:
@@ -444,8 +495,14 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         """
         from fairfront._files import write_text
 
+        write_text(path, self._page(), force=force)
+
+    def _page(self) -> str:
+        """The interactive page, opened at the model in use."""
         self._check_fitted()
-        write_text(path, self._run.page(type(self).__name__), force=force)
+        require = [self.require] if isinstance(self.require, str) else list(self.require or [])
+        start = [("require", text) for text in require] + [("best", self.best)]
+        return self._run.page(type(self).__name__, urlencode(start))
 
     def plot(self, x: str | None = None, y: str | None = None, *, ax: Any = None) -> Any:
         """Draw the front with matplotlib.
@@ -482,7 +539,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         bytes
             The graph.
         """
-        return self.select(point=self.selected_).to_onnx(path, force=force)
+        return self.select(point=self._in_use()).to_onnx(path, force=force)
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write a run folder that the command reads too: ``fairfront show FOLDER``.
@@ -530,7 +587,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             return dict(bundle(**kwargs)) if bundle is not None else {"text/plain": repr(self)}
         from fairfront._display import inline
 
-        return {"text/plain": repr(self), "text/html": inline(self._run.page(type(self).__name__))}
+        return {"text/plain": repr(self), "text/html": inline(self._page())}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -565,7 +622,48 @@ class Predictors(Sequence["FairClassifier"]):
         return f"<{len(self)} models of {type(self._front).__name__}>"
 
 
+def _looks_of_files(dataset: _Dataset, run: Run) -> Looks:
+    """What the rows of files look like: their classes are texts, and models take the columns that they use."""
+    positive = dataset.positive
+    others = [value for value in dataset.target_values if value != positive]
+    negative = others[0] if len(others) == 1 else f"not {positive}"
+    return looks_of_run(run, np.sort(np.asarray([negative, positive])), positive)
+
+
+def looks_of_run(run: Run, classes: npt.NDArray[Any], positive: Any) -> Looks:
+    """What rows of files look like to the models of a run."""
+    columns = [name for name, _ in run.inputs]
+    return Looks(classes, positive, len(columns), np.asarray(columns, dtype=object), by_name=True)
+
+
+@dataclass
+class _Stream:
+    """A front that batches bring up to date, and what the first of them settled."""
+
+    live: _Live
+    looks: Looks
+    settled: dict[str, Any]
+
+    def check(self, now: dict[str, Any]) -> None:
+        """Refuse parameters that have changed."""
+        for name, value in now.items():
+            if repr(value) != repr(self.settled[name]):
+                raise ValueError(
+                    f"{name}={value!r} was {self.settled[name]!r} when the first batch settled it; set it back, or "
+                    "begin anew with a clone of the estimator"
+                )
+
+
+def _text(objective: Any) -> Any:
+    """Texts of numpy are texts."""
+    return str(objective) if isinstance(objective, str) else objective
+
+
 def _value(value: Any) -> str:
     """A setting as the command would have it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,6 +64,12 @@ def features(X: Any, estimator: str) -> Features:
         return _of_sparse(X, estimator)
     if _is_pandas_frame(X):
         return _of_pandas(X, estimator)
+    if hasattr(X, "name") and hasattr(X, "__array__"):
+        name = f'["{X.name}"]' if isinstance(X.name, str) else ""
+        raise ValueError(
+            f"Expected 2D array, got 1D array instead: X is a Series. Reshape your data: a frame of one column is "
+            f"X.to_frame(){f', or df[{name}]' if name else ''}; for a single row take df.iloc[[0]]."
+        )
     if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array_interface__"):
         return _of_arrow(X, estimator)
     return _of_array(X, estimator)
@@ -82,7 +89,12 @@ def _check_shape(shape: tuple[int, ...], estimator: str) -> None:
 def _of_array(X: Any, estimator: str) -> Features:
     if X is None:
         raise ValueError(f"Expected 2D array, got None; {estimator} needs rows to work on.")
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise TypeError("X is a LazyFrame, whose rows are not there yet; call X.collect() first")
     array = np.asarray(X)
+    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        # Lists of rows with texts among them: numbers are to stay numbers.
+        array = np.asarray(X, dtype=object)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X holds complex numbers.")
     if array.ndim == 0:
@@ -108,6 +120,10 @@ def _of_array(X: Any, estimator: str) -> Features:
             given = [_of_objects(f"x{j}", array[:, j]) for j in range(array.shape[1])]
             return Features(Columns(given), None, *array.shape)
     array = _usual(array, "X")
+    if array.dtype.kind == "b":
+        # As bytes: memory that calls itself truth values may hold others than 0 and 1.
+        array = array.view(np.uint8) != 0 if (array.view(np.uint8) > 1).any() else array
+        array = array.view(np.uint8)
     given = [(f"x{j}", array[:, j]) for j in range(array.shape[1])]
     return Features(Columns(given), None, *array.shape)
 
@@ -174,7 +190,7 @@ def _of_series(name: str, series: Any) -> Given:
     dtype = series.dtype
     if hasattr(dtype, "categories"):
         levels = [text(level) for level in dtype.categories]
-        return name, series.cat.codes.to_numpy().astype(np.int64), levels
+        return (name, *_merged(series.cat.codes.to_numpy().astype(np.int64), levels))
     if isinstance(dtype, np.dtype):
         if dtype.kind == "b":
             return _of_booleans(name, series.to_numpy().astype(np.int64))
@@ -184,7 +200,7 @@ def _of_series(name: str, series: Any) -> Given:
             return _of_objects(name, series)
         raise TypeError(f"column {name!r} holds {dtype}, which is no number and no category; convert or drop it")
     kind = getattr(dtype, "kind", "O")
-    if hasattr(dtype, "subtype"):
+    if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value"):
         return name, _usual(series.to_numpy(dtype=dtype.subtype), name)
     if kind == "b":
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -201,6 +217,12 @@ def _of_booleans(name: str, codes: Array) -> Given:
 
 
 def _of_arrow(X: Any, estimator: str) -> Features:
+    if type(X).__module__.startswith("polars"):
+        # Columns of nothing but nulls have a type of their own there, which others cannot read.
+        import polars
+
+        if polars.Null in X.dtypes:
+            X = X.cast({polars.Null: polars.Float64})
     columns = Columns.of_arrow(X)
     names, names_in = _names(columns.names)
     _check_shape((columns.n_rows, len(names)), estimator)
@@ -219,12 +241,17 @@ def is_missing(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A level as text: whole numbers without a point, as a file would have them."""
+    """A level as text, without blanks around it, as texts of files are read."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
+    return str(value).strip()
+
+
+def group(value: Any) -> str:
+    """A group as text: whole numbers without a point."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
-    return str(value)
+    return text(value)
 
 
 def factorize(values: Any) -> tuple[Array, list[Any]]:
@@ -251,13 +278,19 @@ def _factorize(values: Array) -> tuple[Array, list[Any]]:
 def _of_objects(name: str, values: Any) -> Given:
     """A column of Python objects: numbers where all are, levels otherwise."""
     codes, levels = factorize(values)
-    numeric = [isinstance(level, (int, float, np.number)) and not isinstance(level, bool) for level in levels]
-    if levels and all(numeric):
-        lookup = np.asarray([*levels, np.nan], dtype=np.float64)
+    truth = [isinstance(level, (bool, np.bool_)) for level in levels]
+    if levels and not all(truth) and all(isinstance(level, (Number, np.bool_)) for level in levels):
+        if any(isinstance(level, complex) for level in levels):
+            raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers.")
+        lookup = np.asarray([*(float(level) for level in levels), np.nan], dtype=np.float64)
         return name, lookup[codes]
-    if any(isinstance(level, (list, tuple, dict, set, bytes)) for level in levels):
-        found = next(type(level).__name__ for level in levels if isinstance(level, (list, tuple, dict, set, bytes)))
-        raise TypeError(f"argument must be a string or a number, not {found!r} (column {name!r})")
+    for level in levels:
+        if isinstance(level, (list, tuple, dict, set, frozenset, bytes)):
+            found = type(level).__name__
+            raise TypeError(f"argument must be a string or a number, not {found!r} (column {name!r})")
+        if hasattr(level, "isoformat") or hasattr(level, "total_seconds") or type(level).__name__ == "Period":
+            found = type(level).__name__
+            raise TypeError(f"column {name!r} holds {found}, which is no number and no category; convert or drop it")
     return (name, *_merged(codes, [text(level) for level in levels]))
 
 
@@ -324,7 +357,8 @@ def _by_name(given: Any) -> list[tuple[str, Any]]:
         return [(str(series.name), series) for series in given.get_columns()]
     if hasattr(given, "name") and hasattr(given, "__array__"):
         return [(_usual_name(given.name), given)]
-    array = np.asarray(given)
+    # As objects: a list of texts with a NaN in it would become texts altogether.
+    array = np.asarray(given, dtype=object) if isinstance(given, (list, tuple)) else np.asarray(given)
     if array.ndim == 1:
         return [(_usual_name(None), array)]
     if array.ndim == 2:
@@ -339,8 +373,8 @@ def _usual_name(name: Any) -> str:
 
 
 def _sensitive_feature(name: str, values: Any) -> Sensitive:
-    if hasattr(values, "dtype") and hasattr(values.dtype, "categories") and hasattr(values, "cat"):
-        levels = [text(level) for level in values.cat.categories]
+    if hasattr(values, "cat") and hasattr(values.cat, "codes"):
+        levels = [group(level) for level in values.cat.categories]
         codes = np.asarray(values.cat.codes).astype(np.int64)
         return Sensitive(name, *_merged(codes, levels))
     array = np.asarray(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
@@ -355,7 +389,7 @@ def _sensitive_feature(name: str, values: Any) -> Sensitive:
             f"Sensitive feature {name!r} holds {len(numbers)} different numbers; make groups of them, for instance "
             "with pandas.cut, or turn them into strings if they are codes."
         )
-    return Sensitive(name, *_merged(codes, [text(level) for level in found]))
+    return Sensitive(name, *_merged(codes, [group(level) for level in found]))
 
 
 def weights(given: Any, n_rows: int) -> Array | None:

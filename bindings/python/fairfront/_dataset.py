@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 
 from fairfront import _columns, _labels
 from fairfront._fairfront import Dataset as _Inner
-from fairfront._progress import seed, threads
+from fairfront._predict import Looks
+from fairfront._progress import seed, threads, whole
 
 #: What may become of rows with missing values.
 MISSING = ("keep", "error", "drop")
@@ -29,10 +31,11 @@ class Policy:
     seed: int
 
     def __post_init__(self) -> None:
+        self.pool_rare = whole("pool_rare", self.pool_rare, 0)
         for name, known in [("missing", MISSING), ("missing_sensitive", MISSING_SENSITIVE)]:
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {list(known)}")
-        if not 0.0 <= self.validation_fraction < 1.0:
+        if not isinstance(self.validation_fraction, Real) or not 0.0 <= self.validation_fraction < 1.0:
             raise ValueError(f"validation_fraction={self.validation_fraction!r}: expected a share from 0 to below 1")
 
     def settings(self) -> dict[str, Any]:
@@ -50,6 +53,10 @@ class Given:
     positive: Any
     n_attributes: int
 
+    def looks(self) -> Looks:
+        """What these rows look like."""
+        return Looks(self.classes, self.positive, self.features.n_features, self.features.names_in)
+
 
 def assemble(
     X: Any,
@@ -61,7 +68,7 @@ def assemble(
     policy: Policy,
     objectives: Sequence[Any],
     pos_label: Any = None,
-    classes: tuple[npt.NDArray[Any], Any] | None = None,
+    looks: Looks | None = None,
 ) -> Given:
     """Check what was given and put its columns together.
 
@@ -77,13 +84,14 @@ def assemble(
         What is asked for: attributes may be intersections.
     pos_label : label, optional
         The class that is decided for.
-    classes : tuple of array and label, optional
-        The classes and the one that is decided for, where they are known: these rows may then have one class or
-        one group only.
+    looks : Looks, optional
+        What rows of a stream look like: these may then have one class or one group only.
     """
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
     features = _columns.features(X, who)
+    if looks is not None:
+        looks.align(features, who)
     lacking = features.columns.missing
     if lacking and policy.missing == "error":
         column, count = lacking[0]
@@ -93,14 +101,14 @@ def assemble(
         )
     target = _labels.labels(y, features.n_rows, who)
     weights = _columns.weights(sample_weight, features.n_rows)
-    if classes is None:
+    if looks is None:
         found = _labels.classes(target if weights is None else target[weights > 0])
         positive = _labels.positive(found, pos_label)
     else:
-        found, positive = classes
+        found, positive = looks.classes, looks.positive
     negative = found[0] if positive == found[1] else found[1]
     levels = _labels.texts(negative, positive)
-    if weights is not None and classes is None:
+    if weights is not None and looks is None:
         # Rows without weight may have labels of their own.
         target = np.where(weights > 0, target, negative)
     taken = set(features.columns.names)
@@ -109,14 +117,15 @@ def assemble(
         groups = _columns.sensitive(sensitive_features, features.n_rows, policy.missing_sensitive)
     roles = []
     for feature in groups:
-        if len(feature.groups) < 2 and classes is None:
+        if len(feature.groups) < 2 and looks is None:
             raise ValueError(
                 f"Sensitive feature {feature.name!r} has one group only, {feature.groups}; fairness compares at "
                 "least two."
             )
         groups_column = (_free(feature.name, "sensitive", taken), feature.codes, feature.groups)
         roles.append((groups_column, feature.name))
-    target_name = _free(_target_name(y), "target", taken)
+    # Batches of a stream may be held by different things; their target has one name.
+    target_name = _free("y" if looks is not None else _target_name(y), "target", taken)
     parts = {
         "source": "X",
         "features": features.columns,
@@ -144,18 +153,32 @@ def _target_name(y: Any) -> str:
     return name if isinstance(name, str) and name else "y"
 
 
+def _names(sensitive_features: Any) -> list[Any]:
+    """Names of sensitive columns of a file."""
+    if sensitive_features is None:
+        return []
+    return [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features)
+
+
 def read(
     X: Any, y: Any, sensitive_features: Any, sample_weight: Any, pos_label: Any, policy: Policy, n_threads: int
 ) -> _Inner:
     """Rows of files, whose columns are named."""
     if not isinstance(y, str):
         raise TypeError(f"X names a file, so y has to be the name of its target column, not {type(y).__name__}")
-    names = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or [])
+    names = _names(sensitive_features)
     for name in [*names, *([] if sample_weight is None else [sample_weight])]:
         if not isinstance(name, str):
             raise TypeError("X names a file, so sensitive_features and sample_weight have to name its columns")
-    positive = None if pos_label is None else str(pos_label)
-    return _Inner.read(_columns.paths(X), y, positive, names, sample_weight, policy.settings(), n_threads)
+    spellings = [None] if pos_label is None else list(dict.fromkeys([_columns.text(pos_label), str(pos_label)]))
+    for last, positive in enumerate(spellings, start=1):
+        try:
+            return _Inner.read(_columns.paths(X), y, positive, names, sample_weight, policy.settings(), n_threads)
+        except ValueError:
+            # Truth values are spelled in two ways.
+            if last == len(spellings):
+                raise
+    raise AssertionError("a file is read or refused")
 
 
 class Dataset:
@@ -204,6 +227,7 @@ class Dataset:
     """
 
     _inner: _Inner
+    _names: list[str]
 
     def __init__(
         self,
@@ -222,17 +246,24 @@ class Dataset:
         n_jobs: int | None = None,
     ) -> None:
         policy = Policy(validation_fraction, missing, missing_sensitive, pool_rare, seed(random_state))
+        self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, pos_label, policy, n_jobs)
+        # Encoded at once: what becomes of the caller's arrays later is none of its business.
+        self._names = self._inner.feature_names
+
+    @staticmethod
+    def _made(
+        X: Any, y: Any, sensitive_features: Any, sample_weight: Any, intersections: Sequence[str], pos_label: Any,
+        policy: Policy, n_jobs: int | None,
+    ) -> _Inner:
         if _columns.is_path(X):
-            names = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or [])
-            names = [*names, *intersections]
-            self._inner = read(X, y, names, sample_weight, pos_label, policy, threads(n_jobs))
-            return
+            names = [*_names(sensitive_features), *intersections]
+            return read(X, y, names, sample_weight, pos_label, policy, threads(n_jobs))
         objectives = [f"intersection({name})" for name in intersections]
         given = assemble(
             X, y, sensitive_features, sample_weight, who="Dataset", policy=policy, objectives=objectives,
             pos_label=pos_label,
         )
-        self._inner = _Inner.of(given.parts, policy.settings(), threads(n_jobs))
+        return _Inner.of(given.parts, policy.settings(), threads(n_jobs))
 
     @classmethod
     def known(cls, name: str, *, random_state: int | None = None, n_jobs: int | None = None) -> Dataset:
@@ -255,6 +286,7 @@ class Dataset:
         """
         dataset = cls.__new__(cls)
         dataset._inner = _Inner.known(name, random_state, threads(n_jobs))
+        dataset._names = dataset._inner.feature_names
         return dataset
 
     @property
@@ -265,7 +297,7 @@ class Dataset:
     @property
     def feature_names(self) -> list[str]:
         """Names of the encoded features, in the order of the parameters; the intercept comes last and has none."""
-        return self._inner.feature_names
+        return list(self._names)
 
     @property
     def attributes(self) -> dict[str, list[str]]:

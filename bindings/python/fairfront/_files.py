@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairfront._classifier import looks_of_run
 from fairfront._fairfront import Run, write_file
+from fairfront._predict import Looks
 
 if TYPE_CHECKING:
     from fairfront._classifier import FairFrontClassifier
@@ -38,15 +40,19 @@ def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: b
             raise TypeError(
                 f"{name}={value!r} cannot be saved as text; set it to something simple, or pickle the estimator"
             ) from error
-    names = getattr(front, "feature_names_in_", None)
+    looks = front._looks
+    classes = looks.classes.tolist()
+    if not all(isinstance(label, (bool, int, float, str)) for label in classes):
+        raise TypeError(f"classes {classes} cannot be saved as text; use numbers or strings, or pickle the estimator")
     estimator = {
         "format": FORMAT,
         "version": 1,
         "params": params,
-        "classes": front.classes_.tolist(),
-        "positive": int(front.pos_label_ == front.classes_[1]),
-        "n_features": front.n_features_in_,
-        "feature_names": None if names is None else list(names),
+        "classes": classes,
+        "positive": int(looks.positive == looks.classes[1]),
+        "n_features": looks.n_features,
+        "feature_names": None if looks.names is None else list(looks.names),
+        "by_name": looks.by_name,
     }
     front._run.write(os.fspath(folder), force, json.dumps(estimator, indent=2) + "\n")
 
@@ -55,21 +61,21 @@ def load(kind: type[FairFrontClassifier], folder: str | os.PathLike[str]) -> Fai
     """The estimator of a run folder."""
     run = Run.read(os.fspath(folder))
     path = os.path.join(folder, ESTIMATOR)
-    if os.path.exists(path):
+    if not os.path.exists(path):
+        front, classes = kind(), np.asarray([False, True])
+        looks = looks_of_run(run, classes, classes[1])
+    else:
         with open(path, encoding="utf-8") as file:
             said = _checked(json.load(file), path)
-    else:
-        said = {"params": {}, "classes": [False, True], "positive": 1, "n_features": None, "feature_names": None}
-    front = kind(**said["params"])
-    front.classes_ = np.asarray(said["classes"])
-    front.pos_label_ = front.classes_[said["positive"]]
-    if said["n_features"] is None:
-        front._set_inputs(run)
-    else:
-        front.n_features_in_ = said["n_features"]
-    if said["feature_names"] is not None:
-        front.feature_names_in_ = np.asarray(said["feature_names"], dtype=object)
-    front._take(run, run.notices)
+        front, classes, names = kind(**said["params"]), np.asarray(said["classes"]), said["feature_names"]
+        names = None if names is None else np.asarray(names, dtype=object)
+        looks = Looks(classes, classes[said["positive"]], said["n_features"], names, said["by_name"])
+    try:
+        front._take(run, looks, said=run.notices)
+    except ValueError:
+        # Nothing meets what is required, as when it was saved: the front is there all the same.
+        if front._point is not None:
+            raise
     return front
 
 

@@ -27,6 +27,9 @@ def labels(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
     if y is None:
         raise ValueError(f"{estimator} requires y to be passed, but the target y is None")
     array = np.asarray(y)
+    if array.dtype.kind in "US" and isinstance(y, (list, tuple)):
+        # A NaN among texts would become one.
+        array = np.asarray(y, dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "

@@ -110,38 +110,43 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         FairClassifier
             Itself.
         """
-        front = FairFrontClassifier() if self.front is None else self.front
-        front = type(front)(**front.get_params(deep=False))
+        self._check_rule()
+        front = FairFrontClassifier() if self.front is None else self.front._unfitted()
         # The rule of this estimator chooses; the front's own must not fail on its behalf.
         front.set_params(require=None, best="accuracy")
-        self._take(front.fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight))
+        try:
+            front.fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        except BaseException:
+            # What was found before it was interrupted is a front too.
+            if front.__sklearn_is_fitted__():
+                self._take(front)
+            raise
+        self._take(front)
         return self
 
-    def _take(self, front: FairFrontClassifier) -> None:
-        """Become a model of a front that is fitted."""
+    def _check_rule(self) -> None:
         given = [self.best is not None, self.knee, self.regret, self.weights is not None, self.point is not None]
         if sum(map(bool, given)) > 1:
             raise ValueError("choose by one of best, knee, regret, weights and point")
-        weights = self.weights and ",".join(f"{name}={weight!r}" for name, weight in self.weights.items())
+        if self.weights is not None and not self.weights:
+            raise ValueError("weights={}: give at least one measure or objective with its weight")
+
+    def _take(self, front: FairFrontClassifier) -> None:
+        """Become a model of a front that is fitted."""
+        self._check_rule()
+        weights = self.weights and ",".join(f"{name}={float(weight)!r}" for name, weight in self.weights.items())
         selection = front._choose(
             self.require, self.best, knee=self.knee, regret=self.regret, weights=weights, point=self.point
         )
         self._run = front._run
-        self.point_ = self._point = int(selection["id"])
+        self.point_ = self._point = point = int(selection["id"])
         self.selection_ = selection
         self.reason_ = str(selection["reason"])
-        self.values_ = {name: float(values[self._point]) for name, values in front._run.columns().items()}
-        *coefficients, intercept = front._run.parameters()[self._point].tolist()
+        self.values_ = {name: float(values[point]) for name, values in front._run.columns().items()}
+        *coefficients, intercept = front._run.parameters()[point].tolist()
         self.coefficients_ = dict(zip(front._run.features, coefficients, strict=True))
         self.intercept_ = float(intercept)
-        self.classes_ = front.classes_
-        self.pos_label_ = front.pos_label_
-        self.n_features_in_ = front.n_features_in_
-        self._by_name = front._by_name
-        if hasattr(front, "feature_names_in_"):
-            self.feature_names_in_ = front.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._become(front._looks)
 
     def _jobs(self) -> int | None:
         return None if self.front is None else self.front.n_jobs
@@ -189,7 +194,7 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         return exported
 
     def to_json(self) -> str:
-        """Give the model file that the command reads: ``fairfront predict MODEL FILE``.
+        """Give the model file that the command reads: ``fairfront predict MODEL FILE -o OUT``.
 
         Returns
         -------

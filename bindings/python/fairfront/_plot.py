@@ -24,8 +24,9 @@ def plot_front(front: FairFrontClassifier, x: str | None, y: str | None, ax: Any
     ax.scatter(table[x], table[y], s=14, label="front")
     unmitigated = front.unmitigated_
     ax.scatter([unmitigated[x]], [unmitigated[y]], marker="D", color="tab:gray", label="unmitigated")
-    at = front.selected_
-    ax.scatter([table[x][at]], [table[y][at]], s=90, facecolors="none", edgecolors="tab:red", label="in use")
+    at = front._point
+    if at is not None:
+        ax.scatter([table[x][at]], [table[y][at]], s=90, facecolors="none", edgecolors="tab:red", label="in use")
     ax.set(xlabel=x, ylabel=y)
     ax.legend()
     return ax

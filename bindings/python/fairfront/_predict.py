@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,18 +17,55 @@ if TYPE_CHECKING:
     from fairfront._fairfront import Run
 
 
+@dataclass(frozen=True)
+class Looks:
+    """What rows looked like when a front was found: what has to be the same when they are scored."""
+
+    classes: npt.NDArray[Any]
+    positive: Any
+    n_features: int
+    #: Names as a frame has them, where X had some.
+    names: npt.NDArray[Any] | None
+    #: Whether columns are taken by name, and others may be there: those of files.
+    by_name: bool = False
+
+    def align(self, features: _columns.Features, who: str) -> None:
+        """Refuse other columns than these, and call those of arrays as frames call them, or the other way round."""
+        names, found = self.names, features.names_in
+        if self.by_name and names is not None and found is not None:
+            there = set(found)
+            _compare(list(names), [name for name in names if name in there])
+            return
+        if names is not None and found is not None:
+            _compare(list(names), list(found))
+        elif (names is None) != (found is None):
+            said = (
+                f"X has feature names, but {who} was fitted without feature names"
+                if names is None
+                else f"X does not have valid feature names, but {who} was fitted with feature names"
+            )
+            warnings.warn(said, UserWarning, stacklevel=5)
+        if features.n_features != self.n_features:
+            raise ValueError(
+                f"X has {features.n_features} features, but {who} is expecting {self.n_features} features as input."
+            )
+        if (names is None) != (found is None):
+            features.columns.rename(
+                [f"x{j}" for j in range(self.n_features)] if names is None else [str(name) for name in names]
+            )
+
+
 class Decides:
     """Decisions, scores and probabilities of one point of a front."""
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
-    #: The run whose point decides, and which one it is.
-    _run: Run
-    _point: int | None
     #: The class that is decided for.
     pos_label_: Any
-    #: Whether columns are taken by name, and others may be there: those of files.
-    _by_name: bool = False
+    #: The run whose point decides, which one it is, and what its rows looked like.
+    _run: Run
+    _point: int | None
+    _looks: Looks
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_run")
@@ -39,56 +77,37 @@ class Decides:
                 "before using this estimator."
             )
 
-    def _jobs(self) -> int | None:
-        """Threads to score with, as ``n_jobs`` says it."""
-        raise NotImplementedError
-
-    def _set_names(self, features: _columns.Features) -> None:
-        """Remember what X looked like."""
-        self._by_name = False
-        self.n_features_in_ = features.n_features
-        if features.names_in is not None:
-            self.feature_names_in_ = features.names_in
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_names(self, features: _columns.Features) -> None:
-        """Refuse an X that does not look like the one of the fit."""
-        known = getattr(self, "feature_names_in_", None)
-        if self._by_name and known is not None and features.names_in is not None:
-            _compare(list(known), [name for name in known if name in set(features.names_in)])
-            return
-        if known is not None and features.names_in is not None:
-            _compare(list(known), list(features.names_in))
-        elif (known is None) != (features.names_in is None):
-            said = (
-                f"X has feature names, but {type(self).__name__} was fitted without feature names"
-                if known is None
-                else f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names"
-            )
-            warnings.warn(said, UserWarning, stacklevel=4)
-        if features.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {features.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-
-    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        """Scores of the positive class."""
+    def _in_use(self) -> int:
+        """The point that decides."""
         self._check_fitted()
         if self._point is None:
             raise ValueError(
                 "no model is in use, because no point of the front meets what is required; choose another with select()"
             )
+        return self._point
+
+    def _become(self, looks: Looks) -> None:
+        """Remember what rows looked like."""
+        self._looks = looks
+        self.classes_, self.pos_label_ = looks.classes, looks.positive
+        self.n_features_in_ = looks.n_features
+        if looks.names is not None:
+            self.feature_names_in_ = looks.names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _jobs(self) -> int | None:
+        """Threads to score with, as ``n_jobs`` says it."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores of the positive class."""
+        point = self._in_use()
         if _columns.is_path(X):
-            return self._run.scores_of_files(_columns.paths(X), self._point, threads(self._jobs()))
+            return self._run.scores_of_files(_columns.paths(X), point, threads(self._jobs()))
         features = _columns.features(X, type(self).__name__)
-        self._check_names(features)
-        columns = features.columns
-        known = getattr(self, "feature_names_in_", None)
-        if (known is None) != (features.names_in is None):
-            columns.rename([f"x{j}" for j in range(features.n_features)] if known is None else [str(n) for n in known])
-        return self._run.scores(columns, self._point, threads(self._jobs()))
+        self._looks.align(features, type(self).__name__)
+        return self._run.scores(features.columns, point, threads(self._jobs()))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Score rows; above 0 for ``classes_[1]``.

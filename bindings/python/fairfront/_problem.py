@@ -19,6 +19,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 def _points(points: npt.ArrayLike) -> tuple[Floats, bool]:
     """Points as a matrix, and whether there was but one of them."""
     array = np.ascontiguousarray(points, dtype=np.float64)
+    if np.isnan(array).any():
+        raise ValueError("points hold NaN; there are no values at such a point")
     if np.ndim(points) == 1:
         return array.reshape(1, -1), True
     if array.ndim != 2:

@@ -23,10 +23,23 @@ def threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         limit = os.environ.get("OMP_NUM_THREADS", "")
         return min(available, int(limit)) if limit.isdigit() and int(limit) > 0 else available
+    n_jobs = whole("n_jobs", n_jobs, -(2**31))
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning; give a number of threads, or -1 for all of them")
     # More threads than this only wait for each other.
     return min(n_jobs, max(available, 64)) if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least this."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"{name}={value!r}: expected a whole number of at least {least}")
+    if not least <= number < 2**63:
+        raise ValueError(f"{name}={value!r}: expected a whole number of at least {least}")
+    return number
 
 
 def seed(random_state: Any) -> int:
@@ -37,8 +50,9 @@ def seed(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if 0 <= random_state < 2**64:
+            return int(random_state)
     raise ValueError(f"{random_state!r} cannot be used to seed; give a whole number of 0 or more, or None")
 
 
@@ -48,6 +62,8 @@ class Progress:
     def __init__(self, progress: bool | Callback | None, label: str) -> None:
         self._bar: Any = None
         self.callback: Callback | None = None
+        #: Whether the work ended before its time.
+        self.stopped = False
         if callable(progress):
             self.callback = progress
         elif progress:
@@ -59,12 +75,12 @@ class Progress:
         self._bar.set_postfix(points=told["n_points"], refresh=False)
         self._bar.refresh()
 
-    def __enter__(self) -> Callback | None:
-        return self.callback
+    def __enter__(self) -> Progress:
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._bar is not None:
-            if kind is None:
+            if kind is None and not self.stopped:
                 self._bar.n = self._bar.total
             self._bar.close()
 

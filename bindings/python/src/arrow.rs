@@ -20,15 +20,8 @@ use crate::error::Failure;
 
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// The columns of such a table.
-pub(crate) fn columns(table: &Bound<'_, PyAny>) -> PyResult<Vec<Column>> {
-    let (names, chunks) = read(table)?;
-    let column = |(name, chunks): (String, Vec<ArrayRef>)| column(&name, &chunks);
-    names.into_iter().zip(chunks).map(column).collect()
-}
-
-/// Names of the columns, and the arrays of each.
-fn read(table: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, Vec<Vec<ArrayRef>>)> {
+/// The stream of such a table, ours from here on.
+pub(crate) fn stream(table: &Bound<'_, PyAny>) -> PyResult<FFI_ArrowArrayStream> {
     let capsule = table.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(STREAM))?;
@@ -36,21 +29,27 @@ fn read(table: &Bound<'_, PyAny>) -> PyResult<(Vec<String>, Vec<Vec<ArrayRef>>)>
     // interface asks for.
     #[allow(unsafe_code, reason = "memory of another program")]
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
+    Ok(stream)
+}
+
+/// Its columns.
+pub(crate) fn columns(stream: FFI_ArrowArrayStream) -> Result<Vec<Column>, Failure> {
     let wrong = |e| PyValueError::new_err(format!("the Arrow stream cannot be read: {e}"));
     let reader = ArrowArrayStreamReader::try_new(stream).map_err(wrong)?;
     let schema = reader.schema();
-    let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-    let mut chunks = vec![Vec::new(); names.len()];
+    let mut chunks = vec![Vec::new(); schema.fields().len()];
     for batch in reader {
         let batch = batch.map_err(wrong)?;
         for (chunks, array) in chunks.iter_mut().zip(batch.columns()) {
             chunks.push(Arc::clone(array));
         }
     }
-    Ok((names, chunks))
+    let both = schema.fields().iter().zip(&chunks);
+    both.map(|(field, chunks)| column(field.name(), chunks))
+        .collect()
 }
 
-fn column(name: &str, chunks: &[ArrayRef]) -> PyResult<Column> {
+fn column(name: &str, chunks: &[ArrayRef]) -> Result<Column, Failure> {
     macro_rules! numbers {
         ($number:ty, $as_number:expr) => {
             Column::from_shared(name, Arc::new(Chunked::<$number>::of(chunks, $as_number)))
@@ -59,6 +58,10 @@ fn column(name: &str, chunks: &[ArrayRef]) -> PyResult<Column> {
     let data_type = chunks.first().map(Array::data_type);
     let column = match data_type {
         None => Ok(Column::from_numbers(name, Vec::new())),
+        Some(DataType::Null) => {
+            let n = chunks.iter().map(|chunk| chunk.len()).sum();
+            Ok(Column::from_numbers(name, vec![f64::NAN; n]))
+        }
         Some(DataType::Float64) => numbers!(Float64Type, |v| v),
         Some(DataType::Float32) => numbers!(Float32Type, f64::from),
         Some(DataType::Float16) => numbers!(Float16Type, f64::from),
@@ -77,19 +80,21 @@ fn column(name: &str, chunks: &[ArrayRef]) -> PyResult<Column> {
                     return Err(PyTypeError::new_err(format!(
                         "column {name:?} holds {other}, which is no number and no category; convert or drop \
                          it"
-                    )));
+                    ))
+                    .into());
                 }
             }
             Ok(Column::from_texts(name, texts))
         }
     };
-    Ok(column.map_err(Failure::from)?)
+    Ok(column?)
 }
 
 /// Adds the texts of an array, `None` where missing; whether it holds any.
 fn add_texts(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
     fn owned<'a>(texts: impl Iterator<Item = Option<&'a str>>, out: &mut Vec<Option<String>>) {
-        out.extend(texts.map(|text| text.map(str::to_owned)));
+        // Without blanks around them, as texts of files.
+        out.extend(texts.map(|text| text.map(|text| text.trim().to_owned())));
     }
     match array.data_type() {
         DataType::Utf8 => owned(array.as_string::<i32>().iter(), out),
@@ -102,6 +107,10 @@ fn add_texts(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
         }
         DataType::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
+            if dictionary.values().is_empty() {
+                out.resize(out.len() + array.len(), None);
+                return true;
+            }
             let mut levels = Vec::new();
             if !add_texts(dictionary.values(), &mut levels) {
                 return false;
@@ -113,9 +122,27 @@ fn add_texts(array: &dyn Array, out: &mut Vec<Option<String>>) -> bool {
             };
             out.extend((0..array.len()).map(text));
         }
+        // Levels of a dictionary may be numbers.
+        DataType::Int64 => levels::<Int64Type>(array, out),
+        DataType::Int32 => levels::<Int32Type>(array, out),
+        DataType::Int16 => levels::<Int16Type>(array, out),
+        DataType::Int8 => levels::<Int8Type>(array, out),
+        DataType::UInt64 => levels::<UInt64Type>(array, out),
+        DataType::UInt32 => levels::<UInt32Type>(array, out),
+        DataType::UInt16 => levels::<UInt16Type>(array, out),
+        DataType::UInt8 => levels::<UInt8Type>(array, out),
         _ => return false,
     }
     true
+}
+
+/// Adds whole numbers as texts.
+fn levels<T: ArrowPrimitiveType>(array: &dyn Array, out: &mut Vec<Option<String>>)
+where
+    T::Native: ToString,
+{
+    let numbers = array.as_primitive::<T>().iter();
+    out.extend(numbers.map(|number| number.map(|n| n.to_string())));
 }
 
 /// The numbers of several arrays, one after the other.

@@ -7,8 +7,8 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayM
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arrow;
 use crate::error::Failure;
+use crate::{arrow, work};
 
 /// A column as the package hands it over.
 #[derive(FromPyObject)]
@@ -20,31 +20,51 @@ pub(crate) enum Given<'py> {
     /// Name, the values that are not 0, their rows in increasing order, and the number of rows.
     Sparse(
         String,
-        PyReadonlyArray1<'py, f64>,
-        PyReadonlyArray1<'py, i32>,
+        Bound<'py, PyArray1<f64>>,
+        Bound<'py, PyArray1<i32>>,
         usize,
     ),
 }
 
+/// A column whose memory is known; what is in it is still to be looked at.
+pub(crate) enum Found {
+    Numbers(String, Arc<dyn NumberSource>),
+    Codes(String, Vec<u32>, Vec<String>),
+}
+
 impl Given<'_> {
-    pub(crate) fn column(self) -> PyResult<Column> {
-        let column = match self {
-            Self::Numbers(name, array) => Column::from_shared(&name, numbers(&array)?),
+    pub(crate) fn find(self) -> PyResult<Found> {
+        Ok(match self {
+            Self::Numbers(name, array) => Found::Numbers(name, numbers(&array)?),
             Self::Codes(name, codes, levels) => {
                 let code = |code: &i64| u32::try_from(*code).unwrap_or(MISSING);
                 let codes = codes.as_array().iter().map(code).collect();
-                Column::from_codes(&name, codes, levels)
+                Found::Codes(name, codes, levels)
             }
             Self::Sparse(name, values, rows, n_rows) => {
                 let sparse = Sparse {
-                    values: values.as_array().to_vec(),
-                    rows: rows.as_array().to_vec(),
+                    values: Strided::of(&values),
+                    rows: Strided::of(&rows),
                     n_rows,
                 };
-                Column::from_shared(&name, Arc::new(sparse))
+                Found::Numbers(name, Arc::new(sparse))
             }
-        };
-        Ok(column.map_err(Failure::from)?)
+        })
+    }
+
+    /// The column, looked at without the interpreter's lock.
+    pub(crate) fn column(self, py: Python<'_>) -> PyResult<Column> {
+        let found = self.find()?;
+        work::outside(py, 1, || found.column())
+    }
+}
+
+impl Found {
+    fn column(self) -> Result<Column, Failure> {
+        Ok(match self {
+            Self::Numbers(name, numbers) => Column::from_shared(&name, numbers)?,
+            Self::Codes(name, codes, levels) => Column::from_codes(&name, codes, levels)?,
+        })
     }
 }
 
@@ -80,15 +100,20 @@ impl PyColumns {
 #[pymethods]
 impl PyColumns {
     #[new]
-    fn new(given: Vec<Given<'_>>) -> PyResult<Self> {
-        let columns: PyResult<Vec<Column>> = given.into_iter().map(Given::column).collect();
-        Ok(Self::of(columns?))
+    fn new(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Self> {
+        let found = given.into_iter().map(Given::find);
+        let found = found.collect::<PyResult<Vec<Found>>>()?;
+        work::outside(py, 1, || {
+            let columns = found.into_iter().map(Found::column);
+            Ok(Self::of(columns.collect::<Result<_, _>>()?))
+        })
     }
 
     /// Those of a table with `__arrow_c_stream__`.
     #[staticmethod]
-    fn of_arrow(table: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self::of(arrow::columns(table)?))
+    fn of_arrow(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let stream = arrow::stream(table)?;
+        work::outside(py, 1, || Ok(Self::of(arrow::columns(stream)?)))
     }
 
     #[getter]
@@ -128,7 +153,7 @@ fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Arc<dyn NumberSource>> {
             }
         )*};
     }
-    of!(f64, f32, i64, i32, u8, i16, i8, u64, u32, u16, bool);
+    of!(f64, f32, i64, i32, u8, i16, i8, u64, u32, u16);
     let found = array
         .getattr("dtype")
         .map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string());
@@ -154,12 +179,6 @@ macro_rules! number {
 }
 
 number!(f64, f32, i64, i32, u8, i16, i8, u64, u32, u16);
-
-impl Number for bool {
-    fn number(self) -> f64 {
-        f64::from(u8::from(self))
-    }
-}
 
 /// Numbers of an array, at equal distances.
 #[derive(Debug)]
@@ -210,11 +229,12 @@ impl<T: Number + std::fmt::Debug> NumberSource for Strided<T> {
     }
 }
 
-/// A column of a sparse matrix.
+/// A column of a sparse matrix, in the memory of its values and rows.
 #[derive(Debug)]
 struct Sparse {
-    values: Vec<f64>,
-    rows: Vec<i32>,
+    values: Strided<f64>,
+    /// Increasing.
+    rows: Strided<i32>,
     n_rows: usize,
 }
 
@@ -224,9 +244,17 @@ impl NumberSource for Sparse {
     }
 
     fn get(&self, row: usize) -> f64 {
-        let row = i32::try_from(row).unwrap_or(i32::MAX);
-        self.rows
-            .binary_search(&row)
-            .map_or(0.0, |at| self.values[at])
+        // Row numbers of 32 bits are exact as f64.
+        let wanted = row as f64;
+        let (mut low, mut high) = (0, self.rows.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.rows.get(middle) {
+                found if found < wanted => low = middle + 1,
+                found if found > wanted => high = middle,
+                _ => return self.values.get(middle),
+            }
+        }
+        0.0
     }
 }

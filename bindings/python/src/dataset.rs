@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use fairfront_data::{
     Column, ColumnType, Encoded, Error as DataError, Known, MissingPolicy, MissingSensitive, Part,
-    Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, grammar,
+    Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, data_folder, grammar,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -99,16 +99,16 @@ pub(crate) struct Assembled {
 }
 
 impl Parts<'_> {
-    pub(crate) fn assemble(self, settings: &Settings) -> PyResult<Assembled> {
+    pub(crate) fn assemble(self, py: Python<'_>, settings: &Settings) -> PyResult<Assembled> {
         let mut spec = settings.spec()?;
         let mut columns = self.features.take()?;
-        let target = self.target.column()?;
+        let target = self.target.column(py)?;
         spec.target = Some(target.name.clone());
         spec.positive = Some(self.positive);
         columns.push(target);
         let mut names = Vec::new();
         for (given, name) in self.sensitive {
-            let column = given.column()?;
+            let column = given.column(py)?;
             spec.sensitive.push(vec![column.name.clone()]);
             // What looks like numbers was made groups of by whoever calls.
             let categorical = ColumnType::Categorical;
@@ -118,7 +118,7 @@ impl Parts<'_> {
         }
         add_intersections(&mut spec, &mut names, &self.objectives);
         if let Some(given) = self.weight {
-            let column = given.column()?;
+            let column = given.column(py)?;
             spec.weight = Some(column.name.clone());
             columns.push(column);
         }
@@ -173,7 +173,7 @@ impl PyDataset {
     /// Rows of columns in memory.
     #[staticmethod]
     fn of(py: Python<'_>, parts: Parts<'_>, settings: Settings, threads: usize) -> PyResult<Self> {
-        let Assembled { table, spec, names } = parts.assemble(&settings)?;
+        let Assembled { table, spec, names } = parts.assemble(py, &settings)?;
         work::outside(py, threads, || {
             let mut prepared = Prepared::new(table, &spec, &[])?;
             for (i, name) in names.iter().enumerate() {
@@ -221,7 +221,11 @@ impl PyDataset {
             })?;
             let mut spec = known.spec();
             spec.seed = seed.unwrap_or(spec.seed);
-            Ok(Self::new(Prepared::from_known(&known, &spec, None)?))
+            Ok(Self::new(Prepared::from_known(
+                &known,
+                &spec,
+                data_folder().as_deref(),
+            )?))
         })
     }
 

@@ -1,9 +1,13 @@
 //! Errors of Rust as exceptions of Python: the same message, in the words of the package.
 
+use std::io::ErrorKind;
+
 use fairfront_data::Error as DataError;
 use fairfront_run::Error as RunError;
 use pyo3::PyErr;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
 
 /// What went wrong, on its way to Python.
 #[derive(Debug)]
@@ -54,9 +58,11 @@ impl From<Failure> for PyErr {
                     Err(error) => error,
                 };
                 let message = in_python(&error.to_string());
-                match is_about_files(&error) {
-                    true => PyOSError::new_err(message),
-                    false => PyValueError::new_err(message),
+                match about_file(&error) {
+                    Some(ErrorKind::NotFound) => PyFileNotFoundError::new_err(message),
+                    Some(ErrorKind::PermissionDenied) => PyPermissionError::new_err(message),
+                    Some(_) => PyOSError::new_err(message),
+                    None => PyValueError::new_err(message),
                 }
             }
         }
@@ -77,19 +83,33 @@ fn raised(error: RunError) -> Result<PyErr, RunError> {
     }
 }
 
-fn is_about_files(error: &RunError) -> bool {
-    matches!(
-        error,
-        RunError::File { .. } | RunError::Table(DataError::Io { .. })
-    )
+/// What kind of trouble there is with a file, where it is about one.
+fn about_file(error: &RunError) -> Option<ErrorKind> {
+    match error {
+        RunError::Table(DataError::Io { source, .. }) => Some(source.kind()),
+        RunError::File { path, .. } => {
+            let found = std::fs::symlink_metadata(path);
+            Some(found.map_or_else(|e| e.kind(), |_| ErrorKind::Other))
+        }
+        _ => None,
+    }
 }
 
 /// Words of the command line, and what they are for somebody without one; the longer ones first.
-const WORDS: [(&str, &str); 25] = [
+const WORDS: [(&str, &str); 28] = [
     ("; look at --drop, --type and --missing", ""),
     ("join groups with --merge", "join groups"),
     ("merge some with --merge", "merge some"),
     (" or --merge", ""),
+    (
+        "count less with the setting shrink",
+        "count less, as in 'demographic_parity(A, shrink=5)'",
+    ),
+    (
+        "name one that fit wrote",
+        "name one that save or the command wrote",
+    ),
+    ("--weights", "weights"),
     ("--missing-sensitive", "missing_sensitive"),
     ("--missing keep", "missing='keep'"),
     ("--missing", "missing"),
@@ -113,21 +133,28 @@ const WORDS: [(&str, &str); 25] = [
     ("--set", "settings"),
 ];
 
-/// A message as somebody without a command line understands it.
+/// A message as somebody without a command line understands it; what is in quotes stays as it is.
 pub(crate) fn in_python(message: &str) -> String {
-    let mut message = message.to_owned();
+    let pieces = message.split('"').enumerate();
+    let pieces = pieces.map(|(i, piece)| match i % 2 {
+        0 => plain(piece),
+        _ => piece.to_owned(),
+    });
+    pieces.collect::<Vec<_>>().join("\"")
+}
+
+fn plain(text: &str) -> String {
+    let mut text = text.to_owned();
     for (flag, word) in WORDS {
-        message = message.replace(flag, word);
+        text = text.replace(flag, word);
     }
     // What has no other name here is called by its own.
-    let mut plain = String::with_capacity(message.len());
-    let mut rest = message.as_str();
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.as_str();
     while let Some(at) = rest.find("--") {
         let (before, flag) = rest.split_at(at);
-        let begins_word = before
-            .chars()
-            .last()
-            .is_none_or(|c| !c.is_alphanumeric() && c != '-');
+        let last = before.chars().last();
+        let begins_word = last.is_none_or(|c| !c.is_alphanumeric() && c != '-');
         let is_flag = begins_word && flag[2..].starts_with(|c: char| c.is_ascii_lowercase());
         plain.push_str(before);
         plain.push_str(if is_flag { "" } else { "--" });

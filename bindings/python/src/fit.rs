@@ -1,7 +1,7 @@
 //! From rows to a run.
 
 use fairfront_core::Attribute;
-use fairfront_data::grammar;
+use fairfront_data::{attribute_name, grammar};
 use fairfront_run::{Ask, FitRequest, FrontIn, Run, Solver, fit_with};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -63,11 +63,11 @@ impl Asked<'_> {
 /// An attribute as objectives name it; intersections keep their colons.
 fn text_of(name: &str) -> String {
     match grammar::attribute(name) {
-        Ok(parts) => {
+        Ok(parts) if attribute_name(&parts) == name => {
             let parts: Vec<String> = parts.iter().map(|part| grammar::quote(part)).collect();
             parts.join(":")
         }
-        Err(_) => grammar::quote(name),
+        _ => grammar::quote(name),
     }
 }
 

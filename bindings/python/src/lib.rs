@@ -46,7 +46,7 @@ mod _fairfront {
     #[pymodule_export]
     use crate::problem::{PyBatch, PyProblem};
     #[pymodule_export]
-    use crate::run::{PyRun, write_file};
+    use crate::run::{PyRun, check_choice, write_file};
     #[pymodule_export]
     use crate::solver::solve;
 

@@ -1,9 +1,9 @@
 //! A front that every batch of rows brings up to date.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairfront_run::{Keep, Live, LiveOptions, Run};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -17,14 +17,51 @@ use crate::work;
 #[pyclass(name = "Live", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyLive {
     keep: Keep,
-    live: Mutex<Option<Live>>,
+    state: Mutex<State>,
 }
 
 impl PyLive {
-    fn with<T>(&self, ask: impl FnOnce(&Live) -> T) -> Option<T> {
-        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        live.as_ref().map(ask)
+    /// Nobody waits here: who holds the stream may be calling Python.
+    fn held(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Takes the stream for an update; it has to be given back.
+    fn take(&self) -> PyResult<Option<Live>> {
+        let mut state = self.held();
+        match std::mem::replace(&mut *state, State::Busy) {
+            State::New => Ok(None),
+            State::Begun(live) => Ok(Some(*live)),
+            State::Busy => Err(busy()),
+        }
+    }
+
+    fn give_back(&self, live: Option<Live>) {
+        *self.held() = match live {
+            None => State::New,
+            Some(live) => State::Begun(Box::new(live)),
+        };
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&Live) -> T) -> PyResult<Option<T>> {
+        match &*self.held() {
+            State::New => Ok(None),
+            State::Begun(live) => Ok(Some(ask(live))),
+            State::Busy => Err(busy()),
+        }
+    }
+}
+
+/// Where a stream is.
+enum State {
+    New,
+    Begun(Box<Live>),
+    /// An update has it.
+    Busy,
+}
+
+fn busy() -> PyErr {
+    PyRuntimeError::new_err("partial_fit is at work on this estimator; wait until it is done")
 }
 
 /// A run, and the exception that ended its fit before its time.
@@ -41,7 +78,7 @@ impl PyLive {
         };
         Self {
             keep,
-            live: Mutex::new(None),
+            state: Mutex::new(State::New),
         }
     }
 
@@ -56,7 +93,7 @@ impl PyLive {
         callback: Option<Py<PyAny>>,
         max_seconds: Option<f64>,
     ) -> PyResult<Updated> {
-        let Assembled { table, spec, names } = parts.assemble(&settings)?;
+        let Assembled { table, spec, names } = parts.assemble(py, &settings)?;
         let texts = asked.objectives.iter().map(PyAnyMethods::extract::<String>);
         let texts = texts.collect::<PyResult<Vec<_>>>().map_err(|_| {
             PyTypeError::new_err("partial_fit takes objectives by name; callables are for fit")
@@ -68,9 +105,10 @@ impl PyLive {
             keep: self.keep,
             names,
         };
-        work::watched(py, threads, callback, max_seconds, |watch| {
-            let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-            let live = match &mut *live {
+        let mut live = self.take()?;
+        // Whatever happens, the stream comes back as it is after the update, or as it was before.
+        let updated = work::watched(py, threads, callback, max_seconds, |watch| {
+            let live = match &mut live {
                 Some(live) => live,
                 none => none.insert(Live::begin(options)?),
             };
@@ -83,25 +121,28 @@ impl PyLive {
                     encoding,
                 })
             }))
-        })
+        });
+        self.give_back(live);
+        updated
     }
 
     /// Why there is no front yet.
     #[getter]
-    fn waiting(&self) -> Option<String> {
-        self.with(|live| live.waiting().map(in_python))?
+    fn waiting(&self) -> PyResult<Option<String>> {
+        let waiting = self.with(|live| live.waiting().map(in_python))?;
+        Ok(waiting.flatten())
     }
 
     /// Batches, rows that arrived, and rows that are kept.
     #[getter]
-    fn counts(&self) -> (u64, u64, usize) {
-        self.with(|live| (live.batches(), live.rows(), live.kept()))
-            .unwrap_or_default()
+    fn counts(&self) -> PyResult<(u64, u64, usize)> {
+        let counts = self.with(|live| (live.batches(), live.rows(), live.kept()))?;
+        Ok(counts.unwrap_or_default())
     }
 
     /// All of it, rows included.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let bytes = self.with(Live::to_bytes).transpose();
+        let bytes = self.with(Live::to_bytes)?.transpose();
         let bytes = bytes.map_err(Failure::from)?;
         Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
     }
@@ -116,7 +157,7 @@ impl PyLive {
         let live = bytes.map(Live::from_bytes).transpose();
         let live = live.map_err(Failure::from)?;
         Ok(Self {
-            live: Mutex::new(live),
+            state: Mutex::new(live.map_or(State::New, |live| State::Begun(Box::new(live)))),
             ..Self::new(window, reservoir)
         })
     }

@@ -68,6 +68,11 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
+    fn requirements(&self) -> Result<Vec<Requirement>, Failure> {
+        let parsed = self.require.iter().map(|text| Requirement::parse(text));
+        Ok(parsed.collect::<Result<_, _>>()?)
+    }
+
     fn rule(&self) -> Result<Rule, Failure> {
         Ok(match (self.point, &self.weights, &self.best) {
             (Some(point), _, _) => Rule::Id(point),
@@ -174,8 +179,7 @@ impl PyRun {
     fn select(&self, choice: Choice) -> PyResult<String> {
         let chosen = || -> Result<String, Failure> {
             let columns = FrontColumns::of(&self.run.info, &self.run.front);
-            let requirements = choice.require.iter().map(|text| Requirement::parse(text));
-            let requirements = requirements.collect::<Result<Vec<_>, _>>()?;
+            let requirements = choice.requirements()?;
             let selection = select(&columns, &requirements, &choice.rule()?)?;
             serde_json::to_string(&selection).map_err(|e| Failure::Panic(e.to_string()))
         };
@@ -249,8 +253,13 @@ impl PyRun {
     }
 
     /// The interactive page.
-    fn page(&self, py: Python<'_>, name: &str) -> PyResult<String> {
-        work::outside(py, 1, || Ok(self.run.page(name)?.to_html()))
+    /// The `start` is what it shows first: the address that it would have after somebody chose.
+    fn page(&self, py: Python<'_>, name: &str, start: String) -> PyResult<String> {
+        work::outside(py, 1, || {
+            let mut page = self.run.page(name)?;
+            page.start = Some(start);
+            Ok(page.to_html())
+        })
     }
 
     /// Writes the run folder, and beside its files what the package needs to know of the estimator;
@@ -300,6 +309,14 @@ impl PyRun {
         let this = py.get_type::<Self>();
         Ok((this.getattr("of_files")?, (self.files(py)?,)))
     }
+}
+
+/// Refuses requirements and rules that cannot be understood, whatever the front.
+#[pyfunction]
+pub(crate) fn check_choice(choice: Choice) -> PyResult<()> {
+    choice.requirements()?;
+    choice.rule()?;
+    Ok(())
 }
 
 /// Writes a file: whole or not at all. One that is there is replaced only where `force` says so.

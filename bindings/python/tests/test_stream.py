@@ -42,7 +42,7 @@ def test_a_window_forgets():
     feed(clf, np.vstack([X, X]), np.r_[y, y], np.r_[sex, turned])
     late = FairFrontClassifier(n_points=30).fit(X[-1000:], y[-1000:], sensitive_features={"sex": turned[-1000:]})
     assert volume(clf, X, y, turned) > 0.95 * volume(late, X, y, turned)
-    assert clf._live.counts == (8, 4000, 1000)
+    assert clf._live.live.counts == (8, 4000, 1000)
 
 
 def test_a_pickle_in_the_middle_changes_nothing():
@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing():
         clf.partial_fit(X[600:], y[600:], classes=["a", "b"], sensitive_features=sex[600:])
     np.testing.assert_array_equal(clf.front_.to_numpy(), before)
     clf.partial_fit(X[600:], y[600:], sensitive_features=sex[600:])
-    assert clf._live.counts[1] == 900
+    assert clf._live.live.counts[1] == 900
 
 
 def test_keeping_both_ways_is_refused():

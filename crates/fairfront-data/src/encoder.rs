@@ -1,5 +1,7 @@
 //! Rows of one table on their way to features.
 
+use std::borrow::Cow;
+
 use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -8,7 +10,7 @@ use crate::encoding::RowFacts;
 use crate::error::Error;
 use crate::number::Numbers;
 use crate::rule::{CategoricalRule, NumericRule, OTHER};
-use crate::table::Table;
+use crate::table::{Column, MISSING, Table};
 
 /// Rows whose level was not seen in training.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -26,7 +28,7 @@ pub struct Unseen {
 #[derive(Debug)]
 pub struct Encoder<'a> {
     pub(crate) schema: Schema,
-    pub(crate) numeric: Vec<(&'a NumericRule, &'a Numbers)>,
+    pub(crate) numeric: Vec<(&'a NumericRule, Cow<'a, Numbers>)>,
     pub(crate) coded: Vec<Coded<'a>>,
 }
 
@@ -86,12 +88,51 @@ impl Encoder<'_> {
     }
 }
 
+/// The numbers of a column for a rule; a column without any value has no type to be wrong.
+pub(crate) fn numbers<'a>(
+    column: &'a Column,
+    rule: &NumericRule,
+    n_rows: usize,
+) -> Result<Cow<'a, Numbers>, Error> {
+    match column.numeric() {
+        Some(numbers) => Ok(Cow::Borrowed(numbers)),
+        None if column.n_missing == n_rows => Ok(Cow::Owned(Numbers::from(vec![f64::NAN; n_rows]))),
+        None => Err(Error::column(
+            &rule.column,
+            "this feature is numeric in training; mend its texts",
+        )),
+    }
+}
+
+/// Codes and levels of a column.
+type Levels<'a> = (Cow<'a, [u32]>, Cow<'a, [String]>);
+
+/// The levels of a column of numbers: none where it has no value, truth values where the rule is about
+/// these and the numbers are 0 and 1.
+fn as_levels<'a>(column: &Column, rule: &CategoricalRule) -> Result<Levels<'a>, Error> {
+    let wrong = || Error::column(&rule.column, "this feature is categorical in training");
+    let numbers = column.numeric().ok_or_else(wrong)?;
+    let truth = ["false", "true"];
+    let is_truth = truth.iter().any(|level| rule.knows(level));
+    let code = |value: f64| match value {
+        _ if value.is_nan() => Some(MISSING),
+        _ if is_truth && (value == 0.0 || value == 1.0) => Some(value as u32),
+        _ => None,
+    };
+    let codes: Option<Vec<u32>> = numbers.iter().map(code).collect();
+    let levels: Vec<String> = match is_truth {
+        true => truth.map(str::to_owned).to_vec(),
+        false => Vec::new(),
+    };
+    Ok((codes.ok_or_else(wrong)?.into(), levels.into()))
+}
+
 /// A categorical column of a table on its way to features.
 #[derive(Debug)]
 pub(crate) struct Coded<'a> {
     name: &'a str,
-    codes: &'a [u32],
-    levels: &'a [String],
+    codes: Cow<'a, [u32]>,
+    levels: Cow<'a, [String]>,
     /// Whether each level of the table was seen in training.
     known: Vec<bool>,
     /// The feature of each level of the table.
@@ -107,9 +148,10 @@ impl<'a> Coded<'a> {
         table: &'a Table,
     ) -> Result<Self, Error> {
         let column = table.require(&rule.column, "a feature of the encoding")?;
-        let (codes, levels) = column.categorical().ok_or_else(|| {
-            Error::column(&rule.column, "this feature is categorical in training")
-        })?;
+        let (codes, levels): (Cow<[u32]>, Cow<[String]>) = match column.categorical() {
+            Some((codes, levels)) => (codes.into(), levels.into()),
+            None => as_levels(column, rule)?,
+        };
         let other = rule.position(OTHER);
         let feature = |position: Option<u32>| position.or(other).map_or(null, |p| offset + p);
         let positions: Vec<Option<u32>> = levels.iter().map(|l| rule.encode(l)).collect();

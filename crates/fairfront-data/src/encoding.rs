@@ -4,7 +4,7 @@ use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Schema, grouped};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::encoder::{Coded, Encoder, Unseen};
+use crate::encoder::{self, Coded, Encoder, Unseen};
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
 use crate::number::Numbers;
@@ -83,6 +83,11 @@ impl Encoding {
             };
             return Err(Error::NoFeatures(why));
         }
+        if let Some(name) = repeated(encoding.schema().feature_names().iter()) {
+            let problem = "a column and a category of another, or what says that a value is missing, \
+                           are both called so; rename one of them";
+            return Err(Error::column(name, problem).in_table(&prepared.table.name));
+        }
         Ok((encoding, notices))
     }
 
@@ -128,13 +133,7 @@ impl Encoding {
         let mut numeric = Vec::with_capacity(self.numeric.len());
         for rule in &self.numeric {
             let column = table.require(&rule.column, "a feature of the encoding")?;
-            let values = column.numeric().ok_or_else(|| {
-                Error::column(
-                    &rule.column,
-                    "this feature is numeric in training; mend its texts",
-                )
-            })?;
-            numeric.push((rule, values));
+            numeric.push((rule, encoder::numbers(column, rule, table.n_rows())?));
         }
         let offsets = schema.offsets();
         let null = schema.null_feature();

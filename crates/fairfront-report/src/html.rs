@@ -34,6 +34,9 @@ pub struct PageData {
     pub attributes: Vec<PageAttribute>,
     /// Columns that are features before encoding.
     pub inputs: Vec<String>,
+    /// What is shown where the address asks for nothing: requirements, rule, axes, as the address has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// What is the same in all model files.
     pub model: ModelText,
     /// What the run says of itself: method, settings, rows, notices.
@@ -200,6 +203,7 @@ mod tests {
             unmitigated_params: Numbers(vec![Some(0.1), None]),
             attributes: Vec::new(),
             inputs: vec![name.into()],
+            start: None,
             model: ModelText {
                 opening: String::new(),
                 middle: String::new(),

@@ -46,6 +46,7 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
         unmitigated_params: params(&info.unmitigated.params),
         attributes: attributes.collect(),
         inputs: numeric.chain(categorical).collect(),
+        start: None,
         model: text,
         run: said(info).map_err(|e| wrong(&e.to_string()))?,
     })

@@ -83,6 +83,7 @@ interface Source {
   unmitigated_params: Packed;
   attributes: Attribute[];
   inputs: string[];
+  start?: string;
   model: { opening: string; middle: string; origin: string; closing: string };
   run: RunFacts;
 }
@@ -95,6 +96,8 @@ export interface PageData {
   unmitigatedParams: number[];
   attributes: Attribute[];
   inputs: string[];
+  /** What is shown where the address asks for nothing. */
+  start: string;
   model: Source["model"];
   run: RunFacts;
 }
@@ -124,6 +127,7 @@ export function readData(text: string): PageData {
     unmitigatedParams: numbers(source.unmitigated_params),
     attributes: source.attributes,
     inputs: source.inputs,
+    start: source.start ?? "",
     model: source.model,
     run: source.run,
   };

@@ -160,7 +160,7 @@ export class Store {
   }
 
   private readAddress(): void {
-    const asked = new URLSearchParams(location.hash.slice(1));
+    const asked = new URLSearchParams(location.hash.slice(1) || this.data.start);
     let wrong: string | null = null;
     try {
       this.requirements = asked.getAll("require").map(parseRequirement);

@@ -317,7 +317,14 @@ impl<'a> Work<'a> {
         let empty = Front::empty(n, m);
         let mut front = ground.join(problem, empty, &candidates, &mut self.counters)?;
         if front.len() > self.settings.points {
-            let ranges = ranges(front.judged()?, Some(&ground.reference));
+            let whole = ranges(front.judged()?, None);
+            let mut ranges = ranges(front.judged()?, Some(&ground.reference));
+            // A reference that leaves nothing of an objective says nothing about it.
+            for (range, whole) in ranges.iter_mut().zip(whole) {
+                if range.0 >= range.1 {
+                    *range = whole;
+                }
+            }
             let kept = select_spread(front.judged()?, self.settings.points, &ranges);
             front = front.select(&kept);
         }
