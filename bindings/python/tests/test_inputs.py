@@ -221,3 +221,125 @@ def test_files_go_to_the_readers_of_the_command(tmp_path):
         np.testing.assert_array_equal(numbers(clf), numbers(expected))
         np.testing.assert_array_equal(clf.predict(table), expected.predict(X))
         np.testing.assert_array_equal(clf.predict(tmp_path / name), expected.predict(X))
+
+
+# What people have, and what is easily taken for something else.
+
+
+def test_memory_that_calls_itself_truth_values(rows):
+    X, y, sex, _ = rows
+    bytes_ = (X > 0).astype(np.uint8) * 2
+    odd = fitted(bytes_.view(bool), y, sex)
+    np.testing.assert_array_equal(numbers(odd), numbers(fitted(X > 0, y, sex)))
+
+
+def test_lists_with_texts_keep_their_numbers(rows):
+    X, y, sex, _ = rows
+    listed = [[float(x), "u" if x > 0 else "v"] for x in X[:, 0]]
+    clf = fitted(listed, y, sex)
+    assert sorted(clf.select(knee=True).coefficients_) == ["x0", "x1=u", "x1=v"]
+
+
+def test_a_nan_among_texts_is_missing(rows):
+    X, y, sex, _ = rows
+    with pytest.raises(ValueError, match="has 1 missing value"):
+        fitted(X, y, [float("nan"), *sex[1:]])
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        fitted(X, [float("nan"), *np.where(y[1:], "a", "b")], sex)
+
+
+def test_categories_of_polars_as_groups(rows, usual):
+    X, y, sex, _ = rows
+    for dtype in [pl.Categorical, pl.Enum(["f", "m"])]:
+        np.testing.assert_array_equal(numbers(fitted(X, y, pl.Series("sex", sex, dtype=dtype))), numbers(usual))
+
+
+def test_levels_that_read_the_same_are_one():
+    X, y, sex, _ = frame(700)
+    expected = fitted(X.assign(job=X["job"]), y, sex)
+    blanks = X["job"].where(np.arange(700) % 2 == 0, " " + X["job"] + "  ")
+    np.testing.assert_array_equal(numbers(fitted(X.assign(job=blanks), y, sex)), numbers(expected))
+    np.testing.assert_array_equal(numbers(fitted(pl.from_pandas(X.assign(job=blanks)), y, sex)), numbers(expected))
+    twice = pd.Categorical(np.where(np.arange(700) % 3, 1, 2).astype(object))
+    mixed = twice.rename_categories({1: "1"}).astype(object)
+    fitted(X.assign(region=pd.Categorical(mixed)), y, sex)
+
+
+def test_dictionaries_of_numbers():
+    X, y, sex, _ = frame(700)
+    codes = pa.array(np.arange(700) % 3, type=pa.int8())
+    table = pa.table({"a": X["income"], "k": pa.DictionaryArray.from_arrays(codes, pa.array([10, 20, 30]))})
+    assert "k=20" in fitted(table, y, sex).select(knee=True).coefficients_
+
+
+EMPTY = {
+    "pandas objects": lambda row: pd.DataFrame([row]),
+    "polars": lambda row: pl.DataFrame([row]),
+    "arrow": lambda row: pa.Table.from_pylist([row]),
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+def test_a_single_row_may_lack_any_value(kind):
+    X, y, sex, _ = frame(700)
+    X = X[["income", "region", "job"]]
+    clf = fitted(X, y, sex)
+    row = {"income": None, "region": "north", "job": None}
+    whole = pd.concat([X, pd.DataFrame([{**row, "income": np.nan}])], ignore_index=True)
+    expected = clf.decision_function(whole)[-1]
+    assert clf.decision_function(EMPTY[kind](row))[0] == expected
+
+
+def test_polars_categories_of_nothing_but_nulls():
+    X, y, sex, _ = frame(700)
+    table = pl.from_pandas(X[["income", "age"]]).with_columns(k=pl.Series([None] * 700, dtype=pl.Categorical))
+    clf = fitted(table, y, sex)
+    assert clf.predict(table.head(3)).shape == (3,)
+
+
+def test_truth_values_may_come_as_numbers():
+    X, y, sex, _ = frame(700)
+    dummies = pd.get_dummies(X[["region", "job", "income"]])
+    clf = fitted(dummies, y, sex)
+    numbers_ = dummies.astype(float)
+    np.testing.assert_array_equal(clf.predict_proba(numbers_), clf.predict_proba(dummies))
+    with pytest.raises(ValueError, match="categorical in training"):
+        clf.predict(numbers_ * 3)
+
+
+def test_what_is_no_table_is_told():
+    X, y, sex, _ = frame(200)
+    with pytest.raises(ValueError, match="X is a Series"):
+        fitted(X["income"], y, sex)
+    with pytest.raises(ValueError, match="X is a Series"):
+        fitted(pl.Series("a", [1.0] * 200), y, sex)
+    with pytest.raises(TypeError, match="collect"):
+        fitted(pl.from_pandas(X).lazy(), y, sex)
+    with pytest.raises(TypeError, match="holds date"):
+        fitted(X.assign(when=[pd.Timestamp("2020").date()] * 200), y, sex)
+
+
+def test_names_of_sensitive_features_may_be_odd(rows, usual):
+    X, y, sex, _ = rows
+    for name in [" sex ", '"q"', "a:b", "a,b", "f(x)", "größe", "x=1"]:
+        clf = fitted(X, y, {name: sex})
+        np.testing.assert_array_equal(numbers(clf), numbers(usual))
+
+
+def test_features_of_one_name_are_refused(rows):
+    X, y, sex, _ = rows
+    table = pd.DataFrame({"c": np.where(X[:, 0] > 0, "a", "b"), "c=a": X[:, 1]})
+    with pytest.raises(ValueError, match='"c=a".*rename'):
+        fitted(table, y, sex)
+
+
+def test_true_may_be_the_class_of_a_file(tmp_path):
+    X, y, sex, _ = frame(400)
+    table = X.assign(approved=y.astype(bool), sex=sex)
+    table.to_csv(tmp_path / "people.csv", index=False)
+    table.to_parquet(tmp_path / "people.parquet")
+    for name in ["people.csv", "people.parquet"]:
+        clf = fitted(tmp_path / name, "approved", "sex", pos_label=True)
+        assert str(clf.pos_label_).lower() == "true"
+    with pytest.raises(FileNotFoundError):
+        fitted(tmp_path / "none.csv", "approved", "sex")

@@ -307,3 +307,27 @@ def test_examples_of_docstrings(module, monkeypatch):
         monkeypatch.setattr(fairfront, name, value, raising=False)
     failed, tried = doctest.testmod(module)
     assert tried > 0 and failed == 0
+
+
+def test_weighted_sums_thin_the_whole_front():
+    ends = np.array([[0.0, 0.0], [1.0, 0.0]])
+    problem = Problem.from_functions(
+        lambda x: ((x[:, None] - ends) ** 2).sum(axis=2), lambda x: 2 * (x[:, None] - ends), n_params=2, n_objectives=2
+    )
+    few = weighted(problem, n_points=7)
+    assert len(few) == 7
+    assert few.points[:, 0].max() > 0.9, "both ends are kept"
+
+
+def test_a_point_of_nan_is_refused():
+    problem = Problem(Dataset.known("demo(rows=500)"), ["log_loss", "disparate_impact(sex)"])
+    with pytest.raises(ValueError, match="NaN"):
+        problem.values([np.nan] * problem.n_params)
+
+
+def test_known_data_sets_are_found():
+    import os
+
+    if "FAIRFRONT_DATA" not in os.environ:
+        pytest.skip("FAIRFRONT_DATA names no folder of the published files")
+    assert Dataset.known("adult:gender").n_rows == 45_222
