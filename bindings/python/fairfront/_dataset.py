@@ -273,7 +273,8 @@ class Dataset:
         ----------
         name : str
             ``"demo"``, ``"synthetic:SEED"``, ``"adult:gender"``, ``"adult:race"``, ``"adult:gender+race"`` or
-            ``"compas:race"``; the published files are found through the environment variable ``FAIRFRONT_DATA``.
+            ``"compas:race"``; the published files are those that ``fairfront data get NAME`` downloaded, or in the
+            folder that the environment variable ``FAIRFRONT_DATA`` names.
         random_state : int, optional
             Seed of the split; by default the data set's own.
         n_jobs : int, optional

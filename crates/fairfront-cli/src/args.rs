@@ -548,6 +548,25 @@ Examples:
   fairfront inspect loans.parquet --target approved --sensitive age --bins age=25,45 --json
   fairfront inspect adult:race";
 
+const DATA_GET: &str = "\
+Download the published files of a known data set, and print their paths
+
+Files come over HTTPS into the user's cache folder ($XDG_CACHE_HOME/fairfront or ~/.cache/fairfront;
+on macOS ~/Library/Caches/fairfront, on Windows %LOCALAPPDATA%\\fairfront), where every command finds
+them unless FAIRFRONT_DATA names a folder of your own. Size and SHA-256 are those of the first
+publication, or the file is refused. What is there and right is not downloaded again; what was cut
+off goes on where it was, in this call or the next.
+
+  HTTPS_PROXY, ALL_PROXY, NO_PROXY  proxies, and hosts that go without
+  SSL_CERT_FILE                     certificates of authorities to trust instead of the system's
+  FAIRFRONT_MIRROR                  where to get all files instead: their names are added to this
+                                    address (https://, or http:// on this machine)";
+
+const DATA_GET_EXAMPLES: &str = "\
+Examples:
+  fairfront data get adult:gender
+  fairfront data get compas:race --quiet";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
     /// List the known data sets, and whether their files are there
@@ -560,6 +579,15 @@ pub(crate) enum DataCommand {
     Path {
         /// Name of the data set
         name: String,
+    },
+    /// Download the published files of a known data set, and print their paths
+    #[command(long_about = DATA_GET, after_help = DATA_GET_EXAMPLES)]
+    Get {
+        /// Name of the data set
+        name: String,
+        /// No progress and no lines about files
+        #[arg(long)]
+        quiet: bool,
     },
     /// Write the prepared rows with a `split` column, so that other tools see the same rows
     Export {

@@ -5,9 +5,14 @@
 
 mod args;
 mod command;
+#[cfg(feature = "download")]
+mod download;
 mod output;
 mod progress;
 mod render;
+#[cfg(all(test, feature = "download"))]
+#[path = "../tests/it/server.rs"]
+mod server;
 mod solver_args;
 mod table_args;
 

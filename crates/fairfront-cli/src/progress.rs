@@ -111,3 +111,47 @@ impl Observer for Bar {
         })
     }
 }
+
+/// Tells a person how much of a file has come.
+#[cfg(feature = "download")]
+pub(crate) struct Meter {
+    quiet: bool,
+    terminal: bool,
+    said: Instant,
+}
+
+#[cfg(feature = "download")]
+impl Meter {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self {
+            quiet,
+            terminal: std::io::stderr().is_terminal(),
+            said: Instant::now(),
+        }
+    }
+
+    /// Says it where it is time to.
+    pub(crate) fn show(&mut self, name: &str, bytes: u64, of: u64) {
+        let now = Instant::now();
+        let pause = if self.terminal { PAUSE } else { PLAIN_PAUSE };
+        if self.quiet || now - self.said < pause {
+            return;
+        }
+        self.said = now;
+        let megabytes = |n: u64| n as f64 / 1e6;
+        let (got, of) = (megabytes(bytes), megabytes(of));
+        let line = format!("{name}: {got:.1} of {of:.1} MB");
+        let mut err = std::io::stderr();
+        let _ = match self.terminal {
+            true => write!(err, "\r\x1b[2K{line}"),
+            false => writeln!(err, "{line}"),
+        };
+    }
+
+    /// Clears the line.
+    pub(crate) fn clear(&self) {
+        if self.terminal && !self.quiet {
+            let _ = write!(std::io::stderr(), "\r\x1b[2K");
+        }
+    }
+}

@@ -206,7 +206,8 @@ pub enum Error {
     MissingData(String),
     /// A known data set's file is not the one that was published.
     #[error(
-        "{path} is not the published file: {found}, expected {expected}; get it again from {url}",
+        "{path} is not the published file: {found}, expected {expected}; get it again from {url}, \
+         or by fairfront data get",
         path = .path.display()
     )]
     WrongData {

@@ -63,7 +63,7 @@ pub use held::HeldRows;
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
-    data_folder,
+    cache_folder, data_folder, named_folder,
 };
 pub use number::{NumberIter, NumberSource, Numbers};
 pub use ordered::Ordered;

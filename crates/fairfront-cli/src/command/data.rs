@@ -1,8 +1,9 @@
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fairfront_data::{
-    Encoded, Error, KNOWN, Known, KnownInfo, data_folder, write_encoded, write_rows,
+    DATA_FOLDER, Encoded, Error, KNOWN, Known, KnownInfo, cache_folder, data_folder, named_folder,
+    write_encoded, write_rows,
 };
 use serde::Serialize;
 
@@ -15,6 +16,7 @@ pub(super) fn run(command: DataCommand) -> anyhow::Result<()> {
     match command {
         DataCommand::List { json } => list(json),
         DataCommand::Path { name } => path(&name),
+        DataCommand::Get { name, quiet } => get(&name, quiet),
         DataCommand::Export {
             table,
             output,
@@ -36,11 +38,13 @@ struct ListedFile {
     name: &'static str,
     url: &'static str,
     present: bool,
+    /// Where it is, or would be.
+    path: Option<PathBuf>,
 }
 
 fn list(json: bool) -> anyhow::Result<()> {
     let folder = data_folder();
-    let is_present = |name: &str| folder.as_ref().is_some_and(|f| f.join(name).is_file());
+    let path = |name: &str| folder.as_ref().map(|folder| folder.join(name));
     let listed = |known: &KnownInfo| Listed {
         name: known.name,
         about: known.about,
@@ -50,7 +54,8 @@ fn list(json: bool) -> anyhow::Result<()> {
             .map(|file| ListedFile {
                 name: file.name,
                 url: file.url,
-                present: is_present(file.name),
+                present: path(file.name).is_some_and(|path| path.is_file()),
+                path: path(file.name),
             })
             .collect(),
     };
@@ -80,35 +85,113 @@ fn list(json: bool) -> anyhow::Result<()> {
          'demo(rows=1000, seed=1, bias=0)'.\n\
          'demo(change=0.5)' has another population from half-way on, for streams.\n",
     );
-    if listed.iter().flat_map(|k| &k.files).any(|f| !f.present) {
-        out.push_str("Published files are looked for in the folder that FAIRFRONT_DATA names:\n");
-        let mut seen: Vec<&str> = Vec::new();
-        for file in listed.iter().flat_map(|k| &k.files).filter(|f| !f.present) {
-            if !seen.contains(&file.name) {
-                seen.push(file.name);
-                let _ = writeln!(out, "  {}  {}", file.name, file.url);
-            }
-        }
-    }
+    out.push_str(&places(&listed, folder.as_deref()));
     output::print(&out)
 }
 
-fn path(name: &str) -> anyhow::Result<()> {
-    let Some(known) = Known::parse(name)? else {
-        return Err(Error::Usage(format!(
+/// Where published files are looked for, and how those that are missing can be had.
+fn places(listed: &[Listed], folder: Option<&Path>) -> String {
+    let mut out = match (folder, named_folder()) {
+        (Some(folder), Some(_)) => format!(
+            "Published files are looked for in {}, the folder of {DATA_FOLDER}.\n",
+            folder.display()
+        ),
+        (Some(folder), None) => format!(
+            "Published files are looked for in {}; {DATA_FOLDER} can name another folder.\n",
+            folder.display()
+        ),
+        (None, _) => {
+            format!("Published files are looked for in the folder that {DATA_FOLDER} names.\n")
+        }
+    };
+    let is_missing = |file: &&ListedFile| !file.present;
+    if listed.iter().flat_map(|k| &k.files).any(|f| is_missing(&f)) {
+        out.push_str("fairfront data get NAME downloads those that are missing:\n");
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for file in listed.iter().flat_map(|k| &k.files).filter(is_missing) {
+        if !seen.contains(&file.name) {
+            seen.push(file.name);
+            let _ = writeln!(out, "  {}  {}", file.name, file.url);
+        }
+    }
+    out
+}
+
+/// A data set by its name, whatever files are here.
+fn known(name: &str) -> Result<Known, Error> {
+    Known::named(name)?.ok_or_else(|| {
+        Error::Usage(format!(
             "{name:?} is no known data set; see fairfront data list"
         ))
-        .into());
-    };
+    })
+}
+
+fn path(name: &str) -> anyhow::Result<()> {
+    let known = known(name)?;
     if known.files().is_empty() {
         anyhow::bail!(
             "{name} is made by code and has no file; write one with: \
              fairfront data export '{name}' -o rows.csv"
         );
     }
-    let paths = known.paths(data_folder().as_deref())?;
+    print_paths(&known.paths(data_folder().as_deref())?)
+}
+
+fn print_paths(paths: &[PathBuf]) -> anyhow::Result<()> {
     let lines: Vec<String> = paths.iter().map(|p| format!("{}\n", p.display())).collect();
     output::print(&lines.concat())
+}
+
+fn get(name: &str, quiet: bool) -> anyhow::Result<()> {
+    let known = known(name)?;
+    let note = |line: String| {
+        if !quiet {
+            output::note(&line);
+        }
+    };
+    if known.files().is_empty() {
+        note(format!("{name} is made by code; there is nothing to get\n"));
+        return Ok(());
+    }
+    // What the user looks after is never written to, but there may be nothing to do.
+    if let Some(paths) = data_folder().and_then(|folder| known.paths(Some(&folder)).ok()) {
+        note("all files are there and right\n".into());
+        return print_paths(&paths);
+    }
+    let Some(folder) = cache_folder() else {
+        anyhow::bail!(
+            "there is no folder for caches, since the user has no home; put the files into a folder and \
+             set {DATA_FOLDER} to it"
+        );
+    };
+    fetch(known.files(), &folder, quiet)?;
+    print_paths(&known.paths(Some(&folder))?)?;
+    if let Some(named) = named_folder() {
+        note(format!(
+            "note: commands look in {}, the folder of {DATA_FOLDER}; unset {DATA_FOLDER} to use these files\n",
+            named.display()
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(feature = "download")]
+use crate::download::fetch;
+
+#[cfg(not(feature = "download"))]
+fn fetch(
+    files: &[fairfront_data::PublishedFile],
+    folder: &Path,
+    _quiet: bool,
+) -> anyhow::Result<()> {
+    let urls: Vec<&str> = files.iter().map(|file| file.url).collect();
+    anyhow::bail!(
+        "this fairfront was built without downloads (its feature download); get {} by hand and put \
+         the files into {}",
+        urls.join(" and "),
+        folder.display()
+    )
 }
 
 fn export(

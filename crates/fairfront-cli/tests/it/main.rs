@@ -4,9 +4,13 @@ mod compare;
 mod eps_fair;
 mod export;
 mod fit;
+#[cfg(feature = "download")]
+mod get;
 mod predict;
 mod report;
 mod select;
+#[cfg(feature = "download")]
+mod server;
 mod show;
 mod stream;
 mod verify;
@@ -24,12 +28,42 @@ struct Outcome {
     err: String,
 }
 
+/// What the environment of the tests must not bring along.
+const SET_ELSEWHERE: [&str; 11] = [
+    "FAIRFRONT_DATA",
+    "FAIRFRONT_MIRROR",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "XDG_CACHE_HOME",
+];
+
+/// The command in a folder of its own, which is its home too: without the published data.
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairfront"));
+    command.args(args).current_dir(folder);
+    SET_ELSEWHERE.iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    command
+        .env("HOME", folder)
+        .env("XDG_CACHE_HOME", folder.join("caches"))
+        .env("LOCALAPPDATA", folder.join("caches"));
+    command
+}
+
 /// Runs the command in a folder of its own, without the published data.
 fn run_in(folder: &Path, args: &[&str], input: &[u8]) -> Outcome {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("FAIRFRONT_DATA")
+    finish(command(folder, args), input)
+}
+
+fn finish(mut command: Command, input: &[u8]) -> Outcome {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -97,6 +131,7 @@ fn help_of_every_command() {
         ("help-export", &["export", "--help"]),
         ("help-predict", &["predict", "--help"]),
         ("help-data", &["data", "--help"]),
+        ("help-data-get", &["data", "get", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
     ] {
         let outcome = run(args);
@@ -317,6 +352,11 @@ const WRONG: &[(&[&str], i32, &str)] = &[
     (&["inspect", "demo(rows=x)"], 2, "rows=x"),
     (&["inspect", "adult:age"], 2, "adult:race"),
     (&["inspect", "adult:race"], 1, "FAIRFRONT_DATA"),
+    (
+        &["inspect", "adult:race"],
+        1,
+        "fairfront data get adult:race",
+    ),
     (&["data", "path", "demo"], 1, "made by code"),
     (&["data", "path", "x.csv"], 2, "no known data set"),
     (
@@ -464,10 +504,39 @@ fn links_and_devices_stay_what_they_are() {
 
 #[test]
 fn the_list_names_every_data_set() {
-    let outcome = run(&["data", "list"]);
-    insta::assert_snapshot!("data-list", outcome.out);
-    let json: serde_json::Value =
-        serde_json::from_str(&run(&["data", "list", "--json"]).out).expect("JSON");
-    assert_eq!(json[1]["name"], "adult:gender");
-    assert_eq!(json[1]["files"][0]["present"], false);
+    let folder = TempDir::new().expect("a folder");
+    let outcome = run_in(folder.path(), &["data", "list"], b"");
+    let home = folder.path().display().to_string();
+    #[cfg(not(any(windows, target_os = "macos")))]
+    insta::assert_snapshot!("data-list", outcome.out.replace(&home, "HOME"));
+    assert!(outcome.out.contains(&home));
+    let json = |variables: &[(&str, &str)]| -> serde_json::Value {
+        let mut command = command(folder.path(), &["data", "list", "--json"]);
+        command.envs(variables.iter().copied());
+        serde_json::from_str(&finish(command, b"").out).expect("JSON")
+    };
+    let found = json(&[]);
+    assert_eq!(found[1]["name"], "adult:gender");
+    assert_eq!(found[1]["files"][0]["present"], false);
+    // A folder that is named is looked into, and no other.
+    let own = folder.path().join("own");
+    std::fs::create_dir(&own).expect("a folder");
+    let file = own.join("adult.data");
+    std::fs::write(&file, "").expect("a file");
+    let own = own.to_str().expect("UTF-8");
+    let found = json(&[("FAIRFRONT_DATA", own)]);
+    assert_eq!(found[1]["files"][0]["present"], true);
+    assert_eq!(found[1]["files"][0]["path"], file.to_str().expect("UTF-8"));
+    assert_eq!(found[1]["files"][1]["present"], false);
+}
+
+#[cfg(not(feature = "download"))]
+#[test]
+fn without_downloads_the_command_says_so() {
+    let outcome = run(&["data", "get", "compas:race"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (1, ""));
+    assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
+    for words in ["built without downloads", "raw.githubusercontent.com"] {
+        assert!(outcome.err.contains(words), "{}", outcome.err);
+    }
 }

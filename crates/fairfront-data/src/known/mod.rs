@@ -3,12 +3,14 @@
 mod adult;
 mod compas;
 mod demo;
+mod place;
 mod published;
 mod synthetic;
 
 use std::path::{Path, PathBuf};
 
 pub use demo::{DEMO_BIAS_RACE, DEMO_BIAS_WOMEN};
+pub use place::{DATA_FOLDER, cache_folder, data_folder, named_folder};
 pub use published::PublishedFile;
 
 use crate::error::{Error, near_names};
@@ -17,16 +19,6 @@ use crate::prepare::Exclusion;
 use crate::read::{Reading, TextInput, table_text};
 use crate::spec::Spec;
 use crate::table::Table;
-
-/// The environment variable that names the folder of the published files.
-pub const DATA_FOLDER: &str = "FAIRFRONT_DATA";
-
-/// The folder of the published files, where the environment names one.
-pub fn data_folder() -> Option<PathBuf> {
-    std::env::var_os(DATA_FOLDER)
-        .filter(|folder| !folder.is_empty())
-        .map(PathBuf::from)
-}
 
 /// What can be said of a known data set without reading it.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fairfront_core::{grouped, hex};
 use sha2::{Digest, Sha256};
 
-use super::DATA_FOLDER;
+use super::{DATA_FOLDER, named_folder};
 use crate::Error;
 
 /// A file that a known data set is made of.
@@ -36,43 +36,61 @@ pub(super) fn find(
             .iter()
             .map(|file| format!("{} (published at {})", file.name, file.url))
             .collect();
+        let (it, is) = match missing.len() {
+            1 => ("it", "is"),
+            _ => ("them", "are"),
+        };
+        let get = format!("fairfront data get {data_set}");
         let place = match folder {
-            Some(folder) => format!(
-                "put it into {}, the folder of {DATA_FOLDER}",
-                folder.display()
+            Some(folder) if named_folder().as_deref() == Some(folder) => format!(
+                "which {is} not in {folder}, the folder of {DATA_FOLDER}; put {it} there, or unset \
+                 {DATA_FOLDER} and run {get}",
+                folder = folder.display()
             ),
-            None => format!("put it into a folder and set {DATA_FOLDER} to that folder"),
+            Some(folder) => format!(
+                "which {is} not in {folder}; run {get}, or set {DATA_FOLDER} to the folder that has {it}",
+                folder = folder.display()
+            ),
+            None => format!("run {get}, or set {DATA_FOLDER} to the folder that has {it}"),
         };
         return Err(Error::MissingData(format!(
-            "the data set {data_set} needs {}; {place}",
+            "the data set {data_set} needs {}, {place}",
             listed.join(" and ")
         )));
     }
     let folder = folder.unwrap_or(Path::new(""));
-    files.iter().map(|file| check(file, folder)).collect()
+    let checked = |file: &PublishedFile| {
+        let path = folder.join(file.name);
+        file.check(&path).map(|()| path)
+    };
+    files.iter().map(checked).collect()
 }
 
-fn check(file: &PublishedFile, folder: &Path) -> Result<PathBuf, Error> {
-    let path = folder.join(file.name);
-    let bytes = std::fs::read(&path).map_err(|e| Error::io(path.display().to_string(), e))?;
-    let wrong = |path, found, expected| {
-        Err(Error::WrongData {
-            path,
-            found,
-            expected,
-            url: file.url.into(),
-        })
-    };
-    if bytes.len() as u64 != file.size {
-        let size = |n: u64| format!("{} bytes", grouped(n as usize));
-        return wrong(path, size(bytes.len() as u64), size(file.size));
+impl PublishedFile {
+    /// Whether the file there is this one, by size and SHA-256.
+    pub fn check(&self, path: &Path) -> Result<(), Error> {
+        let failed = |e| Error::io(path.display().to_string(), e);
+        let wrong = |found, expected| {
+            Err(Error::WrongData {
+                path: path.to_owned(),
+                found,
+                expected,
+                url: self.url.into(),
+            })
+        };
+        // A file of another size need not be read, however large it is.
+        let size = std::fs::metadata(path).map_err(failed)?.len();
+        if size != self.size {
+            let said = |n: u64| format!("{} bytes", grouped(n as usize));
+            return wrong(said(size), said(self.size));
+        }
+        let found = hex(&Sha256::digest(std::fs::read(path).map_err(failed)?));
+        if found != self.sha256 {
+            let said = |hash: &str| format!("sha256 {hash}");
+            return wrong(said(&found), said(self.sha256));
+        }
+        Ok(())
     }
-    let found = hex(&Sha256::digest(&bytes));
-    if found != file.sha256 {
-        let hash = |h: &str| format!("sha256 {h}");
-        return wrong(path, hash(&found), hash(file.sha256));
-    }
-    Ok(path)
 }
 
 #[cfg(test)]
@@ -93,7 +111,7 @@ mod tests {
         let found = || find("abc:x", &[FILE], Some(folder.path()));
         let message = found().unwrap_err().to_string();
         assert!(message.contains("abc.txt (published at https://example.org/abc.txt)"));
-        assert!(message.contains("FAIRFRONT_DATA"));
+        assert!(message.contains("fairfront data get abc:x, or set FAIRFRONT_DATA"));
         assert!(find("abc:x", &[FILE], None).is_err());
 
         let path = folder.path().join("abc.txt");

@@ -101,6 +101,7 @@ fn absent_files_are_named_with_where_to_get_them() {
             "adult.test",
             "archive.ics.uci.edu",
             "FAIRFRONT_DATA",
+            "fairfront data get adult:race",
         ] {
             assert!(text.contains(words), "{text}");
         }

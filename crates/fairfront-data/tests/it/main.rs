@@ -87,7 +87,13 @@ fn spec() -> Spec {
 
 /// The folder of the published files. Without it a test is skipped aloud; in CI it fails.
 fn data_folder(test: &str) -> Option<PathBuf> {
-    let folder = fairfront_data::data_folder();
+    let whole = |folder: &PathBuf| {
+        let mut files = fairfront_data::KNOWN.iter().flat_map(|known| known.files);
+        files.all(|file| folder.join(file.name).is_file())
+    };
+    // The folder that is named has to have them; the cache may.
+    let folder =
+        fairfront_data::named_folder().or_else(|| fairfront_data::cache_folder().filter(whole));
     if folder.is_none() {
         let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
         assert!(

@@ -1,0 +1,65 @@
+//! Where published files are on this machine.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The environment variable that names the folder of the published files.
+pub const DATA_FOLDER: &str = "FAIRFRONT_DATA";
+
+/// The folder in which published files are looked for: the one that `FAIRFRONT_DATA` names, or else
+/// [`cache_folder`], whether it is there or not.
+pub fn data_folder() -> Option<PathBuf> {
+    named_folder().or_else(cache_folder)
+}
+
+/// The folder that `FAIRFRONT_DATA` names; it is the user's, and nothing is written to it.
+pub fn named_folder() -> Option<PathBuf> {
+    given(std::env::var_os(DATA_FOLDER))
+}
+
+/// The folder for downloaded files: `fairfront` in the user's cache folder (`$XDG_CACHE_HOME` or
+/// `~/.cache`, on macOS `~/Library/Caches`, on Windows `%LOCALAPPDATA%`). `None` where the user has no
+/// home.
+pub fn cache_folder() -> Option<PathBuf> {
+    let caches = if cfg!(windows) {
+        given(std::env::var_os("LOCALAPPDATA"))
+    } else if cfg!(target_os = "macos") {
+        std::env::home_dir().map(|home| home.join("Library").join("Caches"))
+    } else {
+        caches(std::env::var_os("XDG_CACHE_HOME"), std::env::home_dir())
+    };
+    caches.map(|folder| folder.join("fairfront"))
+}
+
+/// The rule of the XDG base directories: a path that is not absolute is as good as none.
+fn caches(xdg: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |folder: &PathBuf| folder.is_absolute();
+    given(xdg).filter(absolute).or_else(|| {
+        home.filter(absolute)
+            .map(|home: PathBuf| home.join(".cache"))
+    })
+}
+
+/// An empty variable names nothing.
+fn given(variable: Option<OsString>) -> Option<PathBuf> {
+    variable.filter(|v| !v.is_empty()).map(PathBuf::from)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_follows_the_environment() {
+        let found = |xdg: Option<&str>, home: Option<&str>| {
+            caches(xdg.map(OsString::from), home.map(PathBuf::from))
+        };
+        let home = Some("/home/ada");
+        assert_eq!(found(Some("/fast"), home), Some("/fast".into()));
+        for none in [None, Some(""), Some("not/absolute")] {
+            assert_eq!(found(none, home), Some("/home/ada/.cache".into()));
+        }
+        assert_eq!(found(None, None), None);
+        assert_eq!(found(None, Some("")), None);
+    }
+}
