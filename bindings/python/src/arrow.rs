@@ -59,7 +59,7 @@ fn column(name: &str, chunks: &[ArrayRef]) -> Result<Column, Failure> {
     let column = match data_type {
         None => Ok(Column::from_numbers(name, Vec::new())),
         Some(DataType::Null) => {
-            let n = chunks.iter().map(|chunk| chunk.len()).sum();
+            let n = chunks.iter().map(Array::len).sum();
             Ok(Column::from_numbers(name, vec![f64::NAN; n]))
         }
         Some(DataType::Float64) => numbers!(Float64Type, |v| v),
