@@ -10,6 +10,7 @@ mod progress;
 mod render;
 mod solver_args;
 mod table_args;
+mod word;
 
 use std::ffi::OsString;
 

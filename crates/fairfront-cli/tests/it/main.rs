@@ -9,6 +9,7 @@ mod report;
 mod select;
 mod show;
 mod stream;
+mod tune;
 mod verify;
 
 use std::io::Write;
@@ -88,6 +89,7 @@ fn help_of_every_command() {
         ("help", &["--help"][..]),
         ("help-inspect", &["inspect", "--help"]),
         ("help-fit", &["fit", "--help"]),
+        ("help-tune", &["tune", "--help"]),
         ("help-stream", &["stream", "--help"]),
         ("help-show", &["show", "--help"]),
         ("help-select", &["select", "--help"]),
