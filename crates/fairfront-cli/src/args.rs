@@ -53,6 +53,14 @@ pub(crate) enum Command {
         #[command(flatten)]
         fit: Box<FitArgs>,
     },
+    /// Find the settings of a solver by grid search
+    #[command(long_about = TUNE, after_help = TUNE_EXAMPLES, mut_arg("method", pf_smg_is_usual))]
+    Tune {
+        #[command(flatten)]
+        table: Box<TableArgs>,
+        #[command(flatten)]
+        tune: Box<TuneArgs>,
+    },
     /// Update a front batch by batch while rows arrive
     #[command(long_about = STREAM, after_help = STREAM_EXAMPLES)]
     Stream {
@@ -355,6 +363,71 @@ Examples:
     --objective error_rate --objective 'true_positive_rate_parity(race)'
   fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds
   fairfront fit adult:gender --method pf-smg --polish --out runs/polished";
+
+/// Flags of `tune` beyond those of the table.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TuneArgs {
+    /// A setting and the values to try; repeat for several settings [default: the grid above]
+    #[arg(
+        long = "try",
+        value_name = "NAME=VALUE,VALUE,…",
+        help_heading = "Search"
+    )]
+    pub(crate) tries: Vec<String>,
+    /// Try so many of the combinations, drawn by --seed [default: all]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) most: Option<usize>,
+    /// Write what was tried to this CSV file (- for standard output)
+    #[arg(long, value_name = "FILE", help_heading = "Search")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Replace a file that is there already
+    #[arg(long, requires = "csv", help_heading = "Search")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+    /// End the search after this many seconds and choose among what is done
+    #[arg(long, value_name = "S", help_heading = "Run")]
+    pub(crate) max_seconds: Option<f64>,
+    /// Threads [default: one a core]; the result does not depend on it
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub(crate) threads: Option<usize>,
+    /// No progress
+    #[arg(long, help_heading = "Run")]
+    pub(crate) quiet: bool,
+    /// Print JSON instead of a table
+    #[arg(long, help_heading = "Run")]
+    pub(crate) json: bool,
+}
+
+fn pf_smg_is_usual(method: clap::Arg) -> clap::Arg {
+    method.help("Solver: pf-smg, weighted, trace or eps-fair [default: pf-smg]")
+}
+
+const TUNE: &str = "\
+Find the settings of a solver by grid search
+
+Every combination of the values to try computes a front on the training rows, as `fit` does. The one
+whose front has the most accurate predictor on the validation rows is chosen; of equally accurate
+ones the one with the larger hypervolume in what fronts are judged by, on validation rows too; then
+the first. Settings are those of --set (`fairfront fit --help` lists them); values that hold commas
+are separated by ; instead. Other settings are those of --set, of --preset, or the usual ones.
+
+Without --try these are tried, 54 combinations of pf-smg:
+  runs=1,2,3 (p1)  steps=1,2,4 (p2)  step=0.5,1,2  batches=80*1.02;200*1.02
+and with --preset paper, of the values of its experiments:
+  runs=1,2,3 (p1)  steps=1,2,3 (p2)  step=0.3,2.1,4  batches=80*1.018,50*1.018;80*1.005
+Each takes as long as a fit; --most tries some of them.
+
+A combination that fails is reported and does not end the search. Ctrl-C or --max-seconds ends it,
+leaves out the combination at hand, and chooses among those before.";
+
+const TUNE_EXAMPLES: &str = "\
+Examples:
+  fairfront tune loans.csv --target approved --positive yes --sensitive sex --most 12
+  fairfront tune adult:gender --preset paper --try runs=1,2,3 --try steps=1,2,3
+  fairfront tune adult:gender --preset paper --try step=2.1,2.6 \\
+    --try 'batches=80*1.018,50*1.018;80*1.005' --csv tried.csv
+  fairfront tune demo --method weighted --try stages=3,5 --try sums=50,100 --json";
 
 /// Flags of `stream` beyond those of the table.
 #[derive(Debug, Clone, Args)]

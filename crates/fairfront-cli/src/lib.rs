@@ -15,6 +15,7 @@ mod render;
 mod server;
 mod solver_args;
 mod table_args;
+mod word;
 
 use std::ffi::OsString;
 

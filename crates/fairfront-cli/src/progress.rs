@@ -23,6 +23,8 @@ pub(crate) struct Bar {
     start: Instant,
     deadline: Option<Instant>,
     said: Instant,
+    /// Which piece of work this is, as people read it, how many are done, and how many there are.
+    piece: Option<(String, usize, usize)>,
 }
 
 /// Between two lines of progress.
@@ -50,7 +52,13 @@ impl Bar {
                 .and_then(|s| Duration::try_from_secs_f64(s).ok())
                 .and_then(|limit| start.checked_add(limit)),
             said: start,
+            piece: None,
         }
+    }
+
+    /// One of several pieces of work begins, which share the time.
+    pub(crate) fn begin(&mut self, name: String, done: usize, of: usize) {
+        self.piece = Some((name, done, of));
     }
 
     /// The next piece of work begins.
@@ -74,7 +82,14 @@ impl Observer for Bar {
         if !self.quiet && now - self.said >= pause {
             self.said = now;
             let spent = (now - self.start).as_secs_f64();
-            let by_work = spent * (1.0 - progress.share) / progress.share.max(1e-9);
+            let (name, share) = match &self.piece {
+                Some((name, done, of)) => {
+                    let share = (*done as f64 + progress.share) / *of as f64;
+                    (format!("{name}, "), share)
+                }
+                None => (String::new(), progress.share),
+            };
+            let by_work = spent * (1.0 - share) / share.max(1e-9);
             let until = self.deadline.map(|deadline| (deadline - now).as_secs_f64());
             let left = until.map_or(by_work, |until| by_work.min(until));
             let points = progress.values.len() / progress.n_objectives;
@@ -88,7 +103,7 @@ impl Observer for Bar {
                     format!(", hypervolume {:.4}", volume / box_volume)
                 });
             let line = format!(
-                "round {}: {}{volume}, {spent:.0} s, about {left:.0} s left",
+                "{name}round {}: {}{volume}, {spent:.0} s, about {left:.0} s left",
                 progress.round,
                 counted(points, "point")
             );

@@ -6,6 +6,7 @@ mod plot;
 mod prediction;
 mod selection;
 mod stream;
+mod tuning;
 mod verification;
 
 pub(crate) use comparison::comparison;
@@ -14,6 +15,7 @@ pub(crate) use plot::Charset;
 pub(crate) use prediction::{audit, predicted};
 pub(crate) use selection::selection;
 pub(crate) use stream::{batch, batch_json, fed};
+pub(crate) use tuning::tuning;
 pub(crate) use verification::verification;
 
 use std::fmt::Write;

@@ -68,7 +68,12 @@ impl SolverArgs {
 
     /// What is to be fitted on rows of this source.
     pub(crate) fn request(&self, source: &str, spec: &Spec) -> anyhow::Result<FitRequest> {
-        let ask = Ask {
+        Ok(self.ask(spec)?.request(source, &attribute_texts(spec))?)
+    }
+
+    /// What is asked for, in words.
+    pub(crate) fn ask(&self, spec: &Spec) -> anyhow::Result<Ask> {
+        Ok(Ask {
             objectives: self.objective.clone(),
             solver: match self.method.unwrap_or_default() {
                 MethodName::Auto => Solver::Auto,
@@ -86,8 +91,7 @@ impl SolverArgs {
                 FrontInName::Measures => FrontIn::Measures,
             }),
             seed: spec.seed,
-        };
-        Ok(ask.request(source, &attribute_texts(spec))?)
+        })
     }
 }
 

@@ -178,6 +178,11 @@ impl TableArgs {
         }
     }
 
+    /// The TOML file, where one is named.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The files, or what stands in for them.
     pub(crate) fn files(&self) -> &[String] {
         &self.files

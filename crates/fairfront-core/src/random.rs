@@ -24,6 +24,8 @@ pub enum Purpose {
     Arrival = 7,
     /// Which rows of a stream a sample keeps.
     Reservoir = 8,
+    /// Which combinations of a grid of settings are tried.
+    Tuning = 9,
 }
 
 /// A random stream keyed by (seed, purpose, two further keys).

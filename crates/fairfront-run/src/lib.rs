@@ -7,7 +7,8 @@
 //! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
 //! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
 //! for other programs, [`verify()`] recomputes a run from its folder and its data, [`page_data`] is what
-//! the page of a run shows, and [`figures`] draws it for paper.
+//! the page of a run shows, and [`figures`] draws it for paper. [`tune`] finds the settings of a solver by
+//! grid search.
 
 mod ask;
 mod checkpoint;
@@ -32,6 +33,7 @@ mod store;
 mod stream;
 mod table;
 mod task;
+mod tune;
 mod verify;
 mod warm;
 
@@ -71,4 +73,5 @@ pub use stream::{
     Stream, StreamInfo, StreamOptions, Watcher,
 };
 pub use table::FrontTable;
+pub use tune::{Axis, Grid, MOST_RUNS, Score, Trial, TrialEnd, TuneWatcher, Tuning, tune};
 pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};

@@ -57,6 +57,16 @@ impl Method {
         }
     }
 
+    /// Says what cannot be right about the settings, for problems with so many parameters.
+    pub fn check(&self, n_params: usize) -> Result<(), Error> {
+        match self {
+            Self::PfSmg(settings) => settings.check(n_params),
+            Self::EpsFair(settings) => settings.check(),
+            Self::Trace(settings) => settings.check(),
+            Self::Weighted(settings) => settings.check(n_params),
+        }
+    }
+
     /// Sets how many points are asked for.
     pub fn set_points(&mut self, points: usize) {
         match self {

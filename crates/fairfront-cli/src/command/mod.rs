@@ -11,6 +11,7 @@ mod report;
 mod select;
 mod show;
 mod stream;
+mod tune;
 mod verify;
 
 use std::path::Path;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Demo { out } => return demo::run(&out),
         Command::Fit { table, fit } => return fit::run(&table, &fit),
+        Command::Tune { table, tune } => return tune::run(&table, &tune),
         Command::Inspect { table, json } => inspect::run(&table, json)?,
         Command::Stream {
             state,

@@ -13,6 +13,7 @@ mod select;
 mod server;
 mod show;
 mod stream;
+mod tune;
 mod verify;
 
 use std::io::Write;
@@ -122,6 +123,7 @@ fn help_of_every_command() {
         ("help", &["--help"][..]),
         ("help-inspect", &["inspect", "--help"]),
         ("help-fit", &["fit", "--help"]),
+        ("help-tune", &["tune", "--help"]),
         ("help-stream", &["stream", "--help"]),
         ("help-show", &["show", "--help"]),
         ("help-select", &["select", "--help"]),

@@ -1,0 +1,183 @@
+use std::io::Write;
+
+use fairfront_data::{Error, Ordered};
+use fairfront_run::{Grid, Trial, TrialEnd, TuneWatcher, Tuning, tune};
+use fairfront_solve::Observer;
+use serde::Serialize;
+
+use crate::args::TuneArgs;
+use crate::output::Target;
+use crate::progress::{self, Bar};
+use crate::solver_args::{MethodName, SolverArgs};
+use crate::table_args::TableArgs;
+use crate::{output, render, word};
+
+/// Where the command that uses the chosen settings writes its run.
+const OUT: &str = "tuned";
+
+pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
+    let mut solver = args.solver.over(table.with_config()?.fit.into());
+    solver.method.get_or_insert(MethodName::PfSmg);
+    if let Some(seconds) = args.max_seconds
+        && !(seconds.is_finite() && seconds > 0.0)
+    {
+        let message = format!("--max-seconds {seconds}: give a number above 0");
+        return Err(Error::Usage(message).into());
+    }
+    let mut grid = Grid::parse(&args.tries)?;
+    let csv = args.csv.as_ref().map(|path| Target::check(path));
+    let csv = csv.transpose()?;
+    if let Some(target) = &csv {
+        check_csv(target, table, args)?;
+    }
+    super::set_threads(args.threads)?;
+    let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
+    let prepared = table.prepare_for(solver.is_paper())?;
+    let ask = solver.ask(&prepared.spec)?;
+    if grid.axes.is_empty() {
+        grid = Grid::usual(&ask)?;
+    }
+    grid.most = args.most;
+    let tuning = tune(&prepared, &ask, &grid, &mut bar);
+    bar.finish();
+    let tuning = tuning?;
+    let command = match tuning.best() {
+        Some((trial, _)) => Some(fit_command(table, &solver, &trial.settings)?),
+        None => None,
+    };
+    if let Some(target) = &csv {
+        target.write_by(|out| write_csv(out, &tuning))?;
+    }
+    if args.json {
+        let found = Found {
+            tuning: &tuning,
+            command: command.as_deref(),
+        };
+        output::print(&format!("{}\n", serde_json::to_string_pretty(&found)?))?;
+    } else if csv != Some(Target::Stdout) {
+        output::note(&render::notices(&tuning.notices));
+        output::print(&render::tuning(&tuning, command.as_deref()))?;
+    }
+    if progress::interrupted() && tuning.is_stopped() {
+        return Ok(130);
+    }
+    if tuning.best().is_none() {
+        return Err(nothing_found(&tuning));
+    }
+    Ok(0)
+}
+
+/// Before any work: nothing that is there is replaced by accident, and standard output is used once.
+fn check_csv(target: &Target, table: &TableArgs, args: &TuneArgs) -> anyhow::Result<()> {
+    if *target == Target::Stdout && args.json {
+        let message = "--json and --csv - both write to standard output; name a file for one";
+        return Err(Error::Usage(message.into()).into());
+    }
+    if let Target::File(path) = target
+        && table.reads(path)?
+    {
+        anyhow::bail!("{}: this is the input; name another file", path.display());
+    }
+    target.check_free(args.force)
+}
+
+/// No combination has a front.
+fn nothing_found(tuning: &Tuning) -> anyhow::Error {
+    let mut reasons = tuning.trials.iter().filter_map(|trial| match &trial.end {
+        TrialEnd::Failed { reason, .. } => Some(reason),
+        TrialEnd::Done(_) | TrialEnd::NotRun => None,
+    });
+    match reasons.next_back() {
+        Some(reason) => anyhow::anyhow!("no combination has a front; the last failed: {reason}"),
+        None => anyhow::anyhow!("no combination was run to its end; allow more --max-seconds"),
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Found<'a> {
+    #[serde(flatten)]
+    tuning: &'a Tuning,
+    /// The words of the command that uses the chosen settings.
+    command: Option<&'a [String]>,
+}
+
+/// `fairfront fit` with what was given and the chosen settings.
+fn fit_command(
+    table: &TableArgs,
+    solver: &SolverArgs,
+    chosen: &Ordered<String>,
+) -> anyhow::Result<Vec<String>> {
+    let mut words = ["fairfront", "fit"].map(String::from).to_vec();
+    words.extend(word::of_args(table)?);
+    if let Some(path) = table.config() {
+        word::flag(&mut words, "config", &path.display().to_string());
+    }
+    let mut solver = solver.clone();
+    let chosen = chosen.0.iter();
+    let chosen = chosen.map(|(name, value)| format!("{name}={value}"));
+    solver.set.extend(chosen);
+    words.extend(word::of_args(&solver)?);
+    word::flag(&mut words, "out", OUT);
+    Ok(words)
+}
+
+/// A line for each combination.
+fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let names = tuning
+        .tried
+        .iter()
+        .map(|axis| format!("settings.{}", axis.name));
+    let header = std::iter::once("run".to_owned()).chain(names).chain(
+        [
+            "status",
+            "accuracy",
+            "hypervolume",
+            "points",
+            "seconds",
+            "chosen",
+            "reason",
+        ]
+        .map(String::from),
+    );
+    writer.write_record(header)?;
+    for (i, trial) in tuning.trials.iter().enumerate() {
+        let text = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let score = trial.end.score();
+        let (status, seconds, reason) = match &trial.end {
+            TrialEnd::Done(score) => ("done", Some(score.seconds), ""),
+            TrialEnd::Failed { reason, seconds } => ("failed", Some(*seconds), reason.as_str()),
+            TrialEnd::NotRun => ("not-run", None, ""),
+        };
+        let values = trial.settings.0.iter().map(|(_, value)| value.clone());
+        let found = [
+            status.to_owned(),
+            text(score.map(|score| score.accuracy)),
+            text(score.and_then(|score| score.hypervolume)),
+            score.map_or_else(String::new, |score| score.points.to_string()),
+            text(seconds),
+            (tuning.chosen == Some(i)).to_string(),
+            reason.to_owned(),
+        ];
+        let run = std::iter::once((i + 1).to_string());
+        writer.write_record(run.chain(values).chain(found))?;
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+impl TuneWatcher for Bar {
+    fn observer(&mut self) -> &mut dyn Observer {
+        self
+    }
+
+    fn begins(&mut self, run: usize, runs: usize, settings: &Ordered<String>) {
+        let settings = settings.0.iter();
+        let settings: Vec<String> = settings.map(|(n, v)| format!("{n}={v}")).collect();
+        let name = format!("run {} of {runs} ({})", run + 1, settings.join(" "));
+        self.begin(name, run, runs);
+    }
+
+    fn ended(&mut self, _trial: &Trial) {}
+}

@@ -1,0 +1,283 @@
+//! `tune` as a person runs it.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::{Outcome, run_in};
+
+const GUIDE: &str = include_str!("../../../../docs/tune.md");
+
+/// A search of some tenths of a second.
+const SMALL: [&str; 10] = [
+    "demo(rows=2000)",
+    "--sensitive",
+    "sex",
+    "--points",
+    "40",
+    "--set",
+    "max-steps=8",
+    "--set",
+    "holes=4",
+    "--quiet",
+];
+
+fn tune(folder: &Path, more: &[&str]) -> Outcome {
+    run_in(folder, &[&["tune"], &SMALL[..], more].concat(), b"")
+}
+
+/// The text with a dash for every time that its table says.
+fn timeless(text: &str) -> String {
+    let mut column = None;
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut cells: Vec<char> = line.chars().collect();
+        if let Some(start) = line.find("seconds") {
+            column = Some(start);
+        } else if line.is_empty() {
+            column = None;
+        } else if let Some(start) = column {
+            let end = start + "seconds".len();
+            cells[start..end].fill(' ');
+            cells[end - 1] = '-';
+        }
+        out.extend(cells);
+        out.push('\n');
+    }
+    out
+}
+
+/// The words of a line that a shell would be given.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    for c in line.trim().chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What the guide shows is what its command says, and the command that it ends with gives the front that
+/// was judged.
+#[test]
+fn the_guide_shows_what_is_said() {
+    let folder = TempDir::new().expect("a folder");
+    let (_, rest) = GUIDE.split_once("```sh\n").expect("a command");
+    let (command, rest) = rest.split_once("```").expect("its end");
+    let (_, rest) = rest.split_once("```text\n").expect("what it says");
+    let (shown, _) = rest.split_once("```").expect("its end");
+    let typed = words(&command.replace("\\\n", ""));
+    let typed: Vec<&str> = typed[1..].iter().map(String::as_str).collect();
+    let outcome = run_in(folder.path(), &typed, b"");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    insta::assert_snapshot!("tune", timeless(&outcome.out));
+    assert_eq!(
+        timeless(shown),
+        timeless(&outcome.out),
+        "docs/tune.md shows something else"
+    );
+
+    let last = outcome.out.lines().last().expect("a line");
+    let fit = words(last);
+    assert_eq!(fit[..2], ["fairfront", "fit"]);
+    let fit: Vec<&str> = fit[1..].iter().map(String::as_str).collect();
+    let fitted = run_in(folder.path(), &[&fit[..], &["--quiet"]].concat(), b"");
+    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    let front = run_in(folder.path(), &["show", "tuned", "--csv"], b"").out;
+    let mut reader = csv::Reader::from_reader(front.as_bytes());
+    let names = reader.headers().expect("a header").clone();
+    let column = names.iter().position(|name| name == "validation.accuracy");
+    let column = column.expect("a column");
+    let accuracies = reader.records().map(|row| {
+        row.expect("a row")[column]
+            .parse::<f64>()
+            .expect("a number")
+    });
+    let best = accuracies.fold(0.0, f64::max);
+    let said = format!("has an accuracy of {best:.4}");
+    assert!(outcome.out.contains(&said), "{said}\n{}", outcome.out);
+}
+
+#[test]
+fn numbers_are_kept_for_other_programs() {
+    let folder = TempDir::new().expect("a folder");
+    let tries = ["--try", "anchors=false,true", "--try", "starts=0,2"];
+    let json = tune(folder.path(), &[&tries[..], &["--json"]].concat());
+    assert_eq!((json.code, json.err.as_str()), (0, ""));
+    let json: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");
+    assert_eq!(json["method"], "pf-smg");
+    assert_eq!(json["combinations"], 4);
+    assert_eq!(json["judged_by"][0], "1 - accuracy");
+    assert_eq!(json["reference"].as_array().map(Vec::len), Some(2));
+    let trials = json["trials"].as_array().expect("trials");
+    assert_eq!(
+        trials[1]["settings"],
+        serde_json::json!({"starts": "0", "anchors": "true"})
+    );
+    assert_eq!(trials[0]["status"], "failed");
+    assert!(
+        trials[0]["reason"]
+            .as_str()
+            .is_some_and(|r| r.contains("starts"))
+    );
+    let chosen = json["chosen"].as_u64().expect("a position") as usize;
+    assert!(trials[chosen]["accuracy"].as_f64() > Some(0.5));
+    let command = json["command"].as_array().expect("a command");
+    let starts = &trials[chosen]["settings"]["starts"];
+    let starts = format!("starts={}", starts.as_str().expect("a value"));
+    assert!(command.iter().any(|word| *word == starts.as_str()));
+
+    // The order of flags and the number of threads change nothing; the file says the same.
+    let turned = ["--try", "starts=0,2", "--try", "anchors=false,true"];
+    let more = ["--csv", "tried.csv", "--threads", "1"];
+    let outcome = tune(folder.path(), &[&turned[..], &more].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let line = outcome.out.lines().find(|line| line.contains("failed: "));
+    assert!(line.is_some_and(|line| line.contains("starts is 0")));
+    let text = std::fs::read_to_string(folder.path().join("tried.csv")).expect("a file");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().expect("a header");
+    assert_eq!(
+        header.iter().take(6).collect::<Vec<_>>(),
+        [
+            "run",
+            "settings.starts",
+            "settings.anchors",
+            "status",
+            "accuracy",
+            "hypervolume"
+        ]
+    );
+    for (i, row) in reader.records().enumerate() {
+        let row = row.expect("a row");
+        assert_eq!(row[0], (i + 1).to_string());
+        assert_eq!(
+            row[1],
+            *trials[i]["settings"]["starts"].as_str().expect("it")
+        );
+        assert_eq!(row[3], *trials[i]["status"].as_str().expect("a status"));
+        for (column, name) in [(4, "accuracy"), (5, "hypervolume")] {
+            assert_eq!(row[column].parse().ok(), trials[i][name].as_f64());
+        }
+        assert_eq!(row[8] == *"true", i == chosen);
+    }
+    // It is not replaced without being told to.
+    let again = tune(folder.path(), &["--try", "runs=1,2", "--csv", "tried.csv"]);
+    assert!(
+        again.code == 1 && again.err.contains("--force"),
+        "{}",
+        again.err
+    );
+}
+
+/// Arguments after the small search's, the exit code, and words of the error.
+const WRONG: &[(&[&str], i32, &str)] = &[
+    (&["--try", "stpe=1,2"], 2, "did you mean \"step\""),
+    (&["--try", "step="], 2, "name the values"),
+    (&["--try", "step=1,1.0"], 2, "given twice"),
+    (&["--try", "step=1", "--try", "step=2"], 2, "given twice"),
+    (&["--try", "step=0,1"], 2, "a positive number"),
+    (&["--try", "holes=4,5"], 2, "--set fixes it"),
+    (
+        &["--try", "runs=1,2", "--split", "none"],
+        2,
+        "validation rows",
+    ),
+    (&["--try", "runs=1,2", "--most", "0"], 2, "--most 0"),
+    (
+        &["--try", "runs=1,2", "--json", "--csv", "-"],
+        2,
+        "standard output",
+    ),
+    (
+        &["--try", "runs=1,2", "--objective", "log_loss"],
+        2,
+        "two objectives",
+    ),
+    (&["--try", "runs=1,2", "--max-seconds", "0"], 2, "above 0"),
+    (
+        &["--try", "runs=1,2", "--csv", "no/such.csv"],
+        1,
+        "the folder does not exist",
+    ),
+    (
+        &["--try", "runs=1,2", "--max-seconds", "1e-9"],
+        1,
+        "no combination was run",
+    ),
+];
+
+#[test]
+fn wrong_usage_is_said_in_one_line() {
+    let folder = TempDir::new().expect("a folder");
+    for (more, code, words) in WRONG {
+        let outcome = tune(folder.path(), more);
+        assert_eq!(outcome.code, *code, "{more:?}: {}", outcome.err);
+        let error = outcome.err.lines().last().unwrap_or_default();
+        assert!(
+            error.starts_with("error: ") && error.contains(words),
+            "{more:?}: {error}"
+        );
+    }
+    // Only pf-smg has a usual grid, and settings are those of one solver.
+    for (more, words) in [
+        (["--method", "weighted", "--set", "stages=3"], "--try"),
+        (["--method", "auto", "--try", "runs=1,2"], "--method"),
+    ] {
+        let outcome = run_in(
+            folder.path(),
+            &[&["tune", "demo(rows=2000)"], &more[..]].concat(),
+            b"",
+        );
+        assert_eq!(outcome.code, 2, "{}", outcome.err);
+        assert!(outcome.err.contains(words), "{}", outcome.err);
+    }
+}
+
+/// Ctrl-C keeps what is done, says what was not run, and chooses among the rest.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_keeps_what_is_done() {
+    let folder = TempDir::new().expect("a folder");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
+        .args(["tune", "demo(rows=2000)", "--points", "1000000"])
+        .args([
+            "--set",
+            "patience=0",
+            "--try",
+            "max-steps=4,1000000,2000000",
+        ])
+        .args(["--csv", "tried.csv"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let mut lines = lines.map(|line| line.expect("a line"));
+    let second = lines.find(|line| line.starts_with("run 2 of 3 (max-steps=1000000), round "));
+    let second = second.expect("a line of progress");
+    assert!(second.contains(" s left"), "{second}");
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+    // What is still said has to be taken, or the pipe is full.
+    lines.for_each(drop);
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!(output.status.code(), Some(130));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(text.matches("  not run").count(), 2, "{text}");
+    assert!(text.contains("Stopped: 2 combinations not run"), "{text}");
+    assert!(text.contains("Chosen: run 1") && text.contains("--set max-steps=4"));
+    let csv = std::fs::read_to_string(folder.path().join("tried.csv")).expect("a file");
+    let statuses: Vec<&str> = csv.lines().map(|l| l.split(',').nth(2).unwrap()).collect();
+    assert_eq!(statuses, ["status", "done", "not-run", "not-run"]);
+}

@@ -1,0 +1,258 @@
+//! Which combinations of settings are tried.
+
+use std::collections::BTreeSet;
+
+use fairfront_core::{Purpose, Stream, grouped};
+use fairfront_data::near_names;
+use fairfront_solve::Method;
+use serde::Serialize;
+
+use crate::{Ask, Error, Solver};
+
+/// Combinations that one search runs, at most.
+pub const MOST_RUNS: usize = 10_000;
+
+/// A setting with the values that are tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Axis {
+    /// Its name, one of [`Method::names`].
+    pub name: String,
+    /// Its values as [`Method::set`] takes them, in the order in which they are tried.
+    pub values: Vec<String>,
+}
+
+/// Settings with values to try, in all combinations or in some that are drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grid {
+    /// The settings; in which order does not matter.
+    pub axes: Vec<Axis>,
+    /// How many combinations are drawn, where not all are tried.
+    pub most: Option<usize>,
+}
+
+impl Grid {
+    /// Reads `NAME=V1,V2,…`, once for each setting. Where there is a `;` it stands between values, so
+    /// that these can hold commas: `batches=80*1.018,50*1.018;80*1.005`.
+    ///
+    /// ```
+    /// let grid = fairfront_run::Grid::parse(&["runs=1,2,3".into(), "step=0.5,1".into()])?;
+    /// assert_eq!(grid.axes[0].values, ["1", "2", "3"]);
+    /// # Ok::<(), fairfront_run::Error>(())
+    /// ```
+    pub fn parse(texts: &[String]) -> Result<Self, Error> {
+        let mut axes: Vec<Axis> = Vec::new();
+        for text in texts {
+            let wrong = |what: &str| Error::Usage(format!("--try {text:?}: {what}"));
+            let (name, values) = text
+                .split_once('=')
+                .ok_or_else(|| wrong("expected NAME=VALUE,VALUE,…"))?;
+            let name = name.trim();
+            let separator = if values.contains(';') { ';' } else { ',' };
+            let values: Vec<String> = values
+                .split(separator)
+                .map(|value| value.trim().to_owned())
+                .collect();
+            if name.is_empty() {
+                return Err(wrong("name a setting before ="));
+            }
+            if values.iter().all(String::is_empty) {
+                return Err(wrong("name the values to try after ="));
+            }
+            if values.iter().any(String::is_empty) {
+                return Err(wrong("there is nothing between two separators"));
+            }
+            if axes.iter().any(|axis| axis.name == name) {
+                return Err(Error::Usage(format!(
+                    "--try {name} is given twice; name all its values in one"
+                )));
+            }
+            axes.push(Axis {
+                name: name.to_owned(),
+                values,
+            });
+        }
+        Ok(Self { axes, most: None })
+    }
+
+    /// The usual grid of PF-SMG, less what is set already: runs (p1), steps of a run (p2), step length
+    /// and batch sizes. For the paper's settings the values are those of its experiments.
+    pub fn usual(ask: &Ask) -> Result<Self, Error> {
+        let pf_smg = match ask.solver {
+            Solver::PfSmg => true,
+            Solver::Auto => ask.paper,
+            Solver::EpsFair | Solver::Trace | Solver::Weighted => false,
+        };
+        if !pf_smg {
+            let message = "only pf-smg has a usual grid; name settings of the solver and their values \
+                           with --try";
+            return Err(Error::Usage(message.into()));
+        }
+        let texts = match ask.paper {
+            true => [
+                "runs=1,2,3",
+                "steps=1,2,3",
+                "step=0.3,2.1,4",
+                "batches=80*1.018,50*1.018;80*1.005",
+            ],
+            false => [
+                "runs=1,2,3",
+                "steps=1,2,4",
+                "step=0.5,1,2",
+                "batches=80*1.02;200*1.02",
+            ],
+        };
+        let mut grid = Self::parse(&texts.map(String::from))?;
+        let is_set = |axis: &Axis| ask.settings.iter().any(|(name, _)| *name == axis.name);
+        grid.axes.retain(|axis| !is_set(axis));
+        if grid.axes.is_empty() {
+            let message = "--set fixes all settings of the usual grid; name others with --try";
+            return Err(Error::Usage(message.into()));
+        }
+        Ok(grid)
+    }
+
+    /// How many combinations there are; `None` where nobody could count them.
+    pub fn n_combinations(&self) -> Option<usize> {
+        let counts = self.axes.iter().map(|axis| axis.values.len());
+        counts.into_iter().try_fold(1_usize, usize::checked_mul)
+    }
+
+    /// What is to be run, in order: settings in the order in which the solver lists them, the last one
+    /// changing fastest. Refuses what this solver cannot be told.
+    pub(super) fn plan(
+        mut self,
+        method: &Method,
+        fixed: &[(String, String)],
+        seed: u64,
+    ) -> Result<Plan, Error> {
+        for axis in &self.axes {
+            axis.check(method, fixed)?;
+        }
+        let place = |axis: &Axis| {
+            method
+                .names()
+                .iter()
+                .position(|(name, _)| *name == axis.name)
+        };
+        self.axes.sort_by_key(place);
+        if self.axes.is_empty() {
+            return Err(Error::Usage(
+                "name a setting and its values with --try".into(),
+            ));
+        }
+        let Some(combinations) = self.n_combinations() else {
+            let message =
+                "--try: there are more combinations than can be counted; name fewer values";
+            return Err(Error::Usage(message.into()));
+        };
+        let runs = self.most.unwrap_or(combinations).min(combinations);
+        if runs == 0 {
+            return Err(Error::Usage("--most 0: give a number above 0".into()));
+        }
+        if runs > MOST_RUNS {
+            return Err(Error::Usage(format!(
+                "{} combinations are more than {} that one search runs; name fewer values, or have some \
+                 of them drawn with --most",
+                grouped(runs),
+                grouped(MOST_RUNS)
+            )));
+        }
+        Ok(Plan {
+            positions: draw(combinations, runs, seed),
+            axes: self.axes,
+            combinations,
+        })
+    }
+}
+
+impl Axis {
+    /// Says what a solver cannot be told.
+    fn check(&self, method: &Method, fixed: &[(String, String)]) -> Result<(), Error> {
+        let Self { name, values } = self;
+        let known = method.names().iter().map(|(name, _)| *name);
+        if !known.clone().any(|known| known == name) {
+            return Err(Error::Usage(format!(
+                "--try {name}: there is no such setting of {}; {}",
+                method.name(),
+                near_names(name, known)
+            )));
+        }
+        if fixed.iter().any(|(other, _)| other == name) {
+            return Err(Error::Usage(format!(
+                "--try {name}: --set fixes it; leave one of the two out"
+            )));
+        }
+        let mut before: Vec<Method> = Vec::new();
+        for value in values {
+            let mut changed = method.clone();
+            changed
+                .set(name, value)
+                .map_err(|error| Error::Usage(format!("--try \"{name}={value}\": {error}")))?;
+            // 1 and 1.0 are the same.
+            if before.contains(&changed) {
+                return Err(Error::Usage(format!(
+                    "--try {name}: the value {value} is given twice"
+                )));
+            }
+            before.push(changed);
+        }
+        Ok(())
+    }
+}
+
+/// Combinations to run.
+pub(super) struct Plan {
+    /// In the order of the solver's settings.
+    pub(super) axes: Vec<Axis>,
+    /// How many combinations there are.
+    pub(super) combinations: usize,
+    /// Which of them are run, increasing.
+    pub(super) positions: Vec<usize>,
+}
+
+impl Plan {
+    /// Refuses values that cannot be right, whatever the others.
+    pub(super) fn check(&self, method: &Method, n_params: usize) -> Result<(), Error> {
+        // What is wrong without any of the values is not theirs.
+        method.check(n_params)?;
+        for Axis { name, values } in &self.axes {
+            for value in values {
+                let mut changed = method.clone();
+                let checked = changed
+                    .set(name, value)
+                    .and_then(|()| changed.check(n_params));
+                checked
+                    .map_err(|error| Error::Usage(format!("--try \"{name}={value}\": {error}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings of the combination at this position.
+    pub(super) fn settings(&self, mut position: usize) -> Vec<(String, String)> {
+        let mut settings = Vec::with_capacity(self.axes.len());
+        for Axis { name, values } in self.axes.iter().rev() {
+            let value = &values[position % values.len()];
+            settings.push((name.clone(), value.clone()));
+            position /= values.len();
+        }
+        settings.reverse();
+        settings
+    }
+}
+
+/// So many different numbers below `n`, each set of them equally likely (Floyd), increasing.
+fn draw(n: usize, runs: usize, seed: u64) -> Vec<usize> {
+    if runs == n {
+        return (0..n).collect();
+    }
+    let mut random = Stream::new(seed, Purpose::Tuning, [0, 0]);
+    let mut drawn = BTreeSet::new();
+    for last in n - runs..n {
+        let number = random.below(last + 1);
+        if !drawn.insert(number) {
+            drawn.insert(last);
+        }
+    }
+    drawn.into_iter().collect()
+}

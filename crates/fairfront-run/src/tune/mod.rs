@@ -1,0 +1,426 @@
+//! The settings of a solver by grid search, as the paper found its own: every combination computes a
+//! front on the training rows, and the one with the most accurate predictor on the validation rows is
+//! chosen.
+
+mod grid;
+
+pub use grid::{Axis, Grid, MOST_RUNS};
+
+use std::time::Instant;
+
+use fairfront_core::{Measure, Measures, Problem, RowSource};
+use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared};
+use fairfront_pareto::{Values, hypervolume};
+use fairfront_solve::{Observer, StopReason};
+use serde::Serialize;
+
+use crate::fit::{SplitValues, fit_encoded, parse_objectives};
+use crate::task::Task;
+use crate::{Ask, Error, FitRequest, Fitted, FrontIn, attribute_texts};
+
+/// Up to so many objectives hypervolumes are found; beyond, they may take longer than all else.
+const MOST_JUDGED: usize = 4;
+
+/// Who watches a search, and may stop it.
+pub trait TuneWatcher {
+    /// What solvers report to; stopping them ends the search, and leaves the combination at hand out.
+    fn observer(&mut self) -> &mut dyn Observer;
+    /// A combination begins: which one, counted from 0, of how many.
+    fn begins(&mut self, run: usize, runs: usize, settings: &Ordered<String>);
+    /// A combination has ended.
+    fn ended(&mut self, trial: &Trial);
+}
+
+/// Nobody.
+impl TuneWatcher for () {
+    fn observer(&mut self) -> &mut dyn Observer {
+        self
+    }
+
+    fn begins(&mut self, _run: usize, _runs: usize, _settings: &Ordered<String>) {}
+
+    fn ended(&mut self, _trial: &Trial) {}
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tuning {
+    /// Where the rows come from.
+    pub source: String,
+    /// Rows that fronts were computed on.
+    pub train_rows: usize,
+    /// Rows that chose.
+    pub validation_rows: usize,
+    /// Canonical names of the objectives.
+    pub objectives: Vec<String>,
+    /// The solver.
+    pub method: &'static str,
+    /// Seed of the split, of the solver and of the combinations drawn.
+    pub seed: u64,
+    /// What was tried, in the order of the solver's settings.
+    pub tried: Vec<Axis>,
+    /// Combinations that there are.
+    pub combinations: usize,
+    /// Objectives or measures that fronts are judged by; empty where there is no front.
+    pub judged_by: Vec<String>,
+    /// Up to where hypervolumes are found: the loss of no model at all, and twice what the unmitigated
+    /// model has of the others, on validation rows; empty where they cannot be found.
+    pub reference: Vec<f64>,
+    /// The combinations that were to be run, in order.
+    pub trials: Vec<Trial>,
+    /// Position of the chosen one among them.
+    pub chosen: Option<usize>,
+    /// What to be wary of in the data.
+    #[serde(skip)]
+    pub notices: Vec<Notice>,
+}
+
+impl Tuning {
+    /// The chosen combination with what its front is like.
+    pub fn best(&self) -> Option<(&Trial, &Score)> {
+        let trial = self.trials.get(self.chosen?)?;
+        Some((trial, trial.end.score()?))
+    }
+
+    /// Combinations whose most accurate predictor is as accurate as that of the chosen one, which is
+    /// among them.
+    pub fn n_as_accurate(&self) -> usize {
+        let best = self.best().map(|(_, score)| score.accuracy);
+        let scores = self.trials.iter().filter_map(|trial| trial.end.score());
+        scores.filter(|score| Some(score.accuracy) == best).count()
+    }
+
+    /// Whether the search was stopped before its end.
+    pub fn is_stopped(&self) -> bool {
+        let is_left = |trial: &Trial| trial.end == TrialEnd::NotRun;
+        self.trials.iter().any(is_left)
+    }
+}
+
+/// A combination and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trial {
+    /// Its settings.
+    pub settings: Ordered<String>,
+    /// What became of it.
+    #[serde(flatten)]
+    pub end: TrialEnd,
+}
+
+/// What became of a combination. As JSON: `"status"` and what belongs to it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub enum TrialEnd {
+    /// It has a front.
+    Done(Score),
+    /// It has none.
+    Failed {
+        /// Why.
+        reason: String,
+        /// Wall seconds.
+        seconds: f64,
+    },
+    /// The search was stopped before its end.
+    NotRun,
+}
+
+impl TrialEnd {
+    /// What the front is like, where there is one.
+    pub fn score(&self) -> Option<&Score> {
+        match self {
+            Self::Done(score) => Some(score),
+            Self::Failed { .. } | Self::NotRun => None,
+        }
+    }
+}
+
+/// What a front is like on validation rows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Score {
+    /// Accuracy of its most accurate predictor.
+    pub accuracy: f64,
+    /// Volume dominated in what fronts are judged by, as a share of the box up to the reference; `None`
+    /// for many objectives, and where these rows cannot tell.
+    pub hypervolume: Option<f64>,
+    /// Points of the front.
+    pub points: usize,
+    /// Wall seconds.
+    pub seconds: f64,
+}
+
+/// Runs the combinations of a grid, one after the other, each on all threads, and chooses the one whose
+/// front has the most accurate predictor on the validation rows; of equally accurate ones the one with
+/// the larger hypervolume there, then the earlier one.
+///
+/// The data are encoded once. Every combination has the seed of `ask`, so that a fit with its settings
+/// gives the front that was judged. One that fails is reported as such and does not end the search.
+///
+/// ```
+/// use fairfront_data::{Known, Prepared};
+/// use fairfront_run::{Ask, Grid, Solver, tune};
+///
+/// let known = Known::parse("demo(rows=600)")?.expect("a known data set");
+/// let prepared = Prepared::from_known(&known, &known.spec(), None)?;
+/// let ask = Ask {
+///     solver: Solver::PfSmg,
+///     settings: vec![("max-steps".into(), "4".into())],
+///     ..Ask::default()
+/// };
+/// let grid = Grid::parse(&["runs=1,2".into()])?;
+/// let tuning = tune(&prepared, &ask, &grid, &mut ())?;
+/// assert_eq!(tuning.trials.len(), 2);
+/// assert!(tuning.best().is_some());
+/// # Ok::<(), fairfront_run::Error>(())
+/// ```
+pub fn tune(
+    prepared: &Prepared,
+    ask: &Ask,
+    grid: &Grid,
+    watcher: &mut dyn TuneWatcher,
+) -> Result<Tuning, Error> {
+    let source = prepared.table.name.clone();
+    let request = ask.request(&source, &attribute_texts(&prepared.spec))?;
+    let [candidate] = request.methods.as_slice() else {
+        let message = "settings are those of one solver; name it with --method";
+        return Err(Error::Usage(message.into()));
+    };
+    let plan = grid
+        .clone()
+        .plan(&candidate.method, &ask.settings, ask.seed)?;
+    if prepared.target.is_some() && prepared.split.part(Part::Validation).is_empty() {
+        let message = "validation rows choose the settings, and this split has none; choose another, \
+                       such as --split 60/10/30";
+        return Err(Error::Usage(message.into()));
+    }
+    let encoded = Encoded::new(prepared)?;
+    // What no combination could change is said before any of them is run.
+    let task = Task::new(&encoded, &request, &[])?;
+    let n_params = task.problem.n_params();
+    plan.check(&candidate.method, n_params)?;
+
+    let mut search = Search {
+        encoded: &encoded,
+        request: &request,
+        ground: None,
+    };
+    let settings = |position: &usize| Ordered(plan.settings(*position));
+    let mut trials: Vec<Trial> = Vec::with_capacity(plan.positions.len());
+    for settings in plan.positions.iter().map(settings) {
+        let mut end = TrialEnd::NotRun;
+        if !watcher.observer().stop_signal().is_set() {
+            watcher.begins(trials.len(), plan.positions.len(), &settings);
+            end = search.run(&settings, watcher.observer());
+        }
+        let trial = Trial { settings, end };
+        if trial.end != TrialEnd::NotRun {
+            watcher.ended(&trial);
+        }
+        trials.push(trial);
+    }
+    let (judged_by, reference) = search.ground.map_or_else(Default::default, |ground| {
+        (ground.judged_by, ground.reference)
+    });
+    Ok(Tuning {
+        source,
+        train_rows: encoded.part(Part::Train).n_rows(),
+        validation_rows: encoded.part(Part::Validation).n_rows(),
+        objectives: task.names,
+        method: candidate.method.name(),
+        seed: ask.seed,
+        tried: plan.axes,
+        combinations: plan.combinations,
+        judged_by,
+        reference,
+        chosen: choose(&trials),
+        trials,
+        notices: [prepared.notices.clone(), encoded.notices.clone()].concat(),
+    })
+}
+
+/// What all combinations share.
+struct Search<'a> {
+    encoded: &'a Encoded,
+    request: &'a FitRequest,
+    /// Found with the first front.
+    ground: Option<Ground>,
+}
+
+/// What fronts are compared in. It does not depend on settings.
+struct Ground {
+    judged_by: Vec<String>,
+    front_in: FrontIn,
+    measures: Vec<Measure>,
+    /// Empty where there are no hypervolumes.
+    reference: Vec<f64>,
+}
+
+impl Search<'_> {
+    /// Runs one combination.
+    fn run(&mut self, settings: &Ordered<String>, observer: &mut dyn Observer) -> TrialEnd {
+        let start = Instant::now();
+        let found = self.fit(settings, observer);
+        let found = found.and_then(|fitted| match fitted.outcome.stop {
+            StopReason::Stopped => Ok(None),
+            _ => self.score(&fitted).map(Some),
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        match found {
+            Ok(Some(score)) => TrialEnd::Done(Score { seconds, ..score }),
+            Ok(None) => TrialEnd::NotRun,
+            // What a solver makes of being stopped is no fault of the settings.
+            Err(_) if observer.stop_signal().is_set() => TrialEnd::NotRun,
+            Err(error) => TrialEnd::Failed {
+                reason: error.to_string(),
+                seconds,
+            },
+        }
+    }
+
+    fn fit(
+        &self,
+        settings: &Ordered<String>,
+        observer: &mut dyn Observer,
+    ) -> Result<Fitted, Error> {
+        let mut request = self.request.clone();
+        for choice in &mut request.methods {
+            for (name, value) in &settings.0 {
+                choice.method.set(name, value)?;
+            }
+        }
+        // Blocks of rows are shared, not copied.
+        fit_encoded(self.encoded.clone(), &request, &[], None, None, observer)
+    }
+
+    /// What a front is like on validation rows.
+    fn score(&mut self, fitted: &Fitted) -> Result<Score, Error> {
+        let is_validation = |split: &&SplitValues| split.part == Part::Validation;
+        let Some(split) = fitted.splits.iter().find(is_validation) else {
+            return Err(Error::Data("there are no validation rows".into()));
+        };
+        if fitted.outcome.front.is_empty() {
+            return Err(Error::Data("the front has no points".into()));
+        }
+        let accuracies = split.measures.iter().filter_map(|m| m.overall.accuracy());
+        let Some(accuracy) = accuracies.max_by(f64::total_cmp) else {
+            return Err(Error::Data("the validation rows have no weight".into()));
+        };
+        if self.ground.is_none() {
+            self.ground = Some(Ground::new(fitted, split)?);
+        }
+        let ground = self.ground.as_ref().filter(|g| !g.reference.is_empty());
+        Ok(Score {
+            accuracy,
+            hypervolume: ground.and_then(|ground| ground.volume(split)),
+            points: fitted.outcome.front.len(),
+            seconds: 0.0,
+        })
+    }
+}
+
+impl Ground {
+    fn new(fitted: &Fitted, split: &SplitValues) -> Result<Self, Error> {
+        let front_in = fitted.judged.front_in;
+        let judged_by = match front_in {
+            FrontIn::Objectives => fitted.objectives.clone(),
+            FrontIn::Measures => fitted.judged.measures.clone(),
+        };
+        let schema = fitted.encoded.part(Part::Train).schema();
+        let objectives = parse_objectives(&fitted.requested, schema, &[])?;
+        let measures = objectives.iter().filter_map(|o| o.measure()).collect();
+        let mut ground = Self {
+            judged_by,
+            front_in,
+            measures,
+            reference: Vec::new(),
+        };
+        let unmitigated = ground.values(
+            &split.unmitigated_objectives,
+            std::slice::from_ref(&split.unmitigated),
+            &split.meaningful,
+        );
+        if let Some(unmitigated) = unmitigated
+            && unmitigated.len() <= MOST_JUDGED
+        {
+            let no_model = match (front_in, ground.measures.first()) {
+                (FrontIn::Objectives, _) => fitted.at_zero[0],
+                (_, Some(Measure::LogLoss)) => std::f64::consts::LN_2,
+                _ => least_error(&split.unmitigated),
+            };
+            let bound = |(i, own): (usize, &f64)| match i {
+                // Where deciding alike for everybody is as good as any model, something is left to see.
+                0 => no_model.max(1.1 * own),
+                _ => 2.0 * own,
+            };
+            let sound = |bound: f64| match bound > 0.0 && bound.is_finite() {
+                true => bound,
+                false => 1.0,
+            };
+            ground.reference = unmitigated
+                .iter()
+                .enumerate()
+                .map(bound)
+                .map(sound)
+                .collect();
+        }
+        Ok(ground)
+    }
+
+    /// What points are judged by, from their objectives and measures on validation rows; `None` where
+    /// these rows cannot tell.
+    fn values(
+        &self,
+        objectives: &[f64],
+        measures: &[Measures],
+        meaningful: &[bool],
+    ) -> Option<Vec<f64>> {
+        match self.front_in {
+            FrontIn::Objectives => {
+                let told = meaningful.iter().all(|meaningful| *meaningful);
+                told.then(|| objectives.to_vec())
+            }
+            FrontIn::Measures => {
+                let points = measures.iter();
+                let of_point = |point| self.measures.iter().map(move |measure| measure.of(point));
+                points.flat_map(of_point).collect()
+            }
+        }
+    }
+
+    /// The share of the box that a front dominates.
+    fn volume(&self, split: &SplitValues) -> Option<f64> {
+        let values = self.values(&split.objectives, &split.measures, &split.meaningful)?;
+        let values = Values::new(&values, self.reference.len()).ok()?;
+        let volume = hypervolume(values, &self.reference).ok()?;
+        Some(volume / self.reference.iter().product::<f64>())
+    }
+}
+
+/// The error rate of deciding alike for everybody.
+fn least_error(measures: &Measures) -> f64 {
+    let rows = &measures.overall;
+    let positive = rows.true_positives + rows.false_negatives;
+    positive.min(rows.count() - positive) / rows.count()
+}
+
+/// The most accurate one, of several the one with the larger hypervolume, of several of these the first.
+fn choose(trials: &[Trial]) -> Option<usize> {
+    let mut best: Option<(usize, &Score)> = None;
+    for (position, trial) in trials.iter().enumerate() {
+        let Some(score) = trial.end.score() else {
+            continue;
+        };
+        let volume = |score: &Score| score.hypervolume.unwrap_or(f64::NEG_INFINITY);
+        let is_better = best.is_none_or(|(_, best)| {
+            let by_accuracy = score.accuracy.total_cmp(&best.accuracy);
+            let by_volume = volume(score).total_cmp(&volume(best));
+            by_accuracy.then(by_volume).is_gt()
+        });
+        if is_better {
+            best = Some((position, score));
+        }
+    }
+    best.map(|(position, _)| position)
+}
+
+#[cfg(test)]
+mod tests;
