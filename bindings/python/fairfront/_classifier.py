@@ -6,25 +6,23 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlencode
 
 import numpy as np
-import numpy.typing as npt
 
 from fairfront import _columns, _labels
 from fairfront._base import BaseEstimator, ClassifierMixin
 from fairfront._dataset import Given, Policy, assemble, read
 from fairfront._fairfront import Dataset as _Dataset
-from fairfront._fairfront import Live as _Live
-from fairfront._fairfront import check_choice
+from fairfront._fairfront import Live, check_choice
 from fairfront._fairfront import fit as _fit
 from fairfront._front import front_table
 from fairfront._interrupt import Interrupted
 from fairfront._predict import Decides, Looks
 from fairfront._progress import Callback, Progress, seed, threads, whole
+from fairfront._stream import Stream
 
 if TYPE_CHECKING:
     from fairfront._fairfront import Run
@@ -145,7 +143,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     """
 
     #: Rows and front of ``partial_fit``.
-    _live: _Stream | None = None
+    _live: Stream | None = None
 
     def __init__(
         self,
@@ -232,7 +230,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             run, stopped = _fit(dataset, asked, n_threads, progress.callback, self.max_seconds)
             progress.stopped = run.stop == "stopped"
         self._live = None
-        self._take(run, looks or _looks_of_files(dataset, run), stopped, dataset.notices)
+        self._take(run, looks or Looks.of_files(dataset, run), stopped, dataset.notices)
         return self
 
     def partial_fit(
@@ -272,7 +270,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
                 message = "partial_fit begins anew: fit and load keep no rows to go on from"
                 warnings.warn(message, FairFrontWarning, stacklevel=2)
             looks = self._first_looks(X, y, classes)
-            stream = _Stream(_Live(*self._kept()), looks, self._settled())
+            stream = Stream(Live(*self._kept()), looks, self._settled())
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), stream.looks.classes):
             was = stream.looks.classes
             raise ValueError(f"classes={classes!r} is not the same as on last call to partial_fit, was: {was!r}")
@@ -502,7 +500,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self._check_fitted()
         require = [self.require] if isinstance(self.require, str) else list(self.require or [])
         start = [("require", text) for text in require] + [("best", self.best)]
-        return self._run.page(type(self).__name__, urlencode(start))
+        # Called as the folder that the guide saves it to: the page says what the command would be.
+        return self._run.page("run", urlencode(start))
 
     def plot(self, x: str | None = None, y: str | None = None, *, ax: Any = None) -> Any:
         """Draw the front with matplotlib.
@@ -620,38 +619,6 @@ class Predictors(Sequence["FairClassifier"]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} models of {type(self._front).__name__}>"
-
-
-def _looks_of_files(dataset: _Dataset, run: Run) -> Looks:
-    """What the rows of files look like: their classes are texts, and models take the columns that they use."""
-    positive = dataset.positive
-    others = [value for value in dataset.target_values if value != positive]
-    negative = others[0] if len(others) == 1 else f"not {positive}"
-    return looks_of_run(run, np.sort(np.asarray([negative, positive])), positive)
-
-
-def looks_of_run(run: Run, classes: npt.NDArray[Any], positive: Any) -> Looks:
-    """What rows of files look like to the models of a run."""
-    columns = [name for name, _ in run.inputs]
-    return Looks(classes, positive, len(columns), np.asarray(columns, dtype=object), by_name=True)
-
-
-@dataclass
-class _Stream:
-    """A front that batches bring up to date, and what the first of them settled."""
-
-    live: _Live
-    looks: Looks
-    settled: dict[str, Any]
-
-    def check(self, now: dict[str, Any]) -> None:
-        """Refuse parameters that have changed."""
-        for name, value in now.items():
-            if repr(value) != repr(self.settled[name]):
-                raise ValueError(
-                    f"{name}={value!r} was {self.settled[name]!r} when the first batch settled it; set it back, or "
-                    "begin anew with a clone of the estimator"
-                )
 
 
 def _text(objective: Any) -> Any:

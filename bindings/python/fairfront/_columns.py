@@ -97,15 +97,10 @@ def _of_array(X: Any, estimator: str) -> Features:
         array = np.asarray(X, dtype=object)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X holds complex numbers.")
-    if array.ndim == 0:
+    if array.ndim < 2:
+        found = ("scalar", "1D")[array.ndim]
         raise ValueError(
-            f"Expected 2D array, got scalar array instead:\narray={array}.\nReshape your data either using "
-            "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains a "
-            "single sample."
-        )
-    if array.ndim == 1:
-        raise ValueError(
-            f"Expected 2D array, got 1D array instead:\narray={array}.\nReshape your data either using "
+            f"Expected 2D array, got {found} array instead:\narray={array}.\nReshape your data either using "
             "array.reshape(-1, 1) if your data has a single feature or array.reshape(1, -1) if it contains a "
             "single sample."
         )
@@ -122,8 +117,8 @@ def _of_array(X: Any, estimator: str) -> Features:
     array = _usual(array, "X")
     if array.dtype.kind == "b":
         # As bytes: memory that calls itself truth values may hold others than 0 and 1.
-        array = array.view(np.uint8) != 0 if (array.view(np.uint8) > 1).any() else array
         array = array.view(np.uint8)
+        array = (array != 0).view(np.uint8) if (array > 1).any() else array
     given = [(f"x{j}", array[:, j]) for j in range(array.shape[1])]
     return Features(Columns(given), None, *array.shape)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairfront._classifier import looks_of_run
 from fairfront._fairfront import Run, write_file
 from fairfront._predict import Looks
 
@@ -63,7 +62,7 @@ def load(kind: type[FairFrontClassifier], folder: str | os.PathLike[str]) -> Fai
     path = os.path.join(folder, ESTIMATOR)
     if not os.path.exists(path):
         front, classes = kind(), np.asarray([False, True])
-        looks = looks_of_run(run, classes, classes[1])
+        looks = Looks.of_run(run, classes, classes[1])
     else:
         with open(path, encoding="utf-8") as file:
             said = _checked(json.load(file), path)

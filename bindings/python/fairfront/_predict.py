@@ -14,7 +14,7 @@ from fairfront._base import NotFittedError
 from fairfront._progress import threads
 
 if TYPE_CHECKING:
-    from fairfront._fairfront import Run
+    from fairfront._fairfront import Dataset, Run
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,20 @@ class Looks:
     names: npt.NDArray[Any] | None
     #: Whether columns are taken by name, and others may be there: those of files.
     by_name: bool = False
+
+    @classmethod
+    def of_run(cls, run: Run, classes: npt.NDArray[Any], positive: Any) -> Looks:
+        """What rows of files look like to the models of a run: these take the columns that they use."""
+        columns = [name for name, _ in run.inputs]
+        return cls(classes, positive, len(columns), np.asarray(columns, dtype=object), by_name=True)
+
+    @classmethod
+    def of_files(cls, dataset: Dataset, run: Run) -> Looks:
+        """The same, with the classes of the files, which are texts."""
+        positive = dataset.positive
+        others = [value for value in dataset.target_values if value != positive]
+        negative = others[0] if len(others) == 1 else f"not {positive}"
+        return cls.of_run(run, np.sort(np.asarray([negative, positive])), positive)
 
     def align(self, features: _columns.Features, who: str) -> None:
         """Refuse other columns than these, and call those of arrays as frames call them, or the other way round."""

@@ -33,21 +33,45 @@ pub(crate) struct PyRows {
 
 #[pymethods]
 impl PyRows {
+    /// Labels, -1 or 1.
     #[getter]
     fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.labels)
     }
 
+    /// Weights.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.weights)
     }
 
+    /// Give the groups of the rows.
+    ///
+    /// Parameters
+    /// ----------
+    /// attribute : str
+    ///     A sensitive attribute.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray of shape (n_rows,)
+    ///     Positions in ``group_names(attribute)``; -1 where the group is not known.
     fn groups<'py>(&self, py: Python<'py>, attribute: &str) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let index = position(attribute, &self.attributes)?;
         Ok(PyArray1::from_slice(py, &self.groups[index]))
     }
 
+    /// Give the names of an attribute's groups.
+    ///
+    /// Parameters
+    /// ----------
+    /// attribute : str
+    ///     A sensitive attribute.
+    ///
+    /// Returns
+    /// -------
+    /// list of str
+    ///     Their names.
     fn group_names(&self, attribute: &str) -> PyResult<Vec<String>> {
         let index = position(attribute, &self.attributes)?;
         Ok(self.attributes[index].groups.clone())

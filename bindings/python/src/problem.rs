@@ -22,19 +22,33 @@ use crate::work::outside;
 /// Which rows a stochastic gradient is made from.
 #[pyclass(name = "Batch", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyBatch {
+    /// Rows for each objective.
     #[pyo3(get)]
     sizes: Vec<usize>,
+    /// Seed of the solver.
     #[pyo3(get)]
     seed: u64,
+    /// Two numbers that tell this draw from all others of the seed.
     #[pyo3(get)]
     key: (u64, u64),
+    /// Rows there are.
     #[pyo3(get)]
     n_rows: usize,
 }
 
 #[pymethods]
 impl PyBatch {
-    /// The rows of one objective's batch: drawn without replacement, sorted, the same for the same batch.
+    /// Draw the rows of one objective: without replacement, sorted, the same for the same batch.
+    ///
+    /// Parameters
+    /// ----------
+    /// objective : int, default=0
+    ///     Which objective.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray of int64
+    ///     Row numbers, ``sizes[objective]`` of them.
     #[pyo3(signature = (objective = 0))]
     fn rows<'py>(&self, py: Python<'py>, objective: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let Some(&size) = self.sizes.get(objective) else {

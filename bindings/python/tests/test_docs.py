@@ -27,16 +27,13 @@ MODULES = ["fairfront"] + sorted(
 # no summary, or one without a full stop or that begins like "Finds"; results that are missing or not described.
 CHECKS = {"GL08", "PR01", "PR02", "PR03", "PR04", "RT01", "RT03", "SS01", "SS03", "SS05"}
 
-# Their members are written in Rust, where docstrings of this kind are not kept.
-COMPILED = (fairfront.Batch, fairfront.Rows)
-
-
 def _members(kind):
     """Public methods and properties of a class that are the package's own, inherited ones too."""
     for name, member in inspect.getmembers_static(kind):
         # Python's and scikit-learn's are theirs to describe.
         inner = getattr(member, "fget", None) or getattr(member, "__func__", member)
-        if not name.startswith("_") and (getattr(inner, "__module__", None) or "").startswith("fairfront"):
+        home = getattr(inner, "__module__", None) or getattr(getattr(inner, "__objclass__", None), "__module__", "")
+        if not name.startswith("_") and (home or "").startswith("fairfront"):
             yield name
 
 
@@ -49,7 +46,7 @@ def _public():
             if isinstance(thing, str) or inspect.ismodule(thing):
                 continue
             yield f"{name}.{public}"
-            if inspect.isclass(thing) and thing not in COMPILED:
+            if inspect.isclass(thing):
                 yield from (f"{name}.{public}.{member}" for member in _members(thing))
 
 

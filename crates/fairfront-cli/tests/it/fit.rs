@@ -115,6 +115,35 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
+fn the_library_gives_the_bytes_of_the_command() {
+    let folder = TempDir::new().expect("a folder");
+    let data = "demo(rows=1500)";
+    let flags = [
+        "fit", data, "--seed", "5", "--points", "20", "--quiet", "--out", "c",
+    ];
+    assert_eq!(run_in(folder.path(), &flags, b"").code, 0);
+    let known = fairfront_data::Known::parse(data).expect("a name");
+    let known = known.expect("a known data set");
+    let mut spec = known.spec();
+    spec.seed = 5;
+    let prepared = fairfront_data::Prepared::from_known(&known, &spec, None).expect("rows");
+    let ask = fairfront_run::Ask {
+        points: Some(20),
+        seed: 5,
+        ..fairfront_run::Ask::default()
+    };
+    let attributes = fairfront_run::attribute_texts(&spec);
+    let request = ask.request(data, &attributes).expect("a request");
+    let fitted = fairfront_run::fit(&prepared, &request, &mut ()).expect("a front");
+    let mut run = fairfront_run::Run::of(&prepared, &fitted);
+    for (name, bytes) in run.to_files().expect("files") {
+        if name != "run.json" {
+            assert_eq!(bytes, read(&folder.path().join("c"), name), "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_run_is_replaced_only_by_force() {
     let folder = TempDir::new().expect("a folder");
     assert_eq!(fit(folder.path(), &["--out", "r"]).code, 0);
