@@ -75,11 +75,13 @@ proptest! {
             reached.push(values);
         }
         for k in 0..measures.len() {
-            let least = |all: &[Vec<f64>]| {
-                let harmless = all.iter().filter(|v| v.iter().zip(&own).all(|(new, old)| new <= old));
+            // What is a tie but for rounding may count as harm or not; it need not be found.
+            let least = |all: &[Vec<f64>], slack: f64| {
+                let harmless = all.iter().filter(|v| v.iter().zip(&own).all(|(new, old)| *new <= old + slack));
                 harmless.map(|v| v[k]).fold(own[k], f64::min)
             };
-            let (found, exact) = (least(&reached), least(&all_shifts(&rows, n_groups, &x, measures)));
+            let all = all_shifts(&rows, n_groups, &x, measures);
+            let (found, exact) = (least(&reached, slack), least(&all, -slack));
             prop_assert!(found <= exact + slack, "measure {k}: {found} where {exact} can be reached");
         }
     }
