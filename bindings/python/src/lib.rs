@@ -1,9 +1,10 @@
 //! The extension module of the Python package `fairfront`.
 
 #![allow(
+    clippy::doc_markdown,
     clippy::needless_pass_by_value,
     clippy::too_many_arguments,
-    reason = "what Python hands over comes by value, and by as many names as it has"
+    reason = "what Python hands over comes by value and by as many names as it has, and is documented as there"
 )]
 
 mod array;
