@@ -30,6 +30,16 @@ def columns(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray
     return true, pred
 
 
+def labelled(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Make labels and predicted labels, which have to be of one kind."""
+    true, pred = columns(y_true, y_pred)
+    texts = [array.dtype.kind in "US" for array in (true, pred)]
+    numbers = [array.dtype.kind in "biuf" for array in (true, pred)]
+    if any(texts) and any(numbers):
+        raise ValueError("y_true and y_pred hold texts and numbers: no label of one is a label of the other")
+    return true, pred
+
+
 def weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
     """Make one weight a row, all 1 unless given."""
     if sample_weight is None:
@@ -61,7 +71,7 @@ def _binary(
     y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
     """Find which labels and which predictions are positive, and the weights."""
-    true, pred = columns(y_true, y_pred)
+    true, pred = labelled(y_true, y_pred)
     _some(len(true))
     labels = _labels(true, pred)
     if pos_label is None:
@@ -338,7 +348,7 @@ def accuracy_score(
     >>> accuracy_score([1, 1, 0, 0], [1, 1, 1, 0])
     0.75
     """
-    true, pred = columns(y_true, y_pred)
+    true, pred = labelled(y_true, y_pred)
     _some(len(true))
     return float(np.average(true == pred, weights=weights(sample_weight, len(true))))
 
@@ -392,7 +402,7 @@ def balanced_accuracy_score(
     >>> balanced_accuracy_score([1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 0])
     0.75
     """
-    true, pred = columns(y_true, y_pred)
+    true, pred = labelled(y_true, y_pred)
     _some(len(true))
     weight = weights(sample_weight, len(true))
     shares = []

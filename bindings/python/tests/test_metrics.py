@@ -375,3 +375,10 @@ def test_wrong_input_is_an_error_as_in_fairlearn(call, message):
 def test_sensitive_features_must_be_given():
     with pytest.raises(TypeError, match="sensitive_features"):
         ours.demographic_parity_difference([0, 1], [0, 1])
+
+
+def test_texts_and_numbers_are_no_labels_of_each_other():
+    with pytest.raises(ValueError, match="texts and numbers"):
+        ours.accuracy_score([0, 1], ["0", "1"])
+    with pytest.raises((TypeError, ValueError)):
+        skm.accuracy_score([0, 1], ["0", "1"])
