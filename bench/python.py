@@ -79,7 +79,9 @@ def command(path, folder):
     """CPU seconds of the whole process, and the digest of its front."""
     before = os.times()
     done = subprocess.run(
-        [FAIRFRONT, "fit", path, *FLAGS, "--threads", "1", "--quiet", "--force", "--out", folder], env=ONE, capture_output=True
+        [FAIRFRONT, "fit", path, *FLAGS, "--threads", "1", "--quiet", "--force", "--out", folder],
+        env=ONE,
+        capture_output=True,
     )
     after = os.times()
     if done.returncode:

@@ -111,6 +111,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         Canonical names of the objectives.
     notices_ : list of str
         What was decided on the way.
+    run_info_ : dict
+        What ``run.json`` of the command says: solver and settings, what is proven, what was spent.
     stop_reason_ : str
         Why the solver ended; ``"stopped"`` means before its time.
     waiting_ : str or None
@@ -476,6 +478,13 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         return type(self)(**self.get_params(deep=False))
 
     @property
+    def run_info_(self) -> dict[str, Any]:
+        """What ``run.json`` of the command says: solver and settings, what is proven, what was spent."""
+        self._check_fitted()
+        info: dict[str, Any] = json.loads(self._run.info)
+        return info
+
+    @property
     def predictors_(self) -> Predictors:
         """The models of the front, one a point."""
         self._check_fitted()
@@ -633,4 +642,3 @@ def _value(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
-

@@ -81,7 +81,9 @@ def _is_pandas_frame(X: Any) -> bool:
 
 def _check_shape(shape: tuple[int, ...], estimator: str) -> None:
     if shape[0] == 0:
-        raise ValueError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required by {estimator}.")
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required by {estimator}."
+        )
     if shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 

@@ -252,15 +252,27 @@ class Dataset:
 
     @staticmethod
     def _made(
-        X: Any, y: Any, sensitive_features: Any, sample_weight: Any, intersections: Sequence[str], pos_label: Any,
-        policy: Policy, n_jobs: int | None,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        intersections: Sequence[str],
+        pos_label: Any,
+        policy: Policy,
+        n_jobs: int | None,
     ) -> _Inner:
         if _columns.is_path(X):
             names = [*_names(sensitive_features), *intersections]
             return read(X, y, names, sample_weight, pos_label, policy, threads(n_jobs))
         objectives = [f"intersection({name})" for name in intersections]
         given = assemble(
-            X, y, sensitive_features, sample_weight, who="Dataset", policy=policy, objectives=objectives,
+            X,
+            y,
+            sensitive_features,
+            sample_weight,
+            who="Dataset",
+            policy=policy,
+            objectives=objectives,
             pos_label=pos_label,
         )
         return _Inner.of(given.parts, policy.settings(), threads(n_jobs))

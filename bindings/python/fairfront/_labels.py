@@ -104,7 +104,9 @@ def codes(y: npt.NDArray[Any], negative: Any, positive: Any) -> npt.NDArray[np.i
     other = ~(is_positive | (y == negative))
     if other.any():
         row = int(np.argmax(other))
-        raise ValueError(f"y has the label {y[row]!r} in row {row}, which is none of the classes {[negative, positive]}")
+        raise ValueError(
+            f"y has the label {y[row]!r} in row {row}, which is none of the classes {[negative, positive]}"
+        )
     return is_positive.astype(np.int64)
 
 

@@ -37,10 +37,7 @@ class _Feature:
             raise ValueError(f"{argument}: a name must be a string, found {name!r}")
         rows = list(values)
         if len(rows) != n_rows:
-            raise ValueError(
-                f"{argument}: '{name}' must hold one value a row, "
-                f"found {len(rows)} for {n_rows} rows"
-            )
+            raise ValueError(f"{argument}: '{name}' must hold one value a row, found {len(rows)} for {n_rows} rows")
         if any(_is_missing(value) for value in rows):
             raise ValueError(f"{argument}: '{name}' has missing values; remove or replace them")
         self.name = name
@@ -79,10 +76,7 @@ def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feat
         named = list(given.items())
     elif hasattr(given, "columns") and hasattr(given, "shape"):
         taken = given.iloc if hasattr(given, "iloc") else None
-        named = [
-            (name, given[name] if taken is None else taken[:, i])
-            for i, name in enumerate(given.columns)
-        ]
+        named = [(name, given[name] if taken is None else taken[:, i]) for i, name in enumerate(given.columns)]
     elif hasattr(given, "name") and hasattr(given, "to_numpy"):
         named = [(f"{prefix}0" if given.name is None else given.name, given)]
     else:
@@ -115,9 +109,7 @@ def _rows_by_key(features: list[_Feature]) -> dict[Key, NDArray[np.int64]]:
 class _Metric:
     """A function of labels, predictions and parameters with one value a row."""
 
-    def __init__(
-        self, function: Any, name: str | None, params: Mapping[str, Any], n_rows: int
-    ) -> None:
+    def __init__(self, function: Any, name: str | None, params: Mapping[str, Any], n_rows: int) -> None:
         if not callable(function):
             raise ValueError(f"metrics: expected a callable, found {function!r}")
         self.function = function
@@ -205,21 +197,15 @@ class MetricFrame:
     ) -> None:
         true, pred = column(y_true, "y_true"), column(y_pred, "y_pred")
         if len(true) != len(pred):
-            raise ValueError(
-                f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}"
-            )
+            raise ValueError(f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}")
         if len(true) == 0:
             raise ValueError("no rows: y_true and y_pred are empty")
         self._alone = not isinstance(metrics, Mapping)
         made = _metrics(metrics, sample_params, len(true))
-        sensitive = _features(
-            sensitive_features, "sensitive_features", "sensitive_feature_", len(true)
-        )
+        sensitive = _features(sensitive_features, "sensitive_features", "sensitive_feature_", len(true))
         control = []
         if control_features is not None:
-            control = _features(
-                control_features, "control_features", "control_feature_", len(true)
-            )
+            control = _features(control_features, "control_features", "control_feature_", len(true))
         names = [feature.name for feature in (*control, *sensitive)]
         for name in names:
             if names.count(name) > 1:
@@ -230,10 +216,7 @@ class MetricFrame:
 
         def apply(groups: dict[Key, NDArray[np.int64]]) -> dict[str, dict[Key, Any]]:
             return {
-                metric.name: {
-                    key: metric(true, pred, rows) if len(rows) else _NAN
-                    for key, rows in groups.items()
-                }
+                metric.name: {key: metric(true, pred, rows) if len(rows) else _NAN for key, rows in groups.items()}
                 for metric in made
             }
 
@@ -290,9 +273,7 @@ class MetricFrame:
         """
         return self._shown(self._extreme(max, errors))
 
-    def difference(
-        self, method: Method = "between_groups", errors: Errors = "coerce"
-    ) -> Any:
+    def difference(self, method: Method = "between_groups", errors: Errors = "coerce") -> Any:
         """Find the largest difference: of two groups, or of a group and all rows.
 
         Parameters
@@ -335,9 +316,7 @@ class MetricFrame:
                 n = self._n_control
                 yield metric, control, [v for key, v in by_group.items() if key[:n] == control]
 
-    def _extreme(
-        self, pick: Callable[[list[Any]], Any], errors: Errors
-    ) -> dict[str, dict[Key, Any]]:
+    def _extreme(self, pick: Callable[[list[Any]], Any], errors: Errors) -> dict[str, dict[Key, Any]]:
         _check(errors=errors)
         found: dict[str, dict[Key, Any]] = {}
         for metric, control, values in self._cells():
@@ -423,8 +402,7 @@ def _metrics(
     unknown = [name for name in params if name not in metrics]
     if unknown:
         raise ValueError(
-            f"sample_params: {unknown[0]!r} is none of the metrics; "
-            f"there are {', '.join(map(repr, metrics))}"
+            f"sample_params: {unknown[0]!r} is none of the metrics; there are {', '.join(map(repr, metrics))}"
         )
     if not metrics:
         raise ValueError("metrics: there is none")

@@ -13,7 +13,9 @@ def plot_front(front: FairFrontClassifier, x: str | None, y: str | None, ax: Any
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("plot() draws with matplotlib, which is not installed; install it, or use report()") from error
+        raise ImportError(
+            "plot() draws with matplotlib, which is not installed; install it, or use report()"
+        ) from error
     x, y = x or _usual(front, 1), y or _usual(front, 0)
     table = front.front_
     for name in (x, y):

@@ -200,7 +200,10 @@ def _compare(known: list[str], found: list[str]) -> None:
     message = "The feature names should match those that were passed during fit.\n"
     unseen = sorted(set(found) - set(known))
     absent = sorted(set(known) - set(found))
-    for names, title in [(unseen, "Feature names unseen at fit time"), (absent, "Feature names seen at fit time, yet now missing")]:
+    for names, title in [
+        (unseen, "Feature names unseen at fit time"),
+        (absent, "Feature names seen at fit time, yet now missing"),
+    ]:
         if names:
             message += f"{title}:\n" + "".join(f"- {name}\n" for name in names[:5])
             message += "- ...\n" if len(names) > 5 else ""

@@ -89,6 +89,7 @@ def _bar(label: str) -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
-        raise ImportError("progress=True draws its bar with tqdm, which is not installed; install it, or give a "
-                          "function instead") from error
+        raise ImportError(
+            "progress=True draws its bar with tqdm, which is not installed; install it, or give a function instead"
+        ) from error
     return tqdm(total=100.0, desc=label, bar_format="{l_bar}{bar}| {elapsed}<{remaining}{postfix}")

@@ -24,9 +24,7 @@ def columns(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArray
     """Make labels and predictions that are as long as each other."""
     true, pred = column(y_true, "y_true"), column(y_pred, "y_pred")
     if len(true) != len(pred):
-        raise ValueError(
-            f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}"
-        )
+        raise ValueError(f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}")
     return true, pred
 
 
@@ -96,9 +94,7 @@ def _listed(labels: set[Any]) -> str:
     return ", ".join(shown[:5]) + (", …" if len(shown) > 5 else "")
 
 
-def _rate(
-    part: NDArray[np.bool_], whole: NDArray[np.bool_], weight: NDArray[np.float64]
-) -> float:
+def _rate(part: NDArray[np.bool_], whole: NDArray[np.bool_], weight: NDArray[np.float64]) -> float:
     """Find a share of some rows; 0 where there are none."""
     total = weight[whole].sum()
     return float(weight[part & whole].sum() / total) if total != 0 else 0.0
@@ -260,9 +256,7 @@ def _mean(values: NDArray[Any], weight: NDArray[np.float64]) -> float:
         return float(np.dot(values, weight) / weight.sum())
 
 
-def mean_prediction(
-    y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
-) -> float:
+def mean_prediction(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Find the weighted mean of the predictions.
 
     Parameters
@@ -325,9 +319,7 @@ def selection_rate(
     return _mean(np.asarray(pred == pos_label), weights(sample_weight, len(pred)))
 
 
-def accuracy_score(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def accuracy_score(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the share of the rows that are predicted right.
 
     Parameters
@@ -353,9 +345,7 @@ def accuracy_score(
     return float(np.average(true == pred, weights=weights(sample_weight, len(true))))
 
 
-def zero_one_loss(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def zero_one_loss(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the share of the rows that are predicted wrong.
 
     Parameters
@@ -379,9 +369,7 @@ def zero_one_loss(
     return 1.0 - accuracy_score(y_true, y_pred, sample_weight=sample_weight)
 
 
-def balanced_accuracy_score(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def balanced_accuracy_score(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the mean, over the labels that occur, of the share of their rows predicted right.
 
     Parameters
@@ -532,9 +520,7 @@ def _upper_label(true: NDArray[Any]) -> tuple[list[Any], NDArray[np.bool_]]:
     return labels, np.asarray(true == labels[-1])
 
 
-def roc_auc_score(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def roc_auc_score(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the area under the ROC curve of scores.
 
     Parameters
@@ -573,9 +559,7 @@ def roc_auc_score(
         return float(area / (hits[-1] * misses[-1]))
 
 
-def log_loss(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def log_loss(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the mean negative logarithm of the probabilities given to the labels.
 
     Parameters
@@ -611,9 +595,7 @@ def log_loss(
     return float(np.average(-np.log(given), weights=weights(sample_weight, len(true))))
 
 
-def mean_absolute_error(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def mean_absolute_error(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the mean distance of predictions and numbers.
 
     Parameters
@@ -640,9 +622,7 @@ def mean_absolute_error(
     return float(np.average(off, weights=weights(sample_weight, len(true))))
 
 
-def mean_squared_error(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def mean_squared_error(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the mean squared distance of predictions and numbers.
 
     Parameters
@@ -669,9 +649,7 @@ def mean_squared_error(
     return float(np.average(off, weights=weights(sample_weight, len(true))))
 
 
-def r2_score(
-    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def r2_score(y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Find the share of the variance that predictions explain.
 
     Parameters

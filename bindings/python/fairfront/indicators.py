@@ -134,13 +134,10 @@ def _points(points: ArrayLike, name: str, n_objectives: int | None = None) -> ND
         return np.empty((0, n_objectives or 1))
     if array.ndim != 2:
         raise ValueError(
-            f"{name}: expected a 2-D array, one row a point and one column an objective, "
-            f"found shape {array.shape}"
+            f"{name}: expected a 2-D array, one row a point and one column an objective, found shape {array.shape}"
         )
     if n_objectives is not None and array.shape[1] != n_objectives:
-        raise ValueError(
-            f"{name}: expected points of {n_objectives} objectives, found {array.shape[1]}"
-        )
+        raise ValueError(f"{name}: expected points of {n_objectives} objectives, found {array.shape[1]}")
     return _floats(array, name)
 
 
@@ -158,16 +155,12 @@ def _width(front: ArrayLike) -> int | None:
     return shape[1] if len(shape) == 2 else None
 
 
-def _pair(
-    front: ArrayLike, target: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pair(front: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     made = _points(front, "front", None if _width(front) else _width(target))
     return made, _points(target, "target", made.shape[1])
 
 
-def _union(
-    front: ArrayLike, others: tuple[ArrayLike, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _union(front: ArrayLike, others: tuple[ArrayLike, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Make the front, and all fronts together."""
     widths = [w for w in map(_width, (front, *others)) if w is not None]
     made = _points(front, "front", None if _width(front) or not widths else widths[0])
@@ -500,9 +493,7 @@ def select_spread(points: ArrayLike, n: int) -> NDArray[np.int64]:
     return _fairfront.select_spread(_points(points, "points"), n)
 
 
-def performance_profile(
-    values: ArrayLike, *, better: Literal["smaller", "larger"] = "smaller"
-) -> PerformanceProfile:
+def performance_profile(values: ArrayLike, *, better: Literal["smaller", "larger"] = "smaller") -> PerformanceProfile:
     """Make performance profiles after Dolan and Moré, of solvers on a set of problems.
 
     Parameters
@@ -528,9 +519,7 @@ def performance_profile(
     """
     if better not in ("smaller", "larger"):
         raise ValueError(f"better must be 'smaller' or 'larger', not {better!r}")
-    return PerformanceProfile(
-        _fairfront.profile_ratios(_points(values, "values"), better == "larger")
-    )
+    return PerformanceProfile(_fairfront.profile_ratios(_points(values, "values"), better == "larger"))
 
 
 def min_norm(gradients: ArrayLike, *, metric: ArrayLike | None = None) -> MinNorm:
@@ -561,17 +550,12 @@ def min_norm(gradients: ArrayLike, *, metric: ArrayLike | None = None) -> MinNor
     """
     array = _floats(gradients, "gradients")
     if array.ndim != 2:
-        raise ValueError(
-            f"gradients: expected a 2-D array, one row a gradient, found shape {array.shape}"
-        )
+        raise ValueError(f"gradients: expected a 2-D array, one row a gradient, found shape {array.shape}")
     inverse = None
     if metric is not None:
         diagonal = _floats(metric, "metric")
         if diagonal.shape != array.shape[1:]:
-            raise ValueError(
-                f"metric: expected {array.shape[1]} values, one a parameter, "
-                f"found shape {diagonal.shape}"
-            )
+            raise ValueError(f"metric: expected {array.shape[1]} values, one a parameter, found shape {diagonal.shape}")
         if not np.all((diagonal > 0) & np.isfinite(diagonal)):
             raise ValueError("metric: every value must be positive and finite")
         inverse = 1.0 / diagonal

@@ -163,9 +163,7 @@ def demographic_parity_difference(
     0.5
     """
     metrics: dict[str, Callable[..., float]] = {"rate": selection_rate}
-    return _apart(
-        metrics, "difference", y_true, y_pred, sensitive_features, method, sample_weight
-    )[0]
+    return _apart(metrics, "difference", y_true, y_pred, sensitive_features, method, sample_weight)[0]
 
 
 def demographic_parity_ratio(
@@ -243,9 +241,7 @@ def equal_opportunity_difference(
     0.5
     """
     metrics: dict[str, Callable[..., float]] = {"tpr": true_positive_rate}
-    return _apart(
-        metrics, "difference", y_true, y_pred, sensitive_features, method, sample_weight
-    )[0]
+    return _apart(metrics, "difference", y_true, y_pred, sensitive_features, method, sample_weight)[0]
 
 
 def equal_opportunity_ratio(
@@ -339,9 +335,7 @@ def equalized_odds_difference(
     """
     _check_aggregate(agg)
     metrics = {"tpr": true_positive_rate, "fpr": false_positive_rate}
-    both = _apart(
-        metrics, "difference", y_true, y_pred, sensitive_features, method, sample_weight
-    )
+    both = _apart(metrics, "difference", y_true, y_pred, sensitive_features, method, sample_weight)
     return max(both) if agg == "worst_case" else _mean_of(both)
 
 
@@ -416,7 +410,7 @@ def _derived_doc(metric: Callable[..., Any], transform: Transform, sample_param_
     said = "\n    ".join(lines)
     return f"""Find {what.format(name)}.
 
-It is ``{formula}`` for the values ``m_g`` of the groups{', compared with each other' if compared else ''}.
+It is ``{formula}`` for the values ``m_g`` of the groups{", compared with each other" if compared else ""}.
 
 Parameters
 ----------
@@ -451,9 +445,7 @@ class _Derived:
     def __repr__(self) -> str:
         return f"<metric {self.__name__}>"
 
-    def __call__(
-        self, y_true: ArrayLike, y_pred: ArrayLike, *, sensitive_features: Any, **params: Any
-    ) -> Any:
+    def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, *, sensitive_features: Any, **params: Any) -> Any:
         method = {"method": params.pop("method")} if "method" in params else {}
         samples = {name: params.pop(name) for name in self.sample_param_names if name in params}
         frame = MetricFrame(
@@ -501,10 +493,7 @@ def make_derived_metric(
     if not callable(metric):
         raise ValueError(f"metric must be callable, found {metric!r}")
     if transform not in ("difference", "ratio", "group_min", "group_max"):
-        raise ValueError(
-            "transform must be 'difference', 'ratio', 'group_min' or 'group_max', "
-            f"not {transform!r}"
-        )
+        raise ValueError(f"transform must be 'difference', 'ratio', 'group_min' or 'group_max', not {transform!r}")
     if "method" in inspect.signature(metric).parameters:
         raise ValueError("metric has an argument 'method' of its own; fix it by functools.partial")
     names = ("sample_weight",) if sample_param_names is None else sample_param_names

@@ -122,11 +122,6 @@ impl PyRun {
         Ok(all.into_pyarray(py))
     }
 
-    /// Parameters of the unmitigated model, the intercept last.
-    fn unmitigated_parameters<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.run.info.unmitigated.params)
-    }
-
     #[getter]
     fn n_points(&self) -> usize {
         self.run.front.len()

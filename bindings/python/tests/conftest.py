@@ -11,6 +11,11 @@ import pytest
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
+def pytest_configure(config):
+    # Small tables are quick, and warn of groups with few rows.
+    config.addinivalue_line("filterwarnings", "ignore::fairfront.FairFrontWarning")
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()

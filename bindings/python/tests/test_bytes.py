@@ -50,7 +50,10 @@ FLAGS = ["--target", "approved", "--positive", "1", "--sensitive", "sex", "--mis
     "flags,params",
     [
         ([], {}),
-        (["--method", "pf-smg", "--points", "60", "--seed", "3"], {"method": "pf-smg", "n_points": 60, "random_state": 3}),
+        (
+            ["--method", "pf-smg", "--points", "60", "--seed", "3"],
+            {"method": "pf-smg", "n_points": 60, "random_state": 3},
+        ),
         (
             ["--objective", "log_loss", "--objective", "disparate_impact(sex)"],
             {"objectives": ["log_loss", "disparate_impact(sex)"]},
@@ -83,8 +86,18 @@ def test_adult_gives_the_same_bytes(tmp_path):
     flags = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--split", "none", "--missing", "keep"]
     loss = ["log_loss", "disparate_impact(sex)"]
     done = binary(
-        "fit", tmp_path / "rows.csv", *flags, "--objective", loss[0], "--objective", loss[1], "--points", 50,
-        "--quiet", "--out", tmp_path / "cargo",
+        "fit",
+        tmp_path / "rows.csv",
+        *flags,
+        "--objective",
+        loss[0],
+        "--objective",
+        loss[1],
+        "--points",
+        50,
+        "--quiet",
+        "--out",
+        tmp_path / "cargo",
     )
     assert done.returncode == 0, done.stderr
     clf = FairFrontClassifier(loss, n_points=50, pos_label=">50K", n_jobs=1)

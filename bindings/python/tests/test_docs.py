@@ -27,6 +27,7 @@ MODULES = ["fairfront"] + sorted(
 # no summary, or one without a full stop or that begins like "Finds"; results that are missing or not described.
 CHECKS = {"GL08", "PR01", "PR02", "PR03", "PR04", "RT01", "RT03", "SS01", "SS03", "SS05"}
 
+
 def _members(kind):
     """Public methods and properties of a class that are the package's own, inherited ones too."""
     for name, member in inspect.getmembers_static(kind):

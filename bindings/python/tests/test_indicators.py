@@ -59,9 +59,11 @@ def test_against_moocore(m, kind, seed):
             assert sorted(map(tuple, points[found])) == sorted(map(tuple, points[expected]))
         else:
             np.testing.assert_array_equal(found, expected)
-    first = [i for i in range(40) if not any(
-        dominates(q, points[i]) or (j < i and (q == points[i]).all()) for j, q in enumerate(points)
-    )]
+    first = [
+        i
+        for i in range(40)
+        if not any(dominates(q, points[i]) or (j < i and (q == points[i]).all()) for j, q in enumerate(points))
+    ]
     np.testing.assert_array_equal(indicators.nondominated(points), first)
     np.testing.assert_array_equal(np.flatnonzero(fairfront.is_nondominated(points)), first)
     expected = moocore.igd_plus(points, ref=target)
@@ -197,8 +199,14 @@ def test_min_norm_against_slsqp(m, seed):
         return (inverse * (w @ gradients) ** 2).sum()
 
     one = {"type": "eq", "fun": lambda w: w.sum() - 1}
-    found = minimize(length, np.full(m, 1 / m), bounds=[(0, 1)] * m, constraints=one,
-                     method="SLSQP", options={"ftol": 1e-15, "maxiter": 500})
+    found = minimize(
+        length,
+        np.full(m, 1 / m),
+        bounds=[(0, 1)] * m,
+        constraints=one,
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
     # SLSQP stops a little above the minimum, never below it.
     assert length(weights) <= found.fun + 1e-12
     assert length(weights) == pytest.approx(found.fun, rel=1e-5, abs=1e-8)
@@ -235,10 +243,19 @@ def test_dtypes_and_layouts():
     frozen = points.astype(float)
     frozen.flags.writeable = False
     for given in (
-        points.tolist(), tuple(map(tuple, points)), points, points.astype(np.float32),
-        points.astype(np.float16), points.astype(np.uint8), points.astype(float),
-        np.asfortranarray(points.astype(float)), wide[::2, 1::2], frozen,
-        points.astype(">f8"), pd.DataFrame(points, columns=["a", "b"]), points.astype(object),
+        points.tolist(),
+        tuple(map(tuple, points)),
+        points,
+        points.astype(np.float32),
+        points.astype(np.float16),
+        points.astype(np.uint8),
+        points.astype(float),
+        np.asfortranarray(points.astype(float)),
+        wide[::2, 1::2],
+        frozen,
+        points.astype(">f8"),
+        pd.DataFrame(points, columns=["a", "b"]),
+        points.astype(object),
     ):
         assert fairfront.hypervolume(given, ref=[4, 4]) == 6.0
         assert fairfront.hypervolume(given, np.float32([4, 4])) == 6.0
@@ -282,11 +299,13 @@ def test_infinite_values():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: fairfront.hypervolume([[1, np.nan]], [2, 2]), ValueError,
-         "points: objective 1 of point 0 is not a number"),
+        (
+            lambda: fairfront.hypervolume([[1, np.nan]], [2, 2]),
+            ValueError,
+            "points: objective 1 of point 0 is not a number",
+        ),
         (lambda: fairfront.hypervolume([[1, 1]], [2, np.nan]), ValueError, "ref: value 1 is not a number"),
-        (lambda: fairfront.hypervolume([[1, 1]], [2, 2, 2]), ValueError,
-         "ref has 3 values, points have 2 objectives"),
+        (lambda: fairfront.hypervolume([[1, 1]], [2, 2, 2]), ValueError, "ref has 3 values, points have 2 objectives"),
         (lambda: fairfront.hypervolume([[1, 1]], [[2, 2]]), ValueError, r"ref: .* found shape \(1, 2\)"),
         (lambda: fairfront.hypervolume([1, 1], [2, 2]), ValueError, r"points: .* found shape \(2,\)"),
         (lambda: fairfront.hypervolume(np.ones((2, 2, 2)), [2, 2]), ValueError, r"shape \(2, 2, 2\)"),
@@ -296,10 +315,12 @@ def test_infinite_values():
         (lambda: fairfront.hypervolume([[1 + 2j, 1]], [2, 2]), TypeError, "expected real numbers"),
         (lambda: fairfront.is_nondominated(np.ones((3, 0))), ValueError, "no points of 0 objectives"),
         (lambda: fairfront.is_nondominated([[{}]]), TypeError, "float"),
-        (lambda: fairfront.purity([[1, 2]], [[1, 2, 3]]), ValueError,
-         r"others\[0\]: expected points of 2 objectives, found 3"),
-        (lambda: indicators.igd_plus([[1, 2]], [[1]]), ValueError,
-         "target: expected points of 2 objectives, found 1"),
+        (
+            lambda: fairfront.purity([[1, 2]], [[1, 2, 3]]),
+            ValueError,
+            r"others\[0\]: expected points of 2 objectives, found 3",
+        ),
+        (lambda: indicators.igd_plus([[1, 2]], [[1]]), ValueError, "target: expected points of 2 objectives, found 1"),
         (lambda: indicators.coverage([[1, 2]], [[1, np.nan]]), ValueError, "target: objective 1 of point 0"),
     ],
 )

@@ -60,7 +60,9 @@ def test_layouts_of_arrays(layout, rows, usual):
         np.testing.assert_array_equal(before, given)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.longdouble, np.int64, np.int32, np.int16, np.int8, np.uint8])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float16, np.longdouble, np.int64, np.int32, np.int16, np.int8, np.uint8]
+)
 def test_types_of_numbers(dtype, rows):
     X, y, sex, _ = rows
     X = np.round(X * 3).clip(0 if np.dtype(dtype).kind == "u" else -20, 20)

@@ -24,17 +24,30 @@ FAIRNESS = [
     for transform in ("difference", "ratio")
 ]
 RATES = [
-    "true_positive_rate", "true_negative_rate", "false_positive_rate", "false_negative_rate",
-    "selection_rate", "mean_prediction",
+    "true_positive_rate",
+    "true_negative_rate",
+    "false_positive_rate",
+    "false_negative_rate",
+    "selection_rate",
+    "mean_prediction",
 ]
 GENERATED = sorted(
-    name for name in theirs.__all__
-    if name.endswith(("_difference", "_ratio", "_group_min", "_group_max"))
-    and name not in FAIRNESS
+    name
+    for name in theirs.__all__
+    if name.endswith(("_difference", "_ratio", "_group_min", "_group_max")) and name not in FAIRNESS
 )
 SCORES = [
-    "accuracy_score", "zero_one_loss", "balanced_accuracy_score", "precision_score", "recall_score",
-    "roc_auc_score", "mean_absolute_error", "mean_squared_error", "r2_score", "f1_score", "log_loss",
+    "accuracy_score",
+    "zero_one_loss",
+    "balanced_accuracy_score",
+    "precision_score",
+    "recall_score",
+    "roc_auc_score",
+    "mean_absolute_error",
+    "mean_squared_error",
+    "r2_score",
+    "f1_score",
+    "log_loss",
 ]
 
 
@@ -66,9 +79,7 @@ def same_table(found, expected):
         # Some of fairlearn's tables have their columns sorted.
         assert set(found.columns) == set(expected.columns)
         found = found[list(expected.columns)]
-        pd.testing.assert_frame_equal(
-            found, expected, check_exact=False, check_names=False, **CLOSE
-        )
+        pd.testing.assert_frame_equal(found, expected, check_exact=False, check_names=False, **CLOSE)
         assert found.index.names == expected.index.names
     else:
         same(found, expected)
@@ -100,8 +111,7 @@ def test_rates(name, seed):
         true, pred = 2 * true - 1, 2 * pred - 1
     for sample_weight in (None, weight, list(weight), pd.Series(weight)):
         found, expected = (
-            outcome(lambda m=m: getattr(m, name)(true, pred, sample_weight=sample_weight))
-            for m in (ours, theirs)
+            outcome(lambda m=m: getattr(m, name)(true, pred, sample_weight=sample_weight)) for m in (ours, theirs)
         )
         same(found, expected)
     assert ours.count(true, pred) == theirs.count(true, pred) == len(true)
@@ -115,15 +125,17 @@ def test_rates_of_other_labels(name, seed):
         values = np.array(labels)
         for pos_label in labels:
             found, expected = (
-                outcome(lambda m=m, p=pos_label: getattr(m, name)(
-                    values[true], values[pred], sample_weight=weight, pos_label=p))
+                outcome(
+                    lambda m=m, p=pos_label: getattr(m, name)(
+                        values[true], values[pred], sample_weight=weight, pos_label=p
+                    )
+                )
                 for m in (ours, theirs)
             )
             same(found, expected)
         if name != "selection_rate":
             found, expected = (
-                outcome(lambda m=m: getattr(m, name)(values[true], values[pred]))
-                for m in (ours, theirs)
+                outcome(lambda m=m: getattr(m, name)(values[true], values[pred])) for m in (ours, theirs)
             )
             same(found, expected)
 
@@ -138,8 +150,7 @@ def test_scores_against_scikit_learn(name, seed):
         true, pred = rng.normal(size=len(true)), rng.normal(size=len(true))
     for sample_weight in (None, weight):
         found, expected = (
-            outcome(lambda m=m: getattr(m, name)(true, pred, sample_weight=sample_weight))
-            for m in (ours, skm)
+            outcome(lambda m=m: getattr(m, name)(true, pred, sample_weight=sample_weight)) for m in (ours, skm)
         )
         same(found, expected)
 
@@ -151,9 +162,15 @@ def test_fairness(name, seed):
     rng, true, pred, groups, weight = rows(seed, n=2 + 3 * seed)
     second = rng.integers(0, 3, len(true))
     given = [
-        groups, list(groups), pd.Series(groups, name="g"), pd.Series(groups, dtype="category"),
-        pd.DataFrame({"g": groups, "h": second}), {"g": groups, "h": second},
-        np.c_[groups, second], second, second == 1,
+        groups,
+        list(groups),
+        pd.Series(groups, name="g"),
+        pd.Series(groups, dtype="category"),
+        pd.DataFrame({"g": groups, "h": second}),
+        {"g": groups, "h": second},
+        np.c_[groups, second],
+        second,
+        second == 1,
     ]
     # Each kind of features with two of the seeds: fairlearn takes its time.
     features = given[seed % len(given)]
@@ -162,9 +179,7 @@ def test_fairness(name, seed):
             call = {"sensitive_features": features, "method": method, "sample_weight": sample_weight}
             if agg:
                 call["agg"] = agg
-            found, expected = (
-                outcome(lambda m=m: getattr(m, name)(true, pred, **call)) for m in (ours, theirs)
-            )
+            found, expected = (outcome(lambda m=m: getattr(m, name)(true, pred, **call)) for m in (ours, theirs))
             same(found, expected)
 
 
@@ -179,8 +194,7 @@ def test_generated(name, seed):
         options.append({"method": "to_overall"})
     for call in options:
         found, expected = (
-            outcome(lambda m=m: getattr(m, name)(true, pred, sensitive_features=groups, **call))
-            for m in (ours, theirs)
+            outcome(lambda m=m: getattr(m, name)(true, pred, sensitive_features=groups, **call)) for m in (ours, theirs)
         )
         same(found, expected)
 
@@ -189,13 +203,12 @@ def test_a_generated_one_takes_arguments_of_its_metric():
     _, true, pred, groups, weight = rows(1, n=50)
     labels = np.array(["no", "yes"])
     call = {"sensitive_features": groups, "pos_label": "no", "sample_weight": weight}
-    found, expected = (
-        m.true_positive_rate_difference(labels[true], labels[pred], **call) for m in (ours, theirs)
-    )
+    found, expected = (m.true_positive_rate_difference(labels[true], labels[pred], **call) for m in (ours, theirs))
     same(found, expected)
     made, expected = (
         m.make_derived_metric(metric=skm.fbeta_score, transform="group_min")(
-            true, pred, sensitive_features=groups, beta=0.7, sample_weight=weight)
+            true, pred, sensitive_features=groups, beta=0.7, sample_weight=weight
+        )
         for m in (ours, theirs)
     )
     same(made, expected)
@@ -215,7 +228,9 @@ SETS = {
     "one": lambda m: m.selection_rate,
     "counts": lambda m: m.count,
     "several": lambda m: {
-        "tpr": m.true_positive_rate, "rate": m.selection_rate, "count": m.count,
+        "tpr": m.true_positive_rate,
+        "rate": m.selection_rate,
+        "count": m.count,
         "accuracy": skm.accuracy_score,
     },
 }
@@ -258,8 +273,13 @@ def test_frames(which, n_sensitive, n_control, seed):
 
 def test_a_frame_names_features_as_fairlearn_does():
     _, true, pred, groups, _ = rows(4, n=40)
-    for given in (groups, pd.Series(groups), pd.Series(groups, name="sex"), np.c_[groups, groups == "a"],
-                  pd.DataFrame({"sex": groups})):
+    for given in (
+        groups,
+        pd.Series(groups),
+        pd.Series(groups, name="sex"),
+        np.c_[groups, groups == "a"],
+        pd.DataFrame({"sex": groups}),
+    ):
         found, expected = frames(SETS["one"], true, pred, sensitive_features=given)
         assert found.sensitive_levels == expected.sensitive_levels
         same_table(found.by_group, expected.by_group)
@@ -270,9 +290,7 @@ def test_metrics_that_are_no_numbers():
     of = {"matrix": functools.partial(skm.confusion_matrix, labels=[0, 1]), "rate": ours.selection_rate}
     found, expected = frames(lambda m: of, true, pred, sensitive_features=groups)
     for group in expected.by_group.index:
-        np.testing.assert_array_equal(
-            found.by_group.loc[group, "matrix"], expected.by_group.loc[group, "matrix"]
-        )
+        np.testing.assert_array_equal(found.by_group.loc[group, "matrix"], expected.by_group.loc[group, "matrix"])
     assert np.isnan(found.difference()["matrix"])
     assert found.difference()["rate"] == pytest.approx(expected.difference()["rate"], abs=1e-12)
     for call in (found.group_min, lambda: found.difference(errors="raise")):
@@ -285,9 +303,7 @@ def test_polars_and_nullable_columns():
     _, true, pred, groups, _ = rows(4, n=40)
     expected = theirs.equalized_odds_difference(true, pred, sensitive_features=groups)
     for wrap in (polars.Series, lambda a: pd.Series(a).convert_dtypes()):
-        found = ours.equalized_odds_difference(
-            wrap(true), wrap(pred), sensitive_features=wrap(groups.tolist())
-        )
+        found = ours.equalized_odds_difference(wrap(true), wrap(pred), sensitive_features=wrap(groups.tolist()))
         assert found == pytest.approx(expected, abs=1e-12)
     both = polars.DataFrame({"g": groups.tolist(), "h": true})
     frame = ours.MetricFrame(metrics=ours.count, y_true=true, y_pred=pred, sensitive_features=both)
@@ -320,46 +336,88 @@ GOOD = {"sensitive_features": [0, 0, 1]}
     ("call", "message"),
     [
         (lambda m: m.demographic_parity_difference([0, 1], [0, 1, 1], **GOOD), "found 2 and 3"),
-        (lambda m: m.equalized_odds_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[0, 1]),
-         "sensitive_features: 'sensitive_feature_0' must hold one value a row, found 2 for 3 rows"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=None),
-         "sensitive_features is None"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=["a", None, "b"]),
-         "'sensitive_feature_0' has missing values"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[0, np.nan, 1]),
-         "has missing values"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[[0], [1], [1]]),
-         "a list must hold one value a row"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=np.ones((3, 2, 2))),
-         "must have one or two dimensions, not 3"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features={1: [0, 0, 1]}),
-         "a name must be a string, found 1"),
-        (lambda m: m.equalized_odds_difference([0, 1, 2], [0, 1, 1], sensitive_features=[0, 0, 0]),
-         r"labels must be from \{0, 1\} or \{-1, 1\}, found 0, 1, 2"),
-        (lambda m: m.equalized_odds_difference(["a", "b", "b"], ["a", "a", "b"], **GOOD),
-         "say which one is positive with pos_label"),
-        (lambda m: m.true_positive_rate(["a", "b"], ["c", "a"], pos_label="a"),
-         "labels must be binary, found 3 of them: 'a', 'b', 'c'"),
-        (lambda m: m.true_positive_rate(["a", "b"], ["b", "a"], pos_label="c"),
-         "pos_label 'c' is none of the labels 'a', 'b'"),
-        (lambda m: m.true_positive_rate([0, 1], [0, 1], sample_weight=[1]),
-         "sample_weight must hold one value a row, found 1 for 2 rows"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sample_weight=[1, 2], **GOOD),
-         "'sample_weight' must hold one value a row, found 2 for 3 rows"),
+        (
+            lambda m: m.equalized_odds_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[0, 1]),
+            "sensitive_features: 'sensitive_feature_0' must hold one value a row, found 2 for 3 rows",
+        ),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=None),
+            "sensitive_features is None",
+        ),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=["a", None, "b"]),
+            "'sensitive_feature_0' has missing values",
+        ),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[0, np.nan, 1]),
+            "has missing values",
+        ),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=[[0], [1], [1]]),
+            "a list must hold one value a row",
+        ),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features=np.ones((3, 2, 2))),
+            "must have one or two dimensions, not 3",
+        ),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sensitive_features={1: [0, 0, 1]}),
+            "a name must be a string, found 1",
+        ),
+        (
+            lambda m: m.equalized_odds_difference([0, 1, 2], [0, 1, 1], sensitive_features=[0, 0, 0]),
+            r"labels must be from \{0, 1\} or \{-1, 1\}, found 0, 1, 2",
+        ),
+        (
+            lambda m: m.equalized_odds_difference(["a", "b", "b"], ["a", "a", "b"], **GOOD),
+            "say which one is positive with pos_label",
+        ),
+        (
+            lambda m: m.true_positive_rate(["a", "b"], ["c", "a"], pos_label="a"),
+            "labels must be binary, found 3 of them: 'a', 'b', 'c'",
+        ),
+        (
+            lambda m: m.true_positive_rate(["a", "b"], ["b", "a"], pos_label="c"),
+            "pos_label 'c' is none of the labels 'a', 'b'",
+        ),
+        (
+            lambda m: m.true_positive_rate([0, 1], [0, 1], sample_weight=[1]),
+            "sample_weight must hold one value a row, found 1 for 2 rows",
+        ),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], sample_weight=[1, 2], **GOOD),
+            "'sample_weight' must hold one value a row, found 2 for 3 rows",
+        ),
         (lambda m: m.selection_rate([], []), "no rows"),
-        (lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], method="both", **GOOD),
-         "method must be 'between_groups' or 'to_overall', not 'both'"),
-        (lambda m: m.equalized_odds_ratio([0, 1, 1], [0, 1, 1], agg="max", **GOOD),
-         "agg must be 'worst_case' or 'mean', not 'max'"),
-        (lambda m: m.MetricFrame(metrics="rate", y_true=[0], y_pred=[0], sensitive_features=[0]),
-         "expected a callable, found 'rate'"),
-        (lambda m: m.MetricFrame(metrics={"n": m.count}, y_true=[0], y_pred=[0], sensitive_features=[0],
-                                 sample_params={"m": {}}), "'m' is none of the metrics"),
-        (lambda m: m.MetricFrame(metrics=m.count, y_true=[0], y_pred=[0], sensitive_features={"g": [0]},
-                                 control_features={"g": [0]}), "'g' is the name of more than one feature"),
+        (
+            lambda m: m.demographic_parity_ratio([0, 1, 1], [0, 1, 1], method="both", **GOOD),
+            "method must be 'between_groups' or 'to_overall', not 'both'",
+        ),
+        (
+            lambda m: m.equalized_odds_ratio([0, 1, 1], [0, 1, 1], agg="max", **GOOD),
+            "agg must be 'worst_case' or 'mean', not 'max'",
+        ),
+        (
+            lambda m: m.MetricFrame(metrics="rate", y_true=[0], y_pred=[0], sensitive_features=[0]),
+            "expected a callable, found 'rate'",
+        ),
+        (
+            lambda m: m.MetricFrame(
+                metrics={"n": m.count}, y_true=[0], y_pred=[0], sensitive_features=[0], sample_params={"m": {}}
+            ),
+            "'m' is none of the metrics",
+        ),
+        (
+            lambda m: m.MetricFrame(
+                metrics=m.count, y_true=[0], y_pred=[0], sensitive_features={"g": [0]}, control_features={"g": [0]}
+            ),
+            "'g' is the name of more than one feature",
+        ),
         (lambda m: m.make_derived_metric(metric=m.count, transform="sum"), "transform must be"),
-        (lambda m: m.make_derived_metric(metric=lambda y_true, y_pred, method: 0, transform="ratio"),
-         "an argument 'method' of its own"),
+        (
+            lambda m: m.make_derived_metric(metric=lambda y_true, y_pred, method: 0, transform="ratio"),
+            "an argument 'method' of its own",
+        ),
     ],
 )
 def test_wrong_input_is_an_error_as_in_fairlearn(call, message):

@@ -30,9 +30,12 @@ def test_the_front_is_a_frame_with_all_that_is_known(clf):
     assert front.index.name == "point"
     assert front["train.accuracy"].between(0, 1).all()
     objectives = front[[f"objective.{name}" for name in clf.objectives_]]
-    assert fairfront.is_nondominated(front[["train.accuracy"]].mul(-1).join(
-        front[["train.demographic_parity_difference(sex)", "train.demographic_parity_difference(race)"]]
-    ).to_numpy()).all()
+    assert fairfront.is_nondominated(
+        front[["train.accuracy"]]
+        .mul(-1)
+        .join(front[["train.demographic_parity_difference(sex)", "train.demographic_parity_difference(race)"]])
+        .to_numpy()
+    ).all()
     assert objectives.notna().all().all()
     assert isinstance(front[front["train.accuracy"] > 0.5], type(front))
 
@@ -71,7 +74,11 @@ def test_selection_rules(clf):
     chosen = clf.select(require=f"demographic_parity_difference(sex) <= {bound!r}")
     assert accuracy[chosen.point_] == accuracy[gap <= bound].max()
     assert "demographic_parity_difference(sex)" in chosen.reason_
-    for rule in [{"knee": True}, {"regret": True}, {"weights": {"accuracy": 1.0, "demographic_parity_difference(sex)": 2.0}}]:
+    for rule in [
+        {"knee": True},
+        {"regret": True},
+        {"weights": {"accuracy": 1.0, "demographic_parity_difference(sex)": 2.0}},
+    ]:
         assert 0 <= clf.select(**rule).point_ < len(clf.front_)
 
 
@@ -146,3 +153,9 @@ def test_validation_rows_choose(rows):
     clf = FairFrontClassifier(n_points=15, validation_fraction=0.25).fit(X, y, sensitive_features=sex)
     front = clf.front_
     assert front["validation.accuracy"][clf.selected_] == front["validation.accuracy"].max()
+
+
+def test_what_a_run_says_of_itself(clf):
+    info = clf.run_info_
+    assert info["method"] == "weighted" and info["points"] == len(clf.front_)
+    assert info["judged"]["front_in"] == "measures" and info["counters"]["evaluations"] > 0

@@ -128,9 +128,7 @@ def test_trace_and_eps_fair_agree(fair):
     assert exact.gaps is not None and np.nanmax(exact.gaps) < 1e-7
     assert exact.residuals.shape == (len(exact),) and exact.multipliers.shape == exact.values.shape
     # Where both have the same covariance, both have the same loss; the curve is convex in its root.
-    on_curve = np.interp(
-        np.sqrt(bounded.values[:, 1]), np.sqrt(exact.values[::-1, 1]), exact.values[::-1, 0]
-    )
+    on_curve = np.interp(np.sqrt(bounded.values[:, 1]), np.sqrt(exact.values[::-1, 1]), exact.values[::-1, 0])
     np.testing.assert_allclose(bounded.values[:, 0], on_curve, atol=1e-5)
     np.testing.assert_array_equal(exact.values, fair.values(exact.points))
     assert bounded.counters["subproblems"]["failed"] == 0

@@ -25,7 +25,11 @@ def fit(n=600, **params):
 
 
 def test_any_number_of_threads_gives_the_same_bytes():
-    methods = [{}, {"method": "pf-smg", "settings": {"rounds": 3}}, {"objectives": ["log_loss", "disparate_impact(sex)"]}]
+    methods = [
+        {},
+        {"method": "pf-smg", "settings": {"rounds": 3}},
+        {"objectives": ["log_loss", "disparate_impact(sex)"]},
+    ]
     for params in methods:
         params.pop("settings", None)
         params = {**params, "max_seconds": None}
@@ -86,7 +90,9 @@ def test_joblib(backend):
 
 def test_pickles_and_copies_decide_the_same():
     X, y, sex, _ = frame(600)
-    clf = FairFrontClassifier(n_points=12, require="demographic_parity_ratio(sex) >= 0.7").fit(X, y, sensitive_features=sex)
+    clf = FairFrontClassifier(n_points=12, require="demographic_parity_ratio(sex) >= 0.7").fit(
+        X, y, sensitive_features=sex
+    )
     for again in [pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf), copy.copy(clf)]:
         np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
         np.testing.assert_array_equal(again.front_.to_numpy(), clf.front_.to_numpy())

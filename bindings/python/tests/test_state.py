@@ -165,7 +165,9 @@ def test_files_are_known_by_name_after_loading(tmp_path):
     clf.save(tmp_path / "run")
     again = FairFrontClassifier.load(tmp_path / "run")
     np.testing.assert_array_equal(again.predict(table), clf.predict(table))
-    np.testing.assert_array_equal(clf.select(knee=True).predict(table), clf.select(knee=True).predict(tmp_path / "people.csv"))
+    np.testing.assert_array_equal(
+        clf.select(knee=True).predict(table), clf.select(knee=True).predict(tmp_path / "people.csv")
+    )
 
 
 def test_a_data_set_keeps_its_numbers():
@@ -218,4 +220,6 @@ def test_settings_may_have_underscores():
 def test_the_page_opens_at_the_model_in_use():
     clf, _, _, _ = fitted(require="demographic_parity_ratio(sex) >= 0.8")
     page = clf._page()
-    assert '"start":"require=demographic_parity_ratio%28sex%29+%3E%3D+0.8&best=accuracy"' in page.replace("\\u0026", "&")
+    assert '"start":"require=demographic_parity_ratio%28sex%29+%3E%3D+0.8&best=accuracy"' in page.replace(
+        "\\u0026", "&"
+    )

@@ -30,13 +30,21 @@ def with_value(X, value):
 
 
 CASES = {
-    "rows of y": (lambda X, y, sex: {"y": y[:-1]}, ValueError, "inconsistent numbers of samples: X has 200 rows, y has 199"),
+    "rows of y": (
+        lambda X, y, sex: {"y": y[:-1]},
+        ValueError,
+        "inconsistent numbers of samples: X has 200 rows, y has 199",
+    ),
     "rows of sensitive features": (
         lambda X, y, sex: {"sensitive_features": {"sex": sex[:50]}},
         ValueError,
         "X has 200 rows, sensitive feature 'sex' has 50",
     ),
-    "rows of weights": (lambda X, y, sex: {"sample_weight": np.ones(3)}, ValueError, r"sample_weight.shape == \(3,\), expected \(200,\)"),
+    "rows of weights": (
+        lambda X, y, sex: {"sample_weight": np.ones(3)},
+        ValueError,
+        r"sample_weight.shape == \(3,\), expected \(200,\)",
+    ),
     "NaN in X, refused": (
         lambda X, y, sex: {"X": with_value(X, np.nan), "params": {"missing": "error"}},
         ValueError,
@@ -45,17 +53,33 @@ CASES = {
     "infinity in X": (lambda X, y, sex: {"X": with_value(X, np.inf)}, ValueError, 'column "x2", row 18.*infinite'),
     "NaN in y": (lambda X, y, sex: {"y": np.where(np.arange(200) == 3, np.nan, y)}, ValueError, "Input y contains NaN"),
     "None in y": (lambda X, y, sex: {"y": [None, *map(str, y[1:])]}, ValueError, "Input y contains NaN"),
-    "NaN in weights": (lambda X, y, sex: {"sample_weight": np.full(200, np.nan)}, ValueError, "sample_weight contains NaN"),
-    "negative weights": (lambda X, y, sex: {"sample_weight": -np.ones(200)}, ValueError, "Negative values in sample_weight: row 0"),
+    "NaN in weights": (
+        lambda X, y, sex: {"sample_weight": np.full(200, np.nan)},
+        ValueError,
+        "sample_weight contains NaN",
+    ),
+    "negative weights": (
+        lambda X, y, sex: {"sample_weight": -np.ones(200)},
+        ValueError,
+        "Negative values in sample_weight: row 0",
+    ),
     "missing group": (
         lambda X, y, sex: {"sensitive_features": pd.Series([None, *sex[1:]], name="sex")},
         ValueError,
         "Sensitive feature 'sex' has 1 missing value.*missing_sensitive='group'",
     ),
     "one class": (lambda X, y, sex: {"y": np.ones(200)}, ValueError, "contains only one class"),
-    "three classes": (lambda X, y, sex: {"y": np.arange(200) % 3}, ValueError, "Only binary classification is supported"),
+    "three classes": (
+        lambda X, y, sex: {"y": np.arange(200) % 3},
+        ValueError,
+        "Only binary classification is supported",
+    ),
     "continuous y": (lambda X, y, sex: {"y": y + 0.5 * np.arange(200)}, ValueError, "Unknown label type: continuous"),
-    "one group": (lambda X, y, sex: {"sensitive_features": {"sex": ["f"] * 200}}, ValueError, "'sex' has one group only"),
+    "one group": (
+        lambda X, y, sex: {"sensitive_features": {"sex": ["f"] * 200}},
+        ValueError,
+        "'sex' has one group only",
+    ),
     "no objective of that name": (
         lambda X, y, sex: {"params": {"objectives": ["error_rate", "demografic_parity(sensitive_feature_0)"]}},
         ValueError,
@@ -72,19 +96,55 @@ CASES = {
         "the first objective must be a loss",
     ),
     "objectives as text": (lambda X, y, sex: {"params": {"objectives": "error_rate"}}, TypeError, "give a list"),
-    "no such method": (lambda X, y, sex: {"params": {"method": "newton"}}, ValueError, "method=\"newton\": expected"),
-    "no such setting": (lambda X, y, sex: {"params": {"settings": {"stepz": 3}, "method": "pf-smg"}}, ValueError, "stepz"),
-    "no such policy": (lambda X, y, sex: {"params": {"missing": "ignore"}}, ValueError, "missing='ignore': expected one of"),
-    "share of validation rows": (lambda X, y, sex: {"params": {"validation_fraction": 1.5}}, ValueError, "validation_fraction=1.5"),
+    "no such method": (lambda X, y, sex: {"params": {"method": "newton"}}, ValueError, 'method="newton": expected'),
+    "no such setting": (
+        lambda X, y, sex: {"params": {"settings": {"stepz": 3}, "method": "pf-smg"}},
+        ValueError,
+        "stepz",
+    ),
+    "no such policy": (
+        lambda X, y, sex: {"params": {"missing": "ignore"}},
+        ValueError,
+        "missing='ignore': expected one of",
+    ),
+    "share of validation rows": (
+        lambda X, y, sex: {"params": {"validation_fraction": 1.5}},
+        ValueError,
+        "validation_fraction=1.5",
+    ),
     "no threads": (lambda X, y, sex: {"params": {"n_jobs": 0}}, ValueError, "n_jobs == 0"),
     "a seed that is none": (lambda X, y, sex: {"params": {"random_state": -1}}, ValueError, "cannot be used to seed"),
-    "a requirement that is none": (lambda X, y, sex: {"params": {"require": "accuracy >> 2"}}, ValueError, "accuracy >> 2"),
-    "a requirement that nothing meets": (lambda X, y, sex: {"params": {"require": "accuracy >= 0.999"}}, ValueError, "comes nearest"),
-    "dates": (lambda X, y, sex: {"X": pd.DataFrame({"when": pd.date_range("2020", periods=200)})}, TypeError, "column 'when' holds datetime64"),
-    "columns of one name": (lambda X, y, sex: {"X": pd.DataFrame(X, columns=["a", "b", "a"])}, ValueError, "two columns called 'a'"),
+    "a requirement that is none": (
+        lambda X, y, sex: {"params": {"require": "accuracy >> 2"}},
+        ValueError,
+        "accuracy >> 2",
+    ),
+    "a requirement that nothing meets": (
+        lambda X, y, sex: {"params": {"require": "accuracy >= 0.999"}},
+        ValueError,
+        "comes nearest",
+    ),
+    "dates": (
+        lambda X, y, sex: {"X": pd.DataFrame({"when": pd.date_range("2020", periods=200)})},
+        TypeError,
+        "column 'when' holds datetime64",
+    ),
+    "columns of one name": (
+        lambda X, y, sex: {"X": pd.DataFrame(X, columns=["a", "b", "a"])},
+        ValueError,
+        "two columns called 'a'",
+    ),
     "names of two kinds": (lambda X, y, sex: {"X": pd.DataFrame(X, columns=["a", 1, 2])}, TypeError, "string names"),
-    "a file that is not there": (lambda X, y, sex: {"X": "none.csv", "y": "y", "sensitive_features": "sex"}, OSError, "none.csv"),
-    "a file without a target": (lambda X, y, sex: {"X": "none.csv", "sensitive_features": "sex"}, TypeError, "name of its target column"),
+    "a file that is not there": (
+        lambda X, y, sex: {"X": "none.csv", "y": "y", "sensitive_features": "sex"},
+        OSError,
+        "none.csv",
+    ),
+    "a file without a target": (
+        lambda X, y, sex: {"X": "none.csv", "sensitive_features": "sex"},
+        TypeError,
+        "name of its target column",
+    ),
 }
 
 
