@@ -104,7 +104,7 @@ def test_a_stream_at_work_says_so_instead_of_waiting_for_itself():
     said = []
 
     def progress(told):
-        for ask in (lambda: clf._live.live.waiting, lambda: pickle.dumps(clf)):
+        for ask in (lambda: clf._live.live.waiting, lambda: pickle.dumps(clf._live.live)):
             try:
                 ask()
             except RuntimeError as error:
