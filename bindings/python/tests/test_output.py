@@ -119,6 +119,20 @@ def test_sql_and_table(clf):
         model.export("pmml")
 
 
+def test_sql_decides_the_same_in_sqlite(clf, rows):
+    """SQLite has no truth values: they are digits there."""
+    import sqlite3
+
+    X, _, _, _ = rows
+    model = clf.select(knee=True)
+    connection = sqlite3.connect(":memory:")
+    connection.create_function("EXP", 1, np.exp)
+    X.to_sql("input", connection, index=False)
+    found = pd.read_sql_query(model.export("sql").decode(), connection)
+    np.testing.assert_allclose(found["score"], model.decision_function(X), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(found["decision"], model.predict(X))
+
+
 def test_report_is_the_page_of_the_command(tmp_path, clf):
     clf.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()

@@ -51,13 +51,22 @@ pub struct CategoricalRule {
     pub merge: Option<Merge>,
 }
 
-/// Truth values as programs write them: a column may come from several.
-const TRUTH: [[&str; 3]; 2] = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
+/// Truth values as programs write them, a column may come from several; databases without any write digits.
+const TRUTH: [[&str; 4]; 2] = [
+    ["true", "True", "TRUE", "1"],
+    ["false", "False", "FALSE", "0"],
+];
 
-/// The spellings of a truth value; none of any other text.
-fn spellings(level: &str) -> impl Iterator<Item = &'static str> + use<> {
+/// The ways to write the truth value that a text may stand for; none of any other text.
+fn spellings(level: &str) -> &'static [&'static str] {
     let found = TRUTH.iter().find(|words| words.contains(&level));
-    found.into_iter().flatten().copied()
+    found.map_or(&[], |words| words)
+}
+
+/// The same without the digit, which alone is no truth value.
+fn words(level: &str) -> &'static [&'static str] {
+    let all = spellings(level);
+    &all[..all.len().saturating_sub(1)]
 }
 
 impl CategoricalRule {
@@ -74,7 +83,7 @@ impl CategoricalRule {
     /// The position of a raw level; one that was not seen in training is *other*.
     pub(crate) fn encode(&self, raw: &str) -> Option<u32> {
         let level = self.merge.as_ref().map_or(raw, |merge| merge.apply(raw));
-        let spelled_otherwise = || spellings(level).find_map(|other| self.merged(other));
+        let spelled_otherwise = || words(level).iter().find_map(|other| self.merged(other));
         self.merged(level).or_else(spelled_otherwise)
     }
 
@@ -107,7 +116,12 @@ impl CategoricalRule {
         let merged = self.merge.iter().flat_map(|merge| merge.levels.keys());
         let named = self.levels.iter().chain(&self.pooled).chain(merged);
         let mut all: BTreeSet<&str> = named.map(String::as_str).collect();
-        let spelled: Vec<&str> = all.iter().flat_map(|level| spellings(level)).collect();
+        let is_word = |level: &&&str| words(level).contains(level);
+        let spelled = all
+            .iter()
+            .filter(is_word)
+            .flat_map(|level| spellings(level));
+        let spelled: Vec<&str> = spelled.copied().collect();
         all.extend(spelled);
         all
     }
@@ -126,7 +140,7 @@ mod tests {
             merge: None,
         };
         let truth = rule(["false", "true"]);
-        for raw in ["True", "TRUE", "true"] {
+        for raw in ["True", "TRUE", "true", "1"] {
             assert_eq!(truth.encode(raw), Some(1), "{raw}");
             assert!(truth.named().contains(raw), "exports know it too");
         }
@@ -134,5 +148,9 @@ mod tests {
         // Levels that are there mean themselves.
         assert_eq!(rule(["True", "true"]).encode("True"), Some(0));
         assert_eq!(rule(["no", "yes"]).encode("Yes"), None);
+        // Digits are truth values only where the words are.
+        assert_eq!(rule(["0", "1"]).encode("true"), None);
+        assert_eq!(rule(["0", "true"]).encode("0"), Some(0));
+        assert_eq!(rule(["0", "1"]).named().len(), 2);
     }
 }
