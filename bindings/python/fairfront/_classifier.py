@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlencode
 
 import numpy as np
+import numpy.typing as npt
 
 from fairfront import _columns, _labels
 from fairfront._base import BaseEstimator, ClassifierMixin
@@ -271,15 +272,17 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             if hasattr(self, "_run"):
                 message = "partial_fit begins anew: fit and load keep no rows to go on from"
                 warnings.warn(message, FairFrontWarning, stacklevel=2)
-            looks = self._first_looks(X, y, classes)
-            stream = Stream(Live(*self._kept()), looks, self._settled())
+            known = self._known_classes(y if classes is None else classes)
+            given = self._assemble(X, y, sensitive_features, sample_weight, policy, classes=known)
+            if given.n_attributes == 0:
+                warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
+            stream = Stream(Live(*self._kept()), given.looks(), self._settled())
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), stream.looks.classes):
             was = stream.looks.classes
             raise ValueError(f"classes={classes!r} is not the same as on last call to partial_fit, was: {was!r}")
-        stream.check(self._settled())
-        given = self._assemble(X, y, sensitive_features, sample_weight, policy, stream.looks)
-        if self._live is None and given.n_attributes == 0:
-            warnings.warn(ALONE, FairFrontWarning, stacklevel=2)
+        else:
+            stream.check(self._settled())
+            given = self._assemble(X, y, sensitive_features, sample_weight, policy, looks=stream.looks)
         with Progress(self.progress, type(self).__name__) as progress:
             run, stopped = stream.live.update(
                 given.parts, policy.settings(), asked, n_threads, progress.callback, self.max_seconds
@@ -293,12 +296,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             self._raise(stopped)
         return self
 
-    def _first_looks(self, X: Any, y: Any, classes: Any) -> Looks:
-        """What the rows of a stream look like, by the first of them."""
-        found = _labels.check_classes(np.unique(np.asarray(y if classes is None else classes)))
-        features = _columns.features(X, type(self).__name__)
-        positive = _labels.positive(found, self.pos_label)
-        return Looks(found, positive, features.n_features, features.names_in)
+    def _known_classes(self, labels: Any) -> tuple[npt.NDArray[Any], Any]:
+        """The classes of a stream, and the one that is decided for."""
+        found = _labels.check_classes(np.unique(np.asarray(labels)))
+        return found, _labels.positive(found, self.pos_label)
 
     def _kept(self) -> tuple[int | None, int | None]:
         """Rows that a stream keeps: the latest, or a sample of all."""
@@ -333,9 +334,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             raise TypeError(f"method={self.method!r}: expected the name of a solver, or 'auto'")
         return Policy(self.validation_fraction, self.missing, self.missing_sensitive, self.pool_rare, number)
 
-    def _assemble(
-        self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, looks: Looks | None = None
-    ) -> Given:
+    def _assemble(self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, **known: Any) -> Given:
         return assemble(
             X,
             y,
@@ -345,7 +344,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             policy=policy,
             objectives=[] if self.objectives is None else self.objectives,
             pos_label=self.pos_label,
-            looks=looks,
+            **known,
         )
 
     def _asked(self, number: int) -> dict[str, Any]:

@@ -68,6 +68,7 @@ def assemble(
     policy: Policy,
     objectives: Sequence[Any],
     pos_label: Any = None,
+    classes: tuple[npt.NDArray[Any], Any] | None = None,
     looks: Looks | None = None,
 ) -> Given:
     """Check what was given and put its columns together.
@@ -84,14 +85,18 @@ def assemble(
         What is asked for: attributes may be intersections.
     pos_label : label, optional
         The class that is decided for.
+    classes : tuple of array and label, optional
+        For the first rows of a stream, which may have one class or one group only: the classes, and the one that is
+        decided for.
     looks : Looks, optional
-        What rows of a stream look like: these may then have one class or one group only.
+        For the others: what they have to look like.
     """
     if y is None:
         raise ValueError(f"{who} requires y to be passed, but the target y is None")
     features = _columns.features(X, who)
     if looks is not None:
         looks.align(features, who)
+        classes = looks.classes, looks.positive
     lacking = features.columns.missing
     if lacking and policy.missing == "error":
         column, count = lacking[0]
@@ -101,14 +106,14 @@ def assemble(
         )
     target = _labels.labels(y, features.n_rows, who)
     weights = _columns.weights(sample_weight, features.n_rows)
-    if looks is None:
+    if classes is None:
         found = _labels.classes(target if weights is None else target[weights > 0])
         positive = _labels.positive(found, pos_label)
     else:
-        found, positive = looks.classes, looks.positive
+        found, positive = classes
     negative = found[0] if positive == found[1] else found[1]
     levels = _labels.texts(negative, positive)
-    if weights is not None and looks is None:
+    if weights is not None and classes is None:
         # Rows without weight may have labels of their own.
         target = np.where(weights > 0, target, negative)
     taken = set(features.columns.names)
@@ -117,7 +122,7 @@ def assemble(
         groups = _columns.sensitive(sensitive_features, features.n_rows, policy.missing_sensitive)
     roles = []
     for feature in groups:
-        if len(feature.groups) < 2 and looks is None:
+        if len(feature.groups) < 2 and classes is None:
             raise ValueError(
                 f"Sensitive feature {feature.name!r} has one group only, {feature.groups}; fairness compares at "
                 "least two."
@@ -125,7 +130,7 @@ def assemble(
         groups_column = (_free(feature.name, "sensitive", taken), feature.codes, feature.groups)
         roles.append((groups_column, feature.name))
     # Batches of a stream may be held by different things; their target has one name.
-    target_name = _free("y" if looks is not None else _target_name(y), "target", taken)
+    target_name = _free(_target_name(y) if classes is None else "y", "target", taken)
     parts = {
         "source": "X",
         "features": features.columns,

@@ -57,6 +57,8 @@ def labels(y: Any, n_rows: int, estimator: str) -> npt.NDArray[Any]:
     elif array.dtype.kind == "O":
         if any(is_missing(value) for value in array):
             raise ValueError("Input y contains NaN.")
+        if isinstance(y, (list, tuple)):
+            array = np.asarray(y)
     elif array.dtype.kind not in "iubUS":
         raise ValueError(f"Unknown label type: {array.dtype}; y holds the classes of the rows.")
     return array

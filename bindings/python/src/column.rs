@@ -71,7 +71,6 @@ impl Found {
 /// The columns of a table in memory, until a data set takes them.
 #[pyclass(name = "Columns", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyColumns {
-    names: Vec<String>,
     n_rows: usize,
     /// Names of columns with missing values, and how many they have.
     missing: Vec<(String, usize)>,
@@ -82,7 +81,6 @@ impl PyColumns {
     fn of(columns: Vec<Column>) -> Self {
         let lacking = columns.iter().filter(|c| c.n_missing > 0);
         Self {
-            names: columns.iter().map(|c| c.name.clone()).collect(),
             n_rows: columns.first().and_then(Column::n_rows).unwrap_or(0),
             missing: lacking.map(|c| (c.name.clone(), c.n_missing)).collect(),
             columns: Mutex::new(Some(columns)),
@@ -116,9 +114,12 @@ impl PyColumns {
         work::outside(py, 1, || Ok(Self::of(arrow::columns(stream)?)))
     }
 
+    /// Their names, as long as they are here.
     #[getter]
     fn names(&self) -> Vec<String> {
-        self.names.clone()
+        let columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        let columns = columns.iter().flatten();
+        columns.map(|column| column.name.clone()).collect()
     }
 
     #[getter]

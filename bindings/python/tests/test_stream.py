@@ -122,3 +122,32 @@ def test_a_series_of_labels_of_pandas():
     X, y, sex, _ = frame(400)
     clf = FairFrontClassifier(n_points=10).partial_fit(X, pd.Series(np.where(y, "yes", "no")), sensitive_features=sex)
     assert set(clf.predict(X)) <= {"yes", "no"}
+
+
+def test_streams_of_arrow_are_read_once():
+    import pyarrow as pa
+
+    X, y, sex, _ = frame(600)
+    table = pa.Table.from_pandas(X, preserve_index=False)
+    clf = FairFrontClassifier(n_points=10)
+    for rows in (slice(0, 300), slice(300, 600)):
+        part = table.slice(rows.start, 300)
+        reader = pa.RecordBatchReader.from_batches(part.schema, part.to_batches())
+        clf.partial_fit(reader, y[rows], classes=[0, 1], sensitive_features=sex[rows])
+    assert clf._live.live.counts[1] == 600
+
+
+def test_a_feature_called_like_the_target_does_not_confuse_batches():
+    X, y, sex, _ = people(600)
+    table = pd.DataFrame(X, columns=["a", "y", "b"])
+    clf = FairFrontClassifier(n_points=10)
+    clf.partial_fit(table[:300], y[:300], sensitive_features={"sex": sex[:300]})
+    with pytest.warns(UserWarning, match="valid feature names"):
+        clf.partial_fit(X[300:], y[300:], sensitive_features={"sex": sex[300:]})
+    assert clf._live.live.counts[1] == 600
+
+
+def test_texts_in_a_list_are_classes_of_texts():
+    X, y, sex, _ = people(200)
+    clf = FairFrontClassifier(n_points=5).fit(X, np.where(y, "yes", "no").tolist(), sensitive_features={"sex": sex})
+    assert clf.classes_.dtype.kind == "U"
