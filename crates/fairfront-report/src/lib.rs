@@ -4,7 +4,7 @@
 //! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
 //! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round,
 //! [`Scatters`] a grid of panels with axes of their own, [`Space`] a front over three objectives,
-//! [`Profiles`] how often solvers are nearly the best.
+//! [`Profiles`] how often solvers are nearly the best, [`ProfilePanels`] the same for several indicators.
 //! Nothing here knows where the points come from, reads or writes a file, or depends on another of our
 //! crates; the same figure is the same bytes on every machine. [`PageData`] becomes one HTML file with
 //! everything in it ([`PageData::to_html`]).
@@ -28,6 +28,7 @@
 mod cube;
 mod curve;
 mod figure;
+mod grid;
 mod html;
 mod legend;
 mod marker;
@@ -47,6 +48,6 @@ mod trace;
 pub use curve::{Curve, Line};
 pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 pub use overlay::{Overlay, Series};
-pub use profile::Profiles;
+pub use profile::{ProfilePanels, Profiles};
 pub use scatter::{Better, Scatter, Scatters, Side};
 pub use space::Space;

@@ -202,8 +202,13 @@ fn write_pair((x, y): Position, out: &mut String) {
 
 /// Positions in order of x, one where several lie in the same square of half a pixel: what the others
 /// would add to the picture cannot be seen.
-pub(crate) fn merge(mut positions: Vec<Position>) -> Vec<Position> {
-    let cell = |(x, y): Position| (x.div_euclid(5), y.div_euclid(5));
+pub(crate) fn merge(positions: Vec<Position>) -> Vec<Position> {
+    merge_within(positions, 5)
+}
+
+/// The same for squares of `side` tenths of a pixel.
+pub(crate) fn merge_within(mut positions: Vec<Position>, side: i64) -> Vec<Position> {
+    let cell = |(x, y): Position| (x.div_euclid(side), y.div_euclid(side));
     positions.sort_unstable_by_key(|p| (cell(*p), *p));
     positions.dedup_by_key(|p| cell(*p));
     positions
@@ -307,11 +312,13 @@ mod tests {
         #[test]
         fn merged_positions_are_near_every_point(
             positions in prop::collection::vec((0..60_i64, 0..60_i64), 0..80),
+            side in 1..20_i64,
         ) {
-            let merged = merge(positions.clone());
+            prop_assert_eq!(merge(positions.clone()), merge_within(positions.clone(), 5));
+            let merged = merge_within(positions.clone(), side);
             prop_assert!(merged.iter().all(|p| positions.contains(p)));
             for (x, y) in positions {
-                prop_assert!(merged.iter().any(|(a, b)| (a - x).abs() < 5 && (b - y).abs() < 5));
+                prop_assert!(merged.iter().any(|(a, b)| (a - x).abs().max((b - y).abs()) < side));
             }
         }
     }

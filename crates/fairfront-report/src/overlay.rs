@@ -8,6 +8,7 @@ use crate::marker::Marker;
 use crate::page::Page;
 use crate::panel::{Layer, Panels, REFERENCE};
 use crate::scale::{LARGEST, Scale, grouped, range, rounded};
+use crate::scatter::Better;
 use crate::text::shorten;
 
 /// Points in objective space with a name.
@@ -91,7 +92,7 @@ impl Overlay<'_> {
         let below = if note.is_some() { 22.0 } else { 0.0 };
         let page = Page {
             title: self.title.trim(),
-            lower_is_better: true,
+            better: Better::Lower,
             legend: Legend::new(self.entries(&layers, drawn), panels.width),
             beside: panels.beside,
             width: panels.width,

@@ -2,6 +2,7 @@
 
 use crate::figure::{Axis, Frame, GREY, INK, TEXT_SIZE, named_group};
 use crate::legend::{Entry, Legend};
+use crate::scatter::Better;
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 
@@ -9,8 +10,8 @@ use crate::text::{shorten, width};
 pub(crate) struct Page<'a> {
     /// Above everything; may be empty.
     pub(crate) title: &'a str,
-    /// Whether to say that lower is better.
-    pub(crate) lower_is_better: bool,
+    /// Which direction to call the better one, for the whole figure.
+    pub(crate) better: Better,
     pub(crate) legend: Legend,
     /// Room for what is to the left of the panels.
     pub(crate) beside: f64,
@@ -30,7 +31,7 @@ impl<'a> Page<'a> {
     ) -> (Self, Frame) {
         let page = Self {
             title,
-            lower_is_better: false,
+            better: Better::Neither,
             legend: Legend::new(entries, width),
             beside: Frame::beside(y, height),
             width,
@@ -69,7 +70,7 @@ impl Page<'_> {
     }
 
     fn header(&self) -> f64 {
-        match self.title.is_empty() && !self.lower_is_better {
+        match self.title.is_empty() && self.better == Better::Neither {
             true => Self::MARGIN,
             false => Self::HEADER,
         }
@@ -94,16 +95,12 @@ impl Page<'_> {
         svg
     }
 
-    /// The title, and that lower is better.
+    /// The title, and which direction is better.
     fn draw_header(&self, svg: &mut Svg) {
-        const NOTE: &str = "lower is better";
+        let note = self.better.note();
         let (left, right) = (self.left(), self.right());
-        let arrow = right - width(NOTE, TEXT_SIZE) - 18.0;
-        let end = if self.lower_is_better {
-            arrow - 12.0
-        } else {
-            right
-        };
+        let arrow = right - width(note, TEXT_SIZE) - 18.0;
+        let end = if note.is_empty() { right } else { arrow - 12.0 };
         let short = shorten(self.title, Self::TITLE_SIZE * Self::BOLD, end - left);
         if !short.is_empty() {
             named_group(svg, (short != self.title).then_some(self.title), None);
@@ -115,20 +112,23 @@ impl Page<'_> {
                 .text(&short);
             svg.close();
         }
-        if self.lower_is_better {
-            // Drawn, as not every font has the arrow.
-            svg.tag("path")
-                .set("d", &format!("M{:.1} 18.5l-9 9m0-6v6h6", arrow + 10.0)[..])
-                .set("fill", "none")
-                .set("stroke", GREY)
-                .set("stroke-width", 1.5)
-                .end();
-            svg.tag("text")
-                .at(right, 27.5)
-                .set("text-anchor", "end")
-                .set("font-size", TEXT_SIZE)
-                .set("fill", GREY)
-                .text(NOTE);
-        }
+        // Drawn, as not every font has the arrow.
+        let path = match self.better {
+            Better::Lower => format!("M{:.1} 18.5l-9 9m0-6v6h6", arrow + 10.0),
+            Better::Higher => format!("M{:.1} 28.5v-11m-4 4l4-4l4 4", arrow + 6.0),
+            Better::Neither => return,
+        };
+        svg.tag("path")
+            .set("d", &path[..])
+            .set("fill", "none")
+            .set("stroke", GREY)
+            .set("stroke-width", 1.5)
+            .end();
+        svg.tag("text")
+            .at(right, 27.5)
+            .set("text-anchor", "end")
+            .set("font-size", TEXT_SIZE)
+            .set("fill", GREY)
+            .text(note);
     }
 }

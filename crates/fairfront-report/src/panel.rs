@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::figure::{Axis, Frame, GREY, INK, Ink, draw_markers, named_group, tenths};
 use crate::legend::{count, shown_name};
-use crate::marker::{Marker, Position, Shape, merge};
+use crate::marker::{Marker, Position, Shape, merge_within};
 use crate::overlay::Series;
 use crate::scale::{LARGEST, grouped};
 use crate::spread::spread;
@@ -195,6 +195,7 @@ impl Panel {
         let (x, y) = (&axes[self.x], self.y.map(|y| &axes[y]));
         self.frame.draw(svg, x, y);
         let rows = layers.len() as f64;
+        let small = self.frame.width < 300.0;
         let positions: Vec<Vec<Position>> = (layers.iter().enumerate())
             .map(|(row, layer)| {
                 let place = |point: &&[f64]| {
@@ -204,7 +205,9 @@ impl Panel {
                     };
                     self.frame.position(x.scale.share(point[self.x]), height)
                 };
-                merge(layer.points.iter().map(place).collect())
+                // Small panels come many together, and their dots are three pixels wide.
+                let side = if small && layer.dense { 10 } else { 5 };
+                merge_within(layer.points.iter().map(place).collect(), side)
             })
             .collect();
         if positions.iter().all(Vec::is_empty) {
@@ -220,7 +223,6 @@ impl Panel {
         order.sort_by_key(|i| Reverse(layers[*i].points.len()));
         let (dense, sparse): (Vec<usize>, Vec<usize>) =
             order.into_iter().partition(|i| layers[*i].dense);
-        let small = self.frame.width < 300.0;
         let (size, sign, apart, most) = match small {
             true => (30, 34, 320.0, 10),
             false => (36, 40, 420.0, 16),

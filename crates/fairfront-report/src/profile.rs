@@ -3,11 +3,14 @@
 use std::fmt::Write;
 
 use crate::curve::Line;
-use crate::figure::{Axis, LineStyle, draw_line, named_group, tenths};
-use crate::legend::{Entry, Key, shown_name};
+use crate::figure::{Axis, Frame, LineStyle, draw_line, named_group, tenths};
+use crate::grid::{Grid, draw_title, lettered};
+use crate::legend::{Entry, Key, Legend, shown_name};
 use crate::marker::Position;
 use crate::page::Page;
 use crate::scale::{LARGEST, Scale, range, rounded};
+use crate::scatter::Better;
+use crate::svg::Svg;
 use crate::text::shorten;
 
 /// Width and height of the frame, in pixels.
@@ -17,8 +20,8 @@ const FRAME: (f64, f64) = (560.0, 320.0);
 /// the best, as a line of steps over τ. Higher is better, and further to the left.
 ///
 /// The steps are what `Profile::steps` of `fairfront-pareto` gives: from each τ on the share that belongs to
-/// it; 0 before the first. The horizontal axis is logarithmic to base 2 and starts at 1, the vertical one goes from 0
-/// to 1. A step whose τ is below 1 or not finite, or whose share is not within 0 and 1, is left out.
+/// it; 0 before the first. The horizontal axis starts at 1 and is logarithmic to base 2, or linear where all factors
+/// are below 2, since they may be very near to 1; the vertical one goes from 0 to 1. A step whose τ is below 1 or not finite, or whose share is not within 0 and 1, is left out.
 ///
 /// ```
 /// use fairfront_report::{Line, Profiles};
@@ -46,81 +49,215 @@ impl Profiles<'_> {
     ///
     /// The cost is about that of sorting the steps of each solver.
     pub fn to_svg(&self) -> String {
-        let solvers: Vec<Steps> = self.solvers.iter().map(Steps::new).collect();
-        let last = range(solvers.iter().flat_map(|s| &s.steps).map(|s| s.0));
-        // Up to the next power of two, so that the last step is seen to last.
-        let last = last.map_or(1.0, |(_, high)| high.floor() + 1.0);
-        let x = Axis {
-            name: "factor τ of the best",
-            note: "",
-            scale: Scale::powers_of_two(last),
-        };
-        let y = Axis {
-            name: "share of problems within τ",
-            note: "higher is better",
-            scale: Scale::covering(0.0, 1.0),
-        };
+        let drawn = Drawn::new(self, Better::Higher.note());
+        let styles: Vec<usize> = (0..drawn.solvers.len()).collect();
         let entry = |(i, solver): (usize, &Steps)| Entry {
             key: Key::Line(LineStyle::of(i), false),
             name: shown_name(solver.name).to_owned(),
             note: solver.summary(),
         };
-        let entries = solvers.iter().enumerate().map(entry).collect();
-        let (page, frame) = Page::of_one(self.title.trim(), entries, &y, FRAME);
-        let mut svg = page.open(&self.name(), &describe(&solvers));
-        frame.draw(&mut svg, &x, Some(&y));
-        if solvers.iter().all(|s| s.steps.is_empty()) {
-            frame.draw_empty(&mut svg);
+        let entries = drawn.solvers.iter().enumerate().map(entry).collect();
+        let (page, frame) = Page::of_one(self.title.trim(), entries, &drawn.y, FRAME);
+        let text = format!("{ABOUT} Solvers:{}", drawn.describe());
+        let mut svg = page.open(title_or_kind(&self.title), &text);
+        drawn.draw(&mut svg, frame, &styles);
+        svg.finish()
+    }
+}
+
+/// Performance profiles of the same solvers in several indicators, a panel for each.
+///
+/// Solvers of the same name look the same in all panels and have one line of the legend. Panels are
+/// lettered from (a) on, more than four are smaller, three in a row. Each has a horizontal axis of its own;
+/// how often a solver is the best is said where the mouse is over its line, and in the description.
+///
+/// ```
+/// use fairfront_report::{Line, ProfilePanels, Profiles};
+/// let panel = |title: &str, own: &'static [(f64, f64)], other: &'static [(f64, f64)]| Profiles {
+///     title: title.into(),
+///     solvers: vec![
+///         Line { name: "pf-smg", points: own },
+///         Line { name: "eps-fair", points: other },
+///     ],
+/// };
+/// let figure = ProfilePanels {
+///     title: "40 problems".into(),
+///     panels: vec![
+///         panel("purity", &[(1.0, 0.4), (1.1, 1.0)], &[(1.0, 0.6), (1.5, 1.0)]),
+///         panel("seconds a point", &[(1.0, 1.0)], &[(8.0, 0.8)]),
+///     ],
+/// };
+/// let svg = figure.to_svg();
+/// assert!(svg.contains("(b) seconds a point"));
+/// assert!(svg.contains("eps-fair, best on 0 %, at most 80 %"));
+/// # assert_eq!(svg, figure.to_svg());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfilePanels<'a> {
+    /// Above the picture; may be empty.
+    pub title: String,
+    /// The panels, row by row.
+    pub panels: Vec<Profiles<'a>>,
+}
+
+impl ProfilePanels<'_> {
+    /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture.
+    ///
+    /// The cost is about that of sorting the steps of each solver in each panel.
+    pub fn to_svg(&self) -> String {
+        let names = self.names();
+        let drawn: Vec<Drawn> = self.panels.iter().map(|p| Drawn::new(p, "")).collect();
+        let axes: Vec<&Axis> = drawn.iter().map(|d| &d.y).collect();
+        let grid = Grid::new(&axes);
+        let entry = |(i, name): (usize, &&str)| Entry {
+            key: Key::Line(LineStyle::of(i), false),
+            name: shown_name(name).to_owned(),
+            note: String::new(),
+        };
+        let entries = names.iter().enumerate().map(entry).collect();
+        let page = Page {
+            title: self.title.trim(),
+            better: Better::Higher,
+            legend: Legend::new(entries, grid.width()),
+            beside: grid.beside,
+            width: grid.width(),
+            height: grid.height(),
+        };
+        let titles: Vec<String> = (self.panels.iter().enumerate())
+            .map(|(i, panel)| lettered(i, self.panels.len(), &panel.title))
+            .collect();
+        let mut text = ABOUT.to_owned();
+        for (title, drawn) in titles.iter().zip(&drawn) {
+            let title = shorten(title.trim(), 10.0, 1_000.0);
+            let _ = write!(text, " {title}:{}", drawn.describe());
         }
-        tenths(&mut svg);
-        for (i, solver) in solvers.iter().enumerate() {
-            if solver.steps.is_empty() {
-                continue;
-            }
-            let place = |(factor, share): (f64, f64)| {
-                frame.position(x.scale.share(factor), y.scale.share(share))
-            };
-            let corners = solver.corners(last).into_iter();
-            let mut line: Vec<Position> = corners.map(place).collect();
-            line.dedup();
-            let mut style = LineStyle::of(i);
-            // What lies below is a little wider, and shows at the edges where lines are the same.
-            style.width = 15.0 + 6.0 * (solvers.len() - 1 - i).min(2) as f64;
-            named_group(&mut svg, Some(shown_name(solver.name)), None);
-            draw_line(&mut svg, style, &[line]);
-            svg.close();
+        let mut svg = page.open(title_or_kind(&self.title), &text);
+        for (i, (title, drawn)) in titles.iter().zip(&drawn).enumerate() {
+            let frame = grid.frame(i, page.left(), page.top());
+            draw_title(&mut svg, frame, title, "");
+            let style = |solver: &Steps| names.iter().position(|n| *n == solver.name);
+            let styles = drawn.solvers.iter().map(|s| style(s).unwrap_or(0));
+            drawn.draw(&mut svg, frame, &styles.collect::<Vec<usize>>());
         }
         svg.finish()
     }
 
-    /// The title, or what the picture shows where there is none.
-    fn name(&self) -> String {
-        match self.title.trim() {
-            "" => "Performance profiles".into(),
-            title => title.into(),
+    /// Names of solvers in the order they come up.
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for solver in self.panels.iter().flat_map(|p| &p.solvers) {
+            if !names.contains(&solver.name) {
+                names.push(solver.name);
+            }
         }
+        names
     }
 }
 
-/// The picture in words.
-fn describe(solvers: &[Steps]) -> String {
-    let mut text = String::from(
-        "Performance profiles: the share of problems on which a solver is within a factor of the best. \
-         Higher is better. Solvers:",
-    );
-    for (i, solver) in solvers.iter().enumerate() {
-        let separator = if i > 0 { ";" } else { "" };
-        let name = shorten(shown_name(solver.name), 10.0, 1_000.0);
-        let _ = write!(text, "{separator} {name}, {}", solver.summary());
+/// What profiles are, in words.
+const ABOUT: &str = "Performance profiles: the share of problems on which a solver is within a factor of the best. \
+                     Higher is better.";
+
+/// The title, or what the picture shows where there is none.
+fn title_or_kind(title: &str) -> &str {
+    match title.trim() {
+        "" => "Performance profiles",
+        title => title,
     }
-    text += ".";
-    text
+}
+
+/// A panel as it is drawn.
+struct Drawn<'a> {
+    x: Axis<'a>,
+    y: Axis<'a>,
+    solvers: Vec<Steps<'a>>,
+    /// Whether the horizontal axis has factors, not their logarithms.
+    linear: bool,
+    /// Where the lines end on the horizontal axis.
+    last: f64,
+}
+
+impl<'a> Drawn<'a> {
+    /// The panel, with what is said beside the name of its vertical axis.
+    fn new(panel: &Profiles<'a>, note: &'static str) -> Self {
+        let solvers: Vec<Steps> = panel.solvers.iter().map(Steps::new).collect();
+        let highest = range(solvers.iter().flat_map(|s| &s.steps).map(|s| s.0));
+        let highest = highest.map_or(1.0, |(_, high)| high);
+        let linear = 1.0 < highest && highest < 2.0;
+        // Somewhat further than the last step, so that it is seen to last.
+        let last = match linear {
+            true => 1.0 + 1.1 * (highest - 1.0),
+            false => log2(highest).floor() + 1.0,
+        };
+        Self {
+            x: Axis {
+                name: "factor τ of the best",
+                note: "",
+                scale: match linear {
+                    true => Scale::covering(1.0, last),
+                    false => Scale::powers_of_two(last),
+                },
+            },
+            y: Axis {
+                name: "share of problems within τ",
+                note,
+                scale: Scale::covering(0.0, 1.0),
+            },
+            solvers,
+            linear,
+            last,
+        }
+    }
+
+    /// Where a factor lies on the horizontal axis, before it is scaled.
+    fn along(&self, factor: f64) -> f64 {
+        if self.linear { factor } else { log2(factor) }
+    }
+
+    /// The solvers in words.
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for (i, solver) in self.solvers.iter().enumerate() {
+            let separator = if i > 0 { ";" } else { "" };
+            let _ = write!(text, "{separator} {}", solver.named_summary());
+        }
+        text += ".";
+        text
+    }
+
+    /// Draws axes and lines, each solver's in the style of this number.
+    fn draw(&self, svg: &mut Svg, frame: Frame, styles: &[usize]) {
+        let (x, y) = (&self.x, &self.y);
+        frame.draw(svg, x, Some(y));
+        if self.solvers.iter().all(|s| s.steps.is_empty()) {
+            frame.draw_empty(svg);
+        }
+        tenths(svg);
+        let lines = self.solvers.iter().zip(styles).enumerate();
+        for (i, (solver, number)) in lines.filter(|(_, (s, _))| !s.steps.is_empty()) {
+            let place =
+                |(at, share): (f64, f64)| frame.position(x.scale.share(at), y.scale.share(share));
+            let steps: Vec<(f64, f64)> = (solver.steps.iter())
+                .map(|(factor, share)| (self.along(*factor), *share))
+                .collect();
+            let corners = corners(&steps, self.along(1.0), self.last).into_iter();
+            let mut line: Vec<Position> = corners.map(place).collect();
+            line.dedup();
+            let mut style = LineStyle::of(*number);
+            // What lies below is a little wider, and shows at the edges where lines are the same.
+            style.width = 15.0 + 6.0 * (self.solvers.len() - 1 - i).min(2) as f64;
+            named_group(svg, Some(&solver.named_summary()), None);
+            draw_line(svg, style, &[line]);
+            svg.close();
+        }
+        svg.close();
+    }
 }
 
 /// A solver's profile as it is drawn.
 struct Steps<'a> {
     name: &'a str,
-    /// Logarithms of factors, and shares, in order.
+    /// Factors and shares, in order.
     steps: Vec<(f64, f64)>,
 }
 
@@ -131,37 +268,40 @@ impl<'a> Steps<'a> {
         };
         let mut steps: Vec<(f64, f64)> = line.points.iter().copied().filter(drawn).collect();
         steps.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let steps = steps
-            .into_iter()
-            .map(|(factor, share)| (log2(factor), share));
         Self {
             name: line.name,
-            steps: steps.collect(),
+            steps,
         }
-    }
-
-    /// The corners of its line: level from one step to the next, then straight up.
-    fn corners(&self, last: f64) -> Vec<(f64, f64)> {
-        let mut corners = vec![(0.0, 0.0)];
-        let mut height = 0.0;
-        for (factor, share) in &self.steps {
-            corners.extend([(*factor, height), (*factor, *share)]);
-            height = *share;
-        }
-        corners.push((last, height));
-        corners
     }
 
     /// How often it is the best, and how often it comes to an end at all.
     fn summary(&self) -> String {
         let percent = |share: f64| rounded(100.0 * share);
-        let best = self.steps.iter().take_while(|s| s.0 == 0.0).last();
+        let best = self.steps.iter().take_while(|s| s.0 == 1.0).last();
         let best = percent(best.map_or(0.0, |s| s.1));
         match self.steps.last() {
             None => "no steps".into(),
             Some((_, most)) => format!("best on {best} %, at most {} %", percent(*most)),
         }
     }
+
+    /// The same, with its name.
+    fn named_summary(&self) -> String {
+        let name = shorten(shown_name(self.name), 10.0, 1_000.0);
+        format!("{name}, {}", self.summary())
+    }
+}
+
+/// The corners of a line of steps: level from one step to the next, then straight up.
+fn corners(steps: &[(f64, f64)], first: f64, last: f64) -> Vec<(f64, f64)> {
+    let mut corners = vec![(first, 0.0)];
+    let mut height = 0.0;
+    for (at, share) in steps {
+        corners.extend([(*at, height), (*at, *share)]);
+        height = *share;
+    }
+    corners.push((last, height));
+    corners
 }
 
 /// The logarithm to base 2 of a number from 1 on. By sums and products only, which are the same on every
@@ -208,7 +348,8 @@ mod tests {
             points: &[(4.0, 1.0), (1.0, 0.25), (2.0, 0.5)],
         };
         let steps = Steps::new(&line);
-        let corners = [
+        assert_eq!(steps.steps, [(1.0, 0.25), (2.0, 0.5), (4.0, 1.0)]);
+        let expected = [
             (0.0, 0.0),
             (0.0, 0.0),
             (0.0, 0.25),
@@ -218,11 +359,25 @@ mod tests {
             (2.0, 1.0),
             (3.0, 1.0),
         ];
-        assert_eq!(steps.corners(3.0), corners);
+        let logarithms = [(0.0, 0.25), (1.0, 0.5), (2.0, 1.0)];
+        assert_eq!(corners(&logarithms, 0.0, 3.0), expected);
         assert_eq!(steps.summary(), "best on 25 %, at most 100 %");
         let svg = draw(&[line.points]);
         for label in [">1<", ">2<", ">4<", ">8<"] {
             assert!(svg.contains(label), "{label}");
+        }
+    }
+
+    #[test]
+    fn factors_near_one_are_told_apart() {
+        let svg = draw(&[&[(1.0, 0.5), (1.004, 1.0)], &[(1.0, 0.5), (1.001, 1.0)]]);
+        for label in [">1.000<", ">1.001<", ">1.004<"] {
+            assert!(svg.contains(label), "{label}");
+        }
+        // A factor of two, or one alone, has the logarithmic axis.
+        for steps in [&[(1.0, 0.5), (2.0, 1.0)][..], &[(1.0, 1.0)]] {
+            let svg = draw(&[steps]);
+            assert!(svg.contains(">2<") && !svg.contains(">1.00"));
         }
     }
 
@@ -264,6 +419,55 @@ mod tests {
         }
     }
 
+    type Named<'a> = (&'a str, &'a [(f64, f64)]);
+
+    fn panels<'a>(panels: &[&[Named<'a>]]) -> String {
+        let line = |(name, points): &Named<'a>| Line { name, points };
+        let panel = |solvers: &&[Named<'a>]| Profiles {
+            title: "an indicator".into(),
+            solvers: solvers.iter().map(line).collect(),
+        };
+        let svg = ProfilePanels {
+            title: "a title".into(),
+            panels: panels.iter().map(panel).collect(),
+        }
+        .to_svg();
+        assert_well_formed(&svg);
+        svg
+    }
+
+    #[test]
+    fn a_solver_has_one_look_in_all_panels() {
+        let (a, b): (&[_], &[_]) = (&[(1.0, 0.5), (2.0, 1.0)], &[(1.0, 0.75)]);
+        let svg = panels(&[&[("a", a), ("b", b)], &[("b", a), ("a", b)], &[]]);
+        assert_eq!(svg.matches(">a</tspan>").count(), 1);
+        assert_eq!(svg.matches(">b</tspan>").count(), 1);
+        for title in ["(a)", "(b)", "(c)"] {
+            assert!(svg.contains(&format!(">{title} an indicator<")), "{title}");
+        }
+        assert_eq!(svg.matches(">no points<").count(), 1);
+        assert_eq!(svg.matches(">higher is better<").count(), 1);
+        // Legend and two panels, whatever the order in each.
+        for i in 0..2 {
+            let colour = format!("stroke=\"{}\"", LineStyle::of(i).marker.colour);
+            assert_eq!(svg.matches(&colour).count(), 3);
+        }
+        // What each does there is said over its line, and once more in words.
+        assert_eq!(
+            svg.matches("<title>b, best on 75 %, at most 75 %<").count(),
+            1
+        );
+        assert_eq!(svg.matches("b, best on 50 %, at most 100 %").count(), 2);
+    }
+
+    #[test]
+    fn panels_without_anything_are_panels() {
+        assert!(panels(&[]).contains(">a title<"));
+        assert!(panels(&[&[]]).contains(">an indicator<"));
+        let nothing: &[(f64, f64)] = &[(f64::NAN, 0.5)];
+        assert!(panels(&[&[("a", nothing)], &[("b", &[])]]).contains(">no points<"));
+    }
+
     proptest! {
         #[test]
         fn logarithms_are_those_of_the_library(value in 1.0..1e12_f64, large in 0..900_i32) {
@@ -277,6 +481,10 @@ mod tests {
             near in prop::collection::vec((0.9..9.0_f64, 0.0..1.0_f64), 0..30),
         ) {
             prop_assert_eq!(draw(&[&steps, &near]), draw(&[&steps, &near]));
+            let both: &[Named] = &[("far", &steps), ("near", &near)];
+            for n in [1, 2, 6] {
+                prop_assert_eq!(panels(&vec![both; n]), panels(&vec![both; n]));
+            }
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::figure::{Axis, Frame, GREY, INK, Ink, TEXT_SIZE, draw_markers, named_group, tenths};
+use crate::figure::{Axis, Frame, Ink, draw_markers, tenths};
+use crate::grid::{Grid, draw_title, lettered};
 use crate::legend::{Entry, Key, Legend, count, shown_name};
 use crate::marker::{Marker, Position, merge};
 use crate::overlay::Series;
@@ -10,13 +11,6 @@ use crate::page::Page;
 use crate::panel::{Layer, Panel, REFERENCE};
 use crate::scale::{Scale, range, rounded};
 use crate::svg::Svg;
-use crate::text::{shorten, width};
-
-/// Width and height of a frame, in pixels.
-const FRAME: (f64, f64) = (320.0, 270.0);
-/// Room above a frame for its title.
-const ABOVE: f64 = 24.0;
-const GAP: f64 = 22.0;
 
 /// Which values of a quantity are the good ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +62,9 @@ pub struct Scatter<'a> {
 /// Several panels in one picture, such as a front and what it means for groups and rates.
 ///
 /// Series of the same name look the same in all panels and have one line of the legend. Panels are
-/// lettered from (a) on. Axes are linear, each covers all finite points of its panel and says which
-/// direction is better. Points are drawn as in an [`Overlay`](crate::Overlay).
+/// lettered from (a) on; more than four are smaller, three in a row. Axes are linear, each covers all
+/// finite points of its panel and says which direction is better; on small panels that agree in it, the
+/// figure says it once. Points are drawn as in an [`Overlay`](crate::Overlay).
 ///
 /// ```
 /// use fairfront_report::{Better, Scatter, Scatters, Series, Side};
@@ -119,40 +114,39 @@ impl Scatters<'_> {
     /// The cost is about that of sorting the points of every panel.
     pub fn to_svg(&self) -> String {
         let names = self.names();
+        let better = self.common_direction();
         let drawn: Vec<Drawn> = (self.panels.iter())
-            .map(|panel| Drawn::new(panel, &names))
+            .map(|panel| Drawn::new(panel, &names, better))
             .collect();
-        let beside = drawn.iter().map(|d| Frame::beside(&d.axes[1], FRAME.1));
-        let beside = beside.fold(10.0, f64::max);
-        let columns = match drawn.len() {
-            0..=1 => 1,
-            2..=4 => 2,
-            _ => 3,
-        };
-        let cell = (FRAME.0 + beside + GAP, ABOVE + FRAME.1 + Frame::BELOW + GAP);
-        let rows = drawn.len().div_ceil(columns) as f64;
-        let page_width = FRAME.0 + (columns - 1) as f64 * cell.0;
+        let axes: Vec<&Axis> = drawn.iter().map(|d| &d.axes[1]).collect();
+        let grid = Grid::new(&axes);
         let page = Page {
             title: self.title.trim(),
-            lower_is_better: false,
-            legend: Legend::new(self.entries(&names, &drawn), page_width),
-            beside,
-            width: page_width,
-            height: (rows * cell.1 - GAP).max(0.0),
+            better,
+            legend: Legend::new(self.entries(&names, &drawn), grid.width()),
+            beside: grid.beside,
+            width: grid.width(),
+            height: grid.height(),
         };
         let mut svg = page.open(&self.name(), &self.describe(&drawn));
         for (i, (panel, drawn)) in self.panels.iter().zip(&drawn).enumerate() {
-            let frame = Frame {
-                left: page.left() + (i % columns) as f64 * cell.0,
-                top: page.top() + (i / columns) as f64 * cell.1 + ABOVE,
-                width: FRAME.0,
-                height: FRAME.1,
-            };
+            let frame = grid.frame(i, page.left(), page.top());
             let title = self.panel_title(i, panel);
             draw_title(&mut svg, frame, &title, &drawn.left_out());
             drawn.draw(&mut svg, frame);
         }
         svg.finish()
+    }
+
+    /// Which direction the page says is better, instead of every axis: small panels have no room for it,
+    /// and where all axes agree, once is enough.
+    fn common_direction(&self) -> Better {
+        let mut sides = self.panels.iter().flat_map(|p| [p.x.better, p.y.better]);
+        let first = sides.next().unwrap_or(Better::Neither);
+        match Grid::is_small(self.panels.len()) && sides.all(|better| better == first) {
+            true => first,
+            false => Better::Neither,
+        }
     }
 
     /// Names of series in the order they come up.
@@ -200,12 +194,7 @@ impl Scatters<'_> {
 
     /// The title of a panel with its letter.
     fn panel_title(&self, index: usize, panel: &Scatter) -> String {
-        let title = panel.title.trim();
-        match (self.panels.len(), u8::try_from(index)) {
-            (..=1, _) => title.to_owned(),
-            (..=26, Ok(i)) => format!("({}) {title}", char::from(b'a' + i)),
-            _ => format!("({}) {title}", index + 1),
-        }
+        lettered(index, self.panels.len(), &panel.title)
     }
 
     /// The title, or what the picture shows where there is none.
@@ -218,7 +207,12 @@ impl Scatters<'_> {
 
     /// The picture in words.
     fn describe(&self, drawn: &[Drawn]) -> String {
-        let mut text = String::from("Scatter plots.");
+        let mut text = String::from("Scatter plots");
+        match self.common_direction().note() {
+            "" => {}
+            note => text = format!("{text}, {note}"),
+        }
+        text += ".";
         for (i, (panel, drawn)) in self.panels.iter().zip(drawn).enumerate() {
             let _ = write!(text, " {}: ", self.panel_title(i, panel).trim());
             for (axis, values) in [(1, drawn.range(1)), (0, drawn.range(0))] {
@@ -249,7 +243,7 @@ struct Drawn<'a> {
 }
 
 impl<'a> Drawn<'a> {
-    fn new(panel: &'a Scatter<'a>, names: &[&str]) -> Self {
+    fn new(panel: &'a Scatter<'a>, names: &[&str], said: Better) -> Self {
         let layer = |series: &Series<'a>| {
             let index = names.iter().position(|n| *n == series.name);
             Layer::new(series, 2, Marker::of(index.unwrap_or(0)))
@@ -265,7 +259,11 @@ impl<'a> Drawn<'a> {
             let (low, high) = range(points.map(|p| p[at])).unwrap_or((0.0, 1.0));
             Axis {
                 name: &side.name,
-                note: side.better.note(),
+                note: if side.better == said {
+                    ""
+                } else {
+                    side.better.note()
+                },
                 scale: Scale::covering(low, high),
             }
         };
@@ -312,31 +310,6 @@ impl<'a> Drawn<'a> {
         let text = count(0, left_out);
         text.split_once(", ").map_or("", |(_, why)| why).to_owned()
     }
-}
-
-/// What a panel is called, and what is missing in it.
-pub(crate) fn draw_title(svg: &mut Svg, frame: Frame, title: &str, note: &str) {
-    const BOLD: f64 = 1.1;
-    let taken = match note {
-        "" => 0.0,
-        note => width(note, TEXT_SIZE) + 7.0,
-    };
-    let short = shorten(title, BOLD * TEXT_SIZE, frame.width - taken);
-    if short.is_empty() && note.is_empty() {
-        return;
-    }
-    named_group(svg, (short != title).then_some(title), None);
-    let text = svg
-        .tag("text")
-        .at(frame.left, frame.top - 9.0)
-        .set("font-size", TEXT_SIZE)
-        .set("font-weight", "bold")
-        .set("fill", INK);
-    match note {
-        "" => text.text(&short),
-        note => text.text_and_note(&short, note, GREY),
-    }
-    svg.close();
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::cube::{Cube, draw_shadows};
 use crate::figure::{Axis, Frame, Ink, draw_markers, named_group, tenths};
+use crate::grid::draw_title;
 use crate::legend::{Entry, Key, Legend};
 use crate::marker::{Position, Shape, merge};
 use crate::overlay::Series;
@@ -11,7 +12,7 @@ use crate::page::Page;
 use crate::panel::{Layer, REFERENCE};
 use crate::ramp::{Bar, STEPS, colour, step};
 use crate::scale::{Scale, range, rounded};
-use crate::scatter::{Better, draw_title};
+use crate::scatter::Better;
 use crate::svg::Svg;
 
 /// Width and height of a frame, in pixels.
@@ -87,7 +88,7 @@ impl Space<'_> {
         );
         let page = Page {
             title: self.title.trim(),
-            lower_is_better: false,
+            better: Better::Neither,
             legend: Legend::new(entries(&front, &marked), cell.0 + FRAME.0),
             beside,
             width: cell.0 + FRAME.0 + after,

@@ -1,7 +1,7 @@
 //! Whole figures.
 
 use fairfront_report::{
-    Better, Curve, Line, Overlay, Profiles, Scatter, Scatters, Series, Side, Space,
+    Better, Curve, Line, Overlay, ProfilePanels, Profiles, Scatter, Scatters, Series, Side, Space,
 };
 
 /// A convex front of `n` points, and `shift` above it.
@@ -155,6 +155,74 @@ fn small_profiles_stay_as_they_are() {
     }
     .to_svg();
     insta::assert_snapshot!("profiles", svg);
+}
+
+#[test]
+fn small_panels_of_profiles_stay_as_they_are() {
+    let panel = |title: &str, own: &'static [(f64, f64)], other: &'static [(f64, f64)]| Profiles {
+        title: title.into(),
+        solvers: vec![
+            Line {
+                name: "pf-smg",
+                points: own,
+            },
+            Line {
+                name: "eps-fair",
+                points: other,
+            },
+        ],
+    };
+    let svg = ProfilePanels {
+        title: "<40> problems".into(),
+        panels: vec![
+            panel("purity", &[(1.0, 0.4), (1.1, 1.0)], &[(1.0, 0.6)]),
+            panel("seconds & more", &[(1.0, 1.0)], &[(3.0, 0.5), (9.0, 0.8)]),
+            panel("nothing", &[], &[]),
+        ],
+    }
+    .to_svg();
+    insta::assert_snapshot!("profile_panels", svg);
+}
+
+#[test]
+fn many_panels_are_small_files() {
+    // Nine panels with three fronts of 1,500 points each: on a curve, above it, and all over the place.
+    let scattered: Vec<f64> = (0..1500_u32)
+        .flat_map(|i| [97, 131].map(|k| f64::from((i * k) % 1499) / 1499.0))
+        .collect();
+    let near: Vec<f64> = (scattered.chunks(2).zip(front(1500, 0.0).chunks(2)))
+        .flat_map(|(noise, p)| [p[0] + 0.004 * noise[0], p[1] + 0.0005 * noise[1]])
+        .collect();
+    let side = |name: &str| Side {
+        name: name.into(),
+        better: Better::Lower,
+    };
+    for (n, third, most) in [
+        (9, &near, 150_000),
+        (6, &near, 100_000),
+        (9, &scattered, 220_000),
+    ] {
+        let fronts = [front(1500, 0.0), front(1500, 0.003), third.clone()];
+        let panel = Scatter {
+            title: "seed".into(),
+            x: side("log_loss"),
+            y: side("disparate_impact(sex)"),
+            series: (fronts.iter().zip(["exact", "paper", "others"]))
+                .map(|(values, name)| Series { name, values })
+                .collect(),
+            marked: vec![0.33, 0.02],
+        };
+        let svg = Scatters {
+            title: "many seeds".into(),
+            panels: vec![panel; n],
+            marked: "unmitigated model".into(),
+        }
+        .to_svg();
+        assert!(svg.len() < most, "{} bytes for {n} panels", svg.len());
+        // All axes agree, and none of the small ones has to give up its name to say so.
+        assert_eq!(svg.matches(">lower is better<").count(), 1);
+        assert_eq!(svg.matches(">disparate_impact(sex)<").count(), n);
+    }
 }
 
 #[test]
