@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fairfront_data::{Known, near_names};
+use fairfront_data::{Known, data_folder, near_names};
 use fairfront_run::Error;
 use serde::{Deserialize, Serialize};
 
@@ -106,8 +106,8 @@ impl Experiment {
 
 /// Whether a known data set can be read.
 pub(crate) fn at_hand(name: &str) -> bool {
-    let known = Known::parse(name).ok().flatten();
-    known.is_some_and(|known| known.paths(None).is_ok())
+    let known = Known::named(name).ok().flatten();
+    known.is_some_and(|known| known.paths(data_folder().as_deref()).is_ok())
 }
 
 impl fmt::Display for Experiment {

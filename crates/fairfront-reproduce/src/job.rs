@@ -1,6 +1,6 @@
 //! A piece of work: a fit, a stream or a grid search that takes one thread.
 
-use fairfront_data::{Known, Prepared, Spec, SplitRule};
+use fairfront_data::{Known, Prepared, Spec, SplitRule, data_folder};
 use fairfront_run::{Ask, Error, FitRequest, Solver, attribute_texts};
 use serde::{Deserialize, Serialize};
 
@@ -226,7 +226,7 @@ impl Job {
 impl Setup {
     /// Roles, split and seed.
     pub(crate) fn spec(&self) -> Result<(Known, Spec), Error> {
-        let Some(known) = Known::parse(&self.source)? else {
+        let Some(known) = Known::named(&self.source)? else {
             let message = format!("there is no data set {}", self.source);
             return Err(Error::Data(message));
         };
@@ -245,7 +245,11 @@ impl Setup {
     /// The rows.
     pub(crate) fn prepare(&self) -> Result<Prepared, Error> {
         let (known, spec) = self.spec()?;
-        Ok(Prepared::from_known(&known, &spec, None)?)
+        Ok(Prepared::from_known(
+            &known,
+            &spec,
+            data_folder().as_deref(),
+        )?)
     }
 
     /// What is asked of a solver.

@@ -1,6 +1,6 @@
 //! Who is in Adult and COMPAS.
 
-use fairfront_data::{Known, Prepared};
+use fairfront_data::{Known, Prepared, data_folder};
 use fairfront_run::Error;
 
 use crate::Experiment;
@@ -72,10 +72,10 @@ pub(crate) fn find() -> Result<Draft, Error> {
          its publishers do, Black and White only. What the paper prints stands in brackets where it differs.",
     );
     for published in &PUBLISHED {
-        let Some(known) = Known::parse(published.source)? else {
+        let Some(known) = Known::named(published.source)? else {
             continue;
         };
-        let prepared = Prepared::from_known(&known, &known.spec(), None)?;
+        let prepared = Prepared::from_known(&known, &known.spec(), data_folder().as_deref())?;
         let [negative, positive] = published.labels;
         let header = [
             "group",
