@@ -57,7 +57,7 @@ const CASES: [(Case, &str, &str); 4] = [
 ];
 
 const COMPARED: Compared = Compared {
-    objective: "f4, false negatives by race",
+    objective: "f4, false negatives",
     rate: "false_negative_rate",
     rate_axis: "false negative rate",
     rate_better: Better::Lower,

@@ -108,21 +108,17 @@ pub(crate) fn pairs(x: &[f64], y: &[f64]) -> Vec<f64> {
     x.iter().zip(y).flat_map(|(x, y)| [*x, *y]).collect()
 }
 
-/// Values of other objectives at the points of a front, on the training rows of its setup.
-pub(crate) fn values_of(
+/// Values of objectives at points, on the training rows of a setup.
+pub(crate) fn values_at(
     setup: &Setup,
-    front: &Front,
+    params: &[Vec<f64>],
     objectives: &[&str],
 ) -> Result<Vec<f64>, Error> {
     let encoded = Encoded::new(&setup.prepare()?)?;
     let texts: Vec<String> = objectives.iter().map(ToString::to_string).collect();
     let problem = problem_on(encoded.part(Part::Train), &texts)?;
     let mut points = Points::new(problem.n_params());
-    front
-        .table
-        .params
-        .iter()
-        .for_each(|point| points.push(point));
+    params.iter().for_each(|point| points.push(point));
     Ok(problem.values(&points)?)
 }
 

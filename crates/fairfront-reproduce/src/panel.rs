@@ -36,6 +36,13 @@ fn columns(front: &Front, x: &str, y: &str) -> Result<Vec<f64>, Error> {
     Ok(pairs(&front.column(x)?, &front.column(y)?))
 }
 
+fn series<'a>(names: &[&'a str], values: &'a [Vec<f64>]) -> Vec<Series<'a>> {
+    let pairs = names.iter().zip(values);
+    pairs
+        .map(|(name, values)| Series { name, values })
+        .collect()
+}
+
 /// The front, what it means for groups, for their gap, and accuracy beside the gap. Groups are shown for the
 /// first front; `measures` is a front of other objectives, which the last panel alone can show.
 pub(crate) fn four_panels(
@@ -74,12 +81,6 @@ pub(crate) fn four_panels(
         .iter()
         .map(|name| columns(first, &fair, &group(name)));
     let by_group: Vec<Vec<f64>> = by_group.collect::<Result<_, Error>>()?;
-    fn series<'a>(names: &[&'a str], values: &'a [Vec<f64>]) -> Vec<Series<'a>> {
-        let pairs = names.iter().zip(values);
-        pairs
-            .map(|(name, values)| Series { name, values })
-            .collect()
-    }
     let marked = |x: &str, y: &str| vec![first.unmitigated(x), first.unmitigated(y)];
     let f1 = || side("f1, log loss", Better::Lower);
     let f2 = || side(compared.objective, Better::Lower);

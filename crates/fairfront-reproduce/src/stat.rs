@@ -37,8 +37,8 @@ impl Summary {
         } = self;
         match n {
             0 => "–".into(),
-            1 => minus(format!("{mean:.decimals$}")),
-            _ => minus(format!("{mean:.decimals$} ± {deviation:.decimals$}")),
+            1 => minus(&format!("{mean:.decimals$}")),
+            _ => minus(&format!("{mean:.decimals$} ± {deviation:.decimals$}")),
         }
     }
 
@@ -56,12 +56,12 @@ impl Summary {
 /// A number as it is printed, with a real minus; `–` where it is none.
 pub(crate) fn number(value: f64, decimals: usize) -> String {
     match value.is_finite() {
-        true => minus(format!("{value:.decimals$}")),
+        true => minus(&format!("{value:.decimals$}")),
         false => "–".into(),
     }
 }
 
-fn minus(text: String) -> String {
+fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
 

@@ -224,11 +224,7 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
             });
         let panels: Vec<Fronts> = panels.collect();
         let title = format!("Adult by gender as a stream ({name}), judged on all rows");
-        let svg = front_panels(
-            &title,
-            ["f1, log loss", "f2, disparate impact by sex"],
-            &panels,
-        );
+        let svg = front_panels(&title, ["f1, log loss", "f2, impact by sex"], &panels);
         draft.figure(
             &format!("streaming-{}", variant.name()),
             format!("{title}."),

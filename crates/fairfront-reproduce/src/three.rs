@@ -101,6 +101,7 @@ fn together(
     case: Case,
     effort: Effort,
     results: &Results,
+    problem: &str,
 ) -> Result<[Summary; 2], Error> {
     let mut both = Vec::new();
     let mut sheet = Sheet::new(
@@ -119,7 +120,8 @@ fn together(
             .map(Scaled::of)
             .collect::<Result<_, Error>>()?;
         both.push(Summary::of(scaled.iter().map(Scaled::both)));
-        for (band, first) in (0..BANDS).flat_map(|band| scaled.first().map(|first| (band, first))) {
+        for (band, first) in (0..BANDS).filter_map(|band| scaled.first().map(|first| (band, first)))
+        {
             let (points, extent) = first.band(band);
             sheet.row([
                 name.into(),
@@ -128,10 +130,7 @@ fn together(
                 number(extent, 3),
             ]);
         }
-        draft
-            .finding
-            .times
-            .push(time(draft.finding.experiment.name(), name, &fronts));
+        draft.finding.times.push(time(problem, name, &fronts));
     }
     draft.finding.sheets.push(sheet);
     Ok([both[0], both[1]])
@@ -146,7 +145,13 @@ pub(crate) fn two_attributes(effort: Effort, results: &Results) -> Result<Draft,
             effort.few_seeds()
         ),
     );
-    let [paper, ours] = together(&mut draft, ADULT_BOTH, effort, results)?;
+    let [paper, ours] = together(
+        &mut draft,
+        ADULT_BOTH,
+        effort,
+        results,
+        "Adult, gender and race",
+    )?;
     draft.claim(
         "There is no conflict between f2 and f3: removing the disparate impact by gender does not hinder removing that \
          by race.",
@@ -187,7 +192,13 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
             effort.few_seeds()
         ),
     );
-    let [paper, ours] = together(&mut draft, COMPAS_BOTH, effort, results)?;
+    let [paper, ours] = together(
+        &mut draft,
+        COMPAS_BOTH,
+        effort,
+        results,
+        "COMPAS, two measures",
+    )?;
     draft.claim(
         "There is no conflict between f2 and f4: one model minimises both.",
         format!(

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use fairfront_data::Ordered;
 use fairfront_run::{
@@ -170,14 +170,14 @@ impl Results {
                             return;
                         }
                         if let Err(error) = self.run(job, watcher) {
-                            let mut failed = failed.lock().unwrap_or_else(|e| e.into_inner());
+                            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                             failed.push(Error::Data(format!("{}: {error}", job.name)));
                         }
                     }
                 });
             }
         });
-        let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failed.into_iter().next() {
             Some(error) => Err(error),
             None => Ok(!watcher.stop_signal().is_set()),
