@@ -10,6 +10,7 @@ mod download;
 mod output;
 mod progress;
 mod render;
+mod reproduce_args;
 #[cfg(all(test, feature = "download"))]
 #[path = "../tests/it/server.rs"]
 mod server;

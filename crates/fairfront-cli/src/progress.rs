@@ -17,6 +17,17 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// From here on Ctrl-C is remembered; the second time it ends the program.
+pub(crate) fn listen() {
+    // A handler that is there already (another front end's) stays.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            // The second time nobody wants to wait any longer.
+            std::process::exit(130);
+        }
+    });
+}
+
 pub(crate) struct Bar {
     quiet: bool,
     terminal: bool,
@@ -35,13 +46,7 @@ const PLAIN_PAUSE: Duration = Duration::from_secs(5);
 impl Bar {
     /// Begins; from here on Ctrl-C ends the work and keeps what is done.
     pub(crate) fn new(quiet: bool, max_seconds: Option<f64>) -> Self {
-        // A handler that is there already (another front end's) stays.
-        let _ = ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Ordering::Relaxed) {
-                // The second time nobody wants to wait any longer.
-                std::process::exit(130);
-            }
-        });
+        listen();
         let start = Instant::now();
         Self {
             quiet,

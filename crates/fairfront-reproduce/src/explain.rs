@@ -16,6 +16,9 @@ use fairfront_report::{Better, Scatter, Scatters, Series, Side, Volume};
 use fairfront_run::{Error, Figure, parse_objective};
 use fairfront_solve::{BatchSchedule, Front, Observer, PfSmg, Progress, Trace};
 
+use crate::Experiment;
+use crate::finding::Draft;
+
 /// Two features and an intercept, 2,000 rows; loss and disparate impact are in conflict.
 const DATA: &str = "synthetic:2";
 const OBJECTIVES: [&str; 2] = ["log_loss", "disparate_impact(a)"];
@@ -52,6 +55,15 @@ pub fn explain() -> Result<Vec<Figure>, Error> {
             svg: Dominated::of(&problem, &exact)?.draw(),
         },
     ])
+}
+
+pub(crate) fn find() -> Result<Draft, Error> {
+    let mut draft = Draft::new(Experiment::Figures, "On synthetic data, two features.");
+    let captions = ["How PF-SMG moves a front.", "What hypervolume measures."];
+    for (figure, caption) in explain()?.into_iter().zip(captions) {
+        draft.figure(&figure.name, caption, figure.svg);
+    }
+    Ok(draft)
 }
 
 fn problem() -> Result<FairProblem, Error> {

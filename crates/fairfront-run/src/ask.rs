@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use fairfront_data::{Spec, grammar};
 use fairfront_solve::{EpsFair, Method, PfSmg, Polish, Trace, Weighted};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, FitRequest, FrontIn, MethodChoice, default_objectives, paper_eps_fair, paper_pf_smg,
 };
 
 /// A solver by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Solver {
     /// [`Trace`] where all objectives are convex covariances, [`Weighted`] where there are rates or
     /// groups' losses, otherwise [`PfSmg`], polished.
@@ -27,7 +29,7 @@ pub enum Solver {
 }
 
 /// How a front is to be computed, as people say it: what the command and the Python package share.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
     /// What is minimised, the loss first; where there is nothing, the usual objectives.
     pub objectives: Vec<String>,

@@ -1,0 +1,56 @@
+//! What can be typed after `reproduce`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Which experiments; all whose data are at hand where none is named
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiments: Vec<String>,
+    /// Folder of runs, figures, tables and the page; what is done there is not done again
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    pub(crate) out: PathBuf,
+    /// Small budgets: the same way in minutes, with numbers that mean little
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Write the page and its figures into this folder of documentation too
+    #[arg(long, value_name = "DIR")]
+    pub(crate) docs: Option<PathBuf>,
+    /// Pieces of work at a time, each on one thread [default: one a core]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// No progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const REPRODUCE: &str = "\
+Run the paper's experiments again, and say which of its claims hold
+
+Each experiment is a figure or a table of Liu and Vicente, with the paper's settings, and once more with
+ours beside it. Runs, figures (SVG), numbers (CSV, JSON) and a page of claims and verdicts
+(reproduction.md) are written to --out. Stopped or killed, the same command goes on where it was.
+
+  tables                who is in Adult and COMPAS
+  adult-gender          Adult by gender: four panels, ten seeds, EPS-fair, balanced samples
+  adult-race            Adult by race: four panels, ten seeds, EPS-fair, the true maximum
+  profiles              PF-SMG, EPS-fair and the exact front on forty problems
+  compas-opportunity    COMPAS: false negatives, with and without race, both centrings
+  adult-two-attributes  Adult by gender and race at once
+  compas-two-measures   COMPAS: positive outcomes and false negatives at once
+  streaming             Adult in batches of 2,000 rows
+  tuning                settings of PF-SMG by grid search
+  figures               how PF-SMG moves a front; what hypervolume measures
+
+Adult and COMPAS are found as `fairfront data list` says; `fairfront data get` downloads them.";
+
+pub(crate) const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  fairfront reproduce --quick --out try
+  fairfront reproduce adult-gender profiles --out reproduction
+  fairfront reproduce --out reproduction --docs docs";

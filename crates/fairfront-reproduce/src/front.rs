@@ -1,0 +1,152 @@
+//! The numbers of fronts that were found.
+
+use std::sync::Arc;
+
+use fairfront_core::{Dataset, FairProblem, Linear, Points, Problem, RowSource};
+use fairfront_data::{Encoded, Part};
+use fairfront_run::{Error, FrontTable, RunInfo, parse_objective};
+
+use crate::finding::Time;
+use crate::job::Setup;
+use crate::stat::Summary;
+
+/// A point counts as nearly fair where its objective is below this share of the unmitigated model's.
+pub(crate) const NEARLY: f64 = 0.01;
+
+/// A front that was found, and what it took.
+#[derive(Debug)]
+pub(crate) struct Front {
+    pub(crate) info: RunInfo,
+    pub(crate) table: FrontTable,
+    pub(crate) cpu_seconds: f64,
+}
+
+impl Front {
+    /// A column; NaN where there is no number.
+    pub(crate) fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
+        let column = self.table.column(name).ok_or_else(|| {
+            Error::Data(format!(
+                "the front of {} has no column {name}",
+                self.info.source
+            ))
+        })?;
+        Ok(column.iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+    }
+
+    /// An objective by its place, on the rows of a split.
+    pub(crate) fn objective(&self, split: &str, index: usize) -> Result<Vec<f64>, Error> {
+        self.column(&self.objective_name(split, index))
+    }
+
+    pub(crate) fn objective_name(&self, split: &str, index: usize) -> String {
+        let name = self.info.objectives.get(index).map_or("", String::as_str);
+        match split {
+            "train" => format!("objective.{name}"),
+            _ => format!("{split}.objective.{name}"),
+        }
+    }
+
+    /// A value of the unmitigated model.
+    pub(crate) fn unmitigated(&self, name: &str) -> f64 {
+        let value = self.info.unmitigated.values.get(name);
+        value.copied().flatten().unwrap_or(f64::NAN)
+    }
+
+    /// All values of the objectives on training rows, point by point.
+    pub(crate) fn values(&self, split: &str) -> Result<Vec<f64>, Error> {
+        let m = self.info.objectives.len();
+        let columns = (0..m).map(|i| self.objective(split, i));
+        let columns: Vec<Vec<f64>> = columns.collect::<Result<_, Error>>()?;
+        let point = |i: usize| columns.iter().map(move |column| column[i]);
+        Ok((0..self.table.len()).flat_map(point).collect())
+    }
+
+    /// Which points are nearly fair: their objective of this place, on training rows, is below a share of
+    /// the unmitigated model's.
+    pub(crate) fn nearly_fair(&self, index: usize, share: f64) -> Result<Vec<usize>, Error> {
+        let values = self.objective("train", index)?;
+        let limit = share * self.unmitigated(&self.objective_name("train", index));
+        let fair = (0..values.len()).filter(|i| values[*i] <= limit);
+        Ok(fair.collect())
+    }
+}
+
+/// What near fairness costs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Price {
+    /// Accuracy of the most accurate point.
+    pub(crate) accuracy: f64,
+    /// The gap there.
+    pub(crate) gap: f64,
+    /// How much less accurate the most accurate nearly fair point is.
+    pub(crate) cost: f64,
+    /// The gap there.
+    pub(crate) fair_gap: f64,
+}
+
+impl Price {
+    /// On the rows of a split; `None` where no point is nearly fair.
+    pub(crate) fn of(front: &Front, split: &str, gap: &str) -> Result<Option<Self>, Error> {
+        let accuracy = front.column(&format!("{split}.accuracy"))?;
+        let gaps = front.column(&format!("{split}.{gap}"))?;
+        let best = |points: &mut dyn Iterator<Item = usize>| {
+            points.max_by(|a, b| accuracy[*a].total_cmp(&accuracy[*b]))
+        };
+        let most = best(&mut (0..accuracy.len()));
+        let fair = best(&mut front.nearly_fair(1, NEARLY)?.into_iter());
+        Ok(most.zip(fair).map(|(most, fair)| Self {
+            accuracy: accuracy[most],
+            gap: gaps[most],
+            cost: accuracy[most] - accuracy[fair],
+            fair_gap: gaps[fair],
+        }))
+    }
+}
+
+/// Two quantities of each point, one after the other.
+pub(crate) fn pairs(x: &[f64], y: &[f64]) -> Vec<f64> {
+    x.iter().zip(y).flat_map(|(x, y)| [*x, *y]).collect()
+}
+
+/// Values of other objectives at the points of a front, on the training rows of its setup.
+pub(crate) fn values_of(
+    setup: &Setup,
+    front: &Front,
+    objectives: &[&str],
+) -> Result<Vec<f64>, Error> {
+    let encoded = Encoded::new(&setup.prepare()?)?;
+    let texts: Vec<String> = objectives.iter().map(ToString::to_string).collect();
+    let problem = problem_on(encoded.part(Part::Train), &texts)?;
+    let mut points = Points::new(problem.n_params());
+    front
+        .table
+        .params
+        .iter()
+        .for_each(|point| points.push(point));
+    Ok(problem.values(&points)?)
+}
+
+/// Objectives on rows, for linear predictors.
+pub(crate) fn problem_on(rows: &Dataset, objectives: &[String]) -> Result<FairProblem, Error> {
+    let attributes = &rows.schema().attributes;
+    let objectives = objectives.iter();
+    let objectives = objectives.map(|text| parse_objective(text, attributes));
+    let objectives = objectives.collect::<Result<_, Error>>()?;
+    let rows = Arc::new(rows.clone());
+    Ok(FairProblem::new(rows, Box::new(Linear), objectives)?)
+}
+
+/// What fronts of a problem took, on average.
+pub(crate) fn time(problem: &str, solver: &str, fronts: &[Front]) -> Time {
+    let rows = fronts
+        .first()
+        .and_then(|front| front.info.rows.get("train"));
+    Time {
+        problem: problem.into(),
+        solver: solver.into(),
+        rows: rows.copied().unwrap_or(0),
+        points: Summary::of(fronts.iter().map(|front| front.table.len() as f64)).mean,
+        cpu_seconds: Summary::of(fronts.iter().map(|front| front.cpu_seconds)).mean,
+        seeds: fronts.len(),
+    }
+}

@@ -1,0 +1,255 @@
+//! A piece of work: a fit, a stream or a grid search that takes one thread.
+
+use fairfront_data::{Known, Prepared, Spec, SplitRule};
+use fairfront_run::{Ask, Error, FitRequest, Solver, attribute_texts};
+use serde::{Deserialize, Serialize};
+
+use crate::Effort;
+
+/// A piece of work. Equal jobs have equal results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Job {
+    /// What it is called, and where its result is kept.
+    pub(crate) name: String,
+    /// What is to be done.
+    pub(crate) kind: Kind,
+    /// On which rows, by which solver.
+    pub(crate) setup: Setup,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// A front.
+    Fit,
+    /// Fronts after each of so many batches of so many rows, and one of all rows.
+    Stream { batches: usize, rows: usize },
+    /// A front for each combination of values of settings.
+    Tune { tries: Vec<String> },
+}
+
+/// Rows, objectives, solver.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Setup {
+    /// A known data set.
+    pub(crate) source: String,
+    /// Seed of split and solver.
+    pub(crate) seed: u64,
+    /// Whether the sensitive attribute is a feature.
+    pub(crate) use_sensitive: bool,
+    /// Whether training rows are drawn so that groups are equally large.
+    pub(crate) balanced: bool,
+    /// Whether all rows are training rows.
+    pub(crate) all_rows: bool,
+    /// Objectives and solver.
+    pub(crate) ask: Ask,
+}
+
+/// A problem of the paper: rows and what is minimised on them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// A known data set; of `synthetic` there is one for each seed.
+    pub(crate) source: &'static str,
+    pub(crate) objectives: &'static [&'static str],
+    pub(crate) use_sensitive: bool,
+    pub(crate) all_rows: bool,
+}
+
+/// f1 and f2.
+pub(crate) const ADULT_GENDER: Case = Case {
+    name: "adult-gender",
+    source: "adult:gender",
+    objectives: &["log_loss", "disparate_impact(sex)"],
+    use_sensitive: false,
+    all_rows: false,
+};
+
+/// f1 and f3.
+pub(crate) const ADULT_RACE: Case = Case {
+    name: "adult-race",
+    source: "adult:race",
+    objectives: &["log_loss", "disparate_impact(race)"],
+    ..ADULT_GENDER
+};
+
+/// f1, f2 and f3.
+pub(crate) const ADULT_BOTH: Case = Case {
+    name: "adult-gender-race",
+    source: "adult:gender+race",
+    objectives: &[
+        "log_loss",
+        "disparate_impact(sex)",
+        "disparate_impact(race)",
+    ],
+    ..ADULT_GENDER
+};
+
+/// f1, f2 and f4; the authors keep race as a feature.
+pub(crate) const COMPAS_BOTH: Case = Case {
+    name: "compas-two-measures",
+    source: "compas:race",
+    objectives: &[
+        "log_loss",
+        "disparate_impact(race)",
+        "equal_opportunity(race, center=all)",
+    ],
+    use_sensitive: true,
+    all_rows: true,
+};
+
+/// f1 and f2 on made-up rows.
+pub(crate) const SYNTHETIC: Case = Case {
+    name: "synthetic",
+    source: "synthetic",
+    objectives: &["log_loss", "disparate_impact(a)"],
+    use_sensitive: false,
+    all_rows: true,
+};
+
+/// How a front is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variant {
+    /// PF-SMG with the paper's settings.
+    PfSmgPaper,
+    /// EPS-fair with the paper's random starts and finite differences.
+    EpsFairPaper,
+    /// PF-SMG with our settings.
+    PfSmg,
+    /// EPS-fair with exact gradients, warm starts and a metric.
+    EpsFair,
+    /// What `fit` does for these objectives; for covariances the exact front.
+    Ours,
+    /// What `fit` does where nothing is said: the front in what people read.
+    Measures,
+}
+
+impl Variant {
+    /// Part of the names of jobs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::PfSmgPaper => "pf-smg-paper",
+            Self::EpsFairPaper => "eps-fair-paper",
+            Self::PfSmg => "pf-smg",
+            Self::EpsFair => "eps-fair",
+            Self::Ours => "ours",
+            Self::Measures => "measures",
+        }
+    }
+
+    fn is_paper(self) -> bool {
+        matches!(self, Self::PfSmgPaper | Self::EpsFairPaper)
+    }
+}
+
+impl Case {
+    /// The fit of this problem by seed and solver.
+    pub(crate) fn fit(self, seed: u64, variant: Variant, effort: Effort) -> Job {
+        let synthetic = self.source == SYNTHETIC.source;
+        let solver = match variant {
+            Variant::PfSmgPaper | Variant::PfSmg => Solver::PfSmg,
+            Variant::EpsFairPaper | Variant::EpsFair => Solver::EpsFair,
+            Variant::Ours | Variant::Measures => Solver::Auto,
+        };
+        let mut settings = Vec::new();
+        let mut points = None;
+        if solver == Solver::PfSmg {
+            points = effort.most_points();
+            let steps = effort.most_steps();
+            settings.extend(steps.map(|steps| ("max-steps".to_owned(), steps.to_string())));
+        }
+        if solver == Solver::EpsFair {
+            points = Some(match synthetic {
+                true => effort.synthetic_bounds(),
+                false => effort.bounds(),
+            });
+        }
+        if self.name == ADULT_RACE.name && variant == Variant::PfSmgPaper && seed > 0 {
+            // The appendix has other settings than the text.
+            let appendix = [("step", "3"), ("batches", "50*1.012,30*1.012")];
+            settings.extend(appendix.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        }
+        let objectives = match variant {
+            Variant::Measures => Vec::new(),
+            _ => self.objectives.iter().map(ToString::to_string).collect(),
+        };
+        Job {
+            name: format!("{}/seed-{seed}/{}", self.name, variant.name()),
+            kind: Kind::Fit,
+            setup: Setup {
+                source: match synthetic {
+                    true => format!("{}:{seed}", self.source),
+                    false => self.source.into(),
+                },
+                seed,
+                use_sensitive: self.use_sensitive,
+                balanced: false,
+                all_rows: self.all_rows,
+                ask: Ask {
+                    objectives,
+                    solver,
+                    paper: variant.is_paper(),
+                    points,
+                    settings,
+                    seed,
+                    ..Ask::default()
+                },
+            },
+        }
+    }
+}
+
+impl Job {
+    /// About how long it takes in comparison to others, so that long ones begin first.
+    pub(crate) fn weight(&self) -> u32 {
+        let ask = &self.setup.ask;
+        let by_rows = if self.setup.source.starts_with("adult") {
+            10
+        } else {
+            1
+        };
+        let by_solver = match (ask.solver, ask.paper) {
+            (Solver::PfSmg, true) => 10,
+            (Solver::PfSmg | Solver::EpsFair, _) => 4,
+            _ => 1,
+        };
+        let by_kind = match self.kind {
+            Kind::Fit => 1,
+            Kind::Stream { .. } => 3,
+            Kind::Tune { .. } => 20,
+        };
+        by_rows * by_solver * by_kind
+    }
+}
+
+impl Setup {
+    /// Roles, split and seed.
+    pub(crate) fn spec(&self) -> Result<(Known, Spec), Error> {
+        let Some(known) = Known::parse(&self.source)? else {
+            let message = format!("there is no data set {}", self.source);
+            return Err(Error::Data(message));
+        };
+        let mut spec = known.spec();
+        spec.seed = self.seed;
+        spec.use_sensitive = self.use_sensitive;
+        if self.all_rows {
+            spec.split = SplitRule::None;
+        }
+        if self.balanced {
+            spec.balance = spec.sensitive.first().cloned();
+        }
+        Ok((known, spec))
+    }
+
+    /// The rows.
+    pub(crate) fn prepare(&self) -> Result<Prepared, Error> {
+        let (known, spec) = self.spec()?;
+        Ok(Prepared::from_known(&known, &spec, None)?)
+    }
+
+    /// What is asked of a solver.
+    pub(crate) fn request(&self, spec: &Spec) -> Result<FitRequest, Error> {
+        self.ask.request(&self.source, &attribute_texts(spec))
+    }
+}

@@ -1,0 +1,7 @@
+//! The page.
+
+use crate::Reproduction;
+
+pub(crate) fn markdown(_reproduction: &Reproduction, _figures: &str) -> String {
+    String::new()
+}

@@ -1,0 +1,155 @@
+//! The paper's four panels, and panels of fronts.
+
+use fairfront_report::{Better, Scatter, Scatters, Series, Side};
+use fairfront_run::Error;
+
+use crate::front::{Front, pairs};
+
+/// What is shown of a fairness objective.
+pub(crate) struct Compared {
+    /// The objective, as the paper writes it, and by what groups.
+    pub(crate) objective: &'static str,
+    /// What each group has.
+    pub(crate) rate: &'static str,
+    /// What it is called.
+    pub(crate) rate_axis: &'static str,
+    /// Which of it is better.
+    pub(crate) rate_better: Better,
+    /// The measure of how far groups are apart.
+    pub(crate) gap: &'static str,
+    /// What it is called.
+    pub(crate) gap_axis: &'static str,
+    /// The attribute, with its groups.
+    pub(crate) attribute: &'static str,
+    pub(crate) groups: &'static [&'static str],
+}
+
+pub(crate) fn side(name: &str, better: Better) -> Side {
+    Side {
+        name: name.into(),
+        better,
+    }
+}
+
+/// Values of two columns of a front.
+fn columns(front: &Front, x: &str, y: &str) -> Result<Vec<f64>, Error> {
+    Ok(pairs(&front.column(x)?, &front.column(y)?))
+}
+
+/// The front, what it means for groups, for their gap, and accuracy beside the gap. Groups are shown for the
+/// first front; `measures` is a front of other objectives, which the last panel alone can show.
+pub(crate) fn four_panels(
+    title: String,
+    split: &str,
+    compared: &Compared,
+    fronts: &[(&str, &Front)],
+    measures: Option<(&str, &Front)>,
+) -> Result<String, Error> {
+    let Some((_, first)) = fronts.first() else {
+        return Err(Error::Data("there is no front to show".into()));
+    };
+    let (loss, fair) = (
+        first.objective_name(split, 0),
+        first.objective_name(split, 1),
+    );
+    let gap = format!("{split}.{}", compared.gap);
+    let accuracy = format!("{split}.accuracy");
+    let group = |name: &str| format!("{split}.{}({}={name})", compared.rate, compared.attribute);
+    let all = |x: &str, y: &str| -> Result<Vec<Vec<f64>>, Error> {
+        fronts
+            .iter()
+            .map(|(_, front)| columns(front, x, y))
+            .collect()
+    };
+    let (plain, by_gap, mut by_accuracy) =
+        (all(&loss, &fair)?, all(&fair, &gap)?, all(&accuracy, &gap)?);
+    let mut names: Vec<&str> = fronts.iter().map(|(name, _)| *name).collect();
+    let shown = names.clone();
+    if let Some((name, front)) = measures {
+        names.push(name);
+        by_accuracy.push(columns(front, &accuracy, &gap)?);
+    }
+    let by_group = compared
+        .groups
+        .iter()
+        .map(|name| columns(first, &fair, &group(name)));
+    let by_group: Vec<Vec<f64>> = by_group.collect::<Result<_, Error>>()?;
+    fn series<'a>(names: &[&'a str], values: &'a [Vec<f64>]) -> Vec<Series<'a>> {
+        let pairs = names.iter().zip(values);
+        pairs
+            .map(|(name, values)| Series { name, values })
+            .collect()
+    }
+    let marked = |x: &str, y: &str| vec![first.unmitigated(x), first.unmitigated(y)];
+    let f1 = || side("f1, log loss", Better::Lower);
+    let f2 = || side(compared.objective, Better::Lower);
+    let score = || side(compared.gap_axis, Better::Lower);
+    let figure = Scatters {
+        title,
+        panels: vec![
+            Scatter {
+                title: "the front".into(),
+                x: f1(),
+                y: f2(),
+                series: series(&shown, &plain),
+                marked: marked(&loss, &fair),
+            },
+            Scatter {
+                title: format!("by group ({})", fronts[0].0),
+                x: f2(),
+                y: side(compared.rate_axis, compared.rate_better),
+                series: series(compared.groups, &by_group),
+                marked: (compared.groups.iter())
+                    .flat_map(|name| marked(&fair, &group(name)))
+                    .collect(),
+            },
+            Scatter {
+                title: "objective and gap".into(),
+                x: f2(),
+                y: score(),
+                series: series(&shown, &by_gap),
+                marked: marked(&fair, &gap),
+            },
+            Scatter {
+                title: "accuracy and gap".into(),
+                x: side("accuracy", Better::Higher),
+                y: score(),
+                series: series(&names, &by_accuracy),
+                marked: marked(&accuracy, &gap),
+            },
+        ],
+        marked: "unmitigated model".into(),
+    };
+    Ok(figure.to_svg())
+}
+
+/// A panel of fronts, with its title.
+pub(crate) struct Fronts<'a> {
+    pub(crate) title: String,
+    /// Names, and two values of each point.
+    pub(crate) series: Vec<(&'a str, Vec<f64>)>,
+}
+
+/// Fronts beside each other, in the same two quantities.
+pub(crate) fn front_panels(title: &str, axes: [&str; 2], panels: &[Fronts]) -> String {
+    let panel = |panel: &Fronts| Scatter {
+        title: panel.title.clone(),
+        x: side(axes[0], Better::Lower),
+        y: side(axes[1], Better::Lower),
+        series: Vec::new(),
+        marked: Vec::new(),
+    };
+    let mut scatters: Vec<Scatter> = panels.iter().map(panel).collect();
+    for (scatter, panel) in scatters.iter_mut().zip(panels) {
+        let series = panel.series.iter();
+        scatter.series = series
+            .map(|(name, values)| Series { name, values })
+            .collect();
+    }
+    Scatters {
+        title: title.into(),
+        panels: scatters,
+        marked: String::new(),
+    }
+    .to_svg()
+}

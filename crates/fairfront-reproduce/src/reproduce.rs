@@ -1,0 +1,182 @@
+//! From experiments to what they say.
+
+use std::path::{Path, PathBuf};
+
+use fairfront_run::{Error, Figure, write_file};
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Draft, Finding, Sheet};
+use crate::job::{ADULT_BOTH, COMPAS_BOTH, Job};
+use crate::work::{Results, Watcher};
+use crate::{
+    Effort, Experiment, adult, compas, explain, page, profiles, streaming, tables, three, tuning,
+};
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Which experiments.
+    pub experiments: Vec<Experiment>,
+    /// How much is spent on them.
+    pub effort: Effort,
+    /// Jobs at a time, each on one thread.
+    pub threads: usize,
+    /// Where everything is written.
+    pub out: PathBuf,
+}
+
+/// What experiments came to: `reproduction.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reproduction {
+    /// Version of the program.
+    pub program: String,
+    /// How much was spent.
+    pub effort: Effort,
+    /// In the order of the paper.
+    pub findings: Vec<Finding>,
+}
+
+const JSON: &str = "reproduction.json";
+const PAGE: &str = "reproduction.md";
+const FIGURES: &str = "figures";
+
+impl Reproduction {
+    /// The page, in Markdown; `figures` is the folder that it finds its figures in.
+    pub fn to_markdown(&self, figures: &str) -> String {
+        page::markdown(self, figures)
+    }
+
+    /// Reads `reproduction.json`.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        serde_json::from_str(text).map_err(|e| Error::Data(format!("this is no {JSON}: {e}")))
+    }
+
+    /// As it is written to `reproduction.json`.
+    pub fn to_json(&self) -> Result<String, Error> {
+        let text = serde_json::to_string_pretty(self);
+        let text = text.map_err(|e| Error::Data(format!("{JSON} cannot be written: {e}")))?;
+        Ok(format!("{text}\n"))
+    }
+}
+
+/// The jobs of an experiment.
+fn jobs(experiment: Experiment, effort: Effort) -> Vec<Job> {
+    match experiment {
+        Experiment::Tables | Experiment::Figures => Vec::new(),
+        Experiment::AdultGender => adult::gender_jobs(effort),
+        Experiment::AdultRace => adult::race_jobs(effort),
+        Experiment::Profiles => profiles::jobs(effort),
+        Experiment::CompasOpportunity => compas::jobs(effort),
+        Experiment::AdultTwoAttributes => three::jobs(ADULT_BOTH, effort),
+        Experiment::CompasTwoMeasures => three::jobs(COMPAS_BOTH, effort),
+        Experiment::Streaming => streaming::jobs(effort),
+        Experiment::Tuning => tuning::jobs(effort),
+    }
+}
+
+fn find(experiment: Experiment, effort: Effort, results: &Results) -> Result<Draft, Error> {
+    match experiment {
+        Experiment::Tables => tables::find(),
+        Experiment::AdultGender => adult::gender(effort, results),
+        Experiment::AdultRace => adult::race(effort, results),
+        Experiment::Profiles => profiles::find(effort, results),
+        Experiment::CompasOpportunity => compas::find(effort, results),
+        Experiment::AdultTwoAttributes => three::two_attributes(effort, results),
+        Experiment::CompasTwoMeasures => three::two_measures(effort, results),
+        Experiment::Streaming => streaming::find(effort, results),
+        Experiment::Tuning => tuning::find(effort, results),
+        Experiment::Figures => explain::find(),
+    }
+}
+
+/// Runs experiments and writes what they say: `reproduction.md` and `reproduction.json`, figures in `figures/`,
+/// tables as CSV in a folder for each experiment, runs in `runs/`. What is done already is not done again, and
+/// findings of other experiments there stay, if they are of the same effort. `None` where it was stopped; what is done
+/// by then is kept.
+pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Reproduction>, Error> {
+    let Request { effort, out, .. } = request;
+    let mut experiments = request.experiments.clone();
+    experiments.sort_unstable();
+    experiments.dedup();
+    for experiment in &experiments {
+        let lacks = experiment.lacks();
+        if !lacks.is_empty() {
+            return Err(Error::Data(format!(
+                "{experiment} needs {}; get the files with fairfront data get {}, or name their folder with FAIRFRONT_DATA",
+                lacks.join(" and "),
+                lacks[0]
+            )));
+        }
+    }
+    make_folder(out)?;
+    let results = Results::new(out);
+    let mut all: Vec<Job> = Vec::new();
+    for job in experiments.iter().flat_map(|one| jobs(*one, *effort)) {
+        if !all.contains(&job) {
+            all.push(job);
+        }
+    }
+    if !results.work(all, request.threads, watcher)? {
+        return Ok(None);
+    }
+    let mut reproduction = earlier(out, *effort);
+    for experiment in experiments {
+        let Draft { finding, figures } = find(experiment, *effort, &results)?;
+        write_figures(&out.join(FIGURES), &figures)?;
+        let folder = out.join(experiment.name());
+        make_folder(&folder)?;
+        for sheet in &finding.sheets {
+            let path = folder.join(format!("{}.csv", sheet.name));
+            write_file(&path, &csv_of(sheet)?, true)?;
+        }
+        let findings = &mut reproduction.findings;
+        findings.retain(|other| other.experiment != experiment);
+        findings.push(finding);
+    }
+    reproduction
+        .findings
+        .sort_by_key(|finding| finding.experiment);
+    write_file(&out.join(JSON), reproduction.to_json()?.as_bytes(), true)?;
+    let page = reproduction.to_markdown(FIGURES);
+    write_file(&out.join(PAGE), page.as_bytes(), true)?;
+    Ok(Some(reproduction))
+}
+
+/// What was found before, or nothing yet.
+fn earlier(out: &Path, effort: Effort) -> Reproduction {
+    let program = env!("CARGO_PKG_VERSION");
+    let text = std::fs::read_to_string(out.join(JSON)).unwrap_or_default();
+    let found = Reproduction::from_json(&text).ok();
+    let found = found.filter(|found| found.program == program && found.effort == effort);
+    found.unwrap_or_else(|| Reproduction {
+        program: program.into(),
+        effort,
+        findings: Vec::new(),
+    })
+}
+
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(|e| Error::File {
+        path: folder.display().to_string(),
+        problem: format!("no folder can be made here ({}); name another", e.kind()),
+    })
+}
+
+/// Writes figures into a folder.
+pub(crate) fn write_figures(folder: &Path, figures: &[Figure]) -> Result<(), Error> {
+    make_folder(folder)?;
+    for Figure { name, svg } in figures {
+        write_file(&folder.join(format!("{name}.svg")), svg.as_bytes(), true)?;
+    }
+    Ok(())
+}
+
+fn csv_of(sheet: &Sheet) -> Result<Vec<u8>, Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let failed = |e: csv::Error| Error::Data(format!("{} cannot be written: {e}", sheet.name));
+    writer.write_record(&sheet.header).map_err(failed)?;
+    for row in &sheet.rows {
+        writer.write_record(row).map_err(failed)?;
+    }
+    writer.into_inner().map_err(|e| Error::Data(e.to_string()))
+}

@@ -1,0 +1,284 @@
+//! Jobs are done on all threads, one thread each, and what is done stays done.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fairfront_data::Ordered;
+use fairfront_run::{
+    Error, Grid, NamedFront, Trial, TuneWatcher, fit, front_table, read_run, run_info, tune,
+    write_file, write_run,
+};
+use fairfront_solve::{Observer, Progress, StopReason, StopSignal};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::thread_seconds;
+use crate::front::Front;
+use crate::job::{Job, Kind};
+use crate::streaming::{Streamed, stream};
+
+/// Folder of results inside that of the experiments.
+const RUNS: &str = "runs";
+
+/// Is told what is being done, from several threads.
+pub trait Watcher: Sync {
+    /// So many pieces of work are to be done; others are from before.
+    fn begins(&self, jobs: usize, done_before: usize);
+
+    /// One of them is done.
+    fn ended(&self, name: &str, cpu_seconds: f64);
+
+    /// Whether to stop.
+    fn stop_signal(&self) -> StopSignal;
+}
+
+/// What became of a job, as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Record {
+    /// Version of the program.
+    program: String,
+    job: Job,
+    cpu_seconds: f64,
+    result: Kept,
+}
+
+/// What is kept of a result beside a run folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kept {
+    /// A run folder of the job's name has it.
+    Run,
+    Stream(Streamed),
+    Tune(Tuned),
+}
+
+/// What a grid search found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Tuned {
+    pub(crate) trials: Vec<TunedTrial>,
+    pub(crate) chosen: Option<usize>,
+}
+
+/// One of its combinations.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TunedTrial {
+    pub(crate) settings: Ordered<String>,
+    /// `None` where it has no front.
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) hypervolume: Option<f64>,
+    pub(crate) points: usize,
+}
+
+/// Where results are.
+#[derive(Debug, Clone)]
+pub(crate) struct Results {
+    folder: PathBuf,
+}
+
+impl Results {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.join(RUNS),
+        }
+    }
+
+    fn path(&self, job: &Job) -> PathBuf {
+        self.folder.join(&job.name)
+    }
+
+    fn record_path(&self, job: &Job) -> PathBuf {
+        self.folder.join(format!("{}.json", job.name))
+    }
+
+    /// What was kept of this very job.
+    fn record(&self, job: &Job) -> Option<Record> {
+        let text = std::fs::read_to_string(self.record_path(job)).ok()?;
+        let record: Record = serde_json::from_str(&text).ok()?;
+        let same = record.job == *job && record.program == env!("CARGO_PKG_VERSION");
+        let whole = !matches!(record.result, Kept::Run) || read_run(&self.path(job)).is_ok();
+        (same && whole).then_some(record)
+    }
+
+    fn expect(&self, job: &Job) -> Result<Record, Error> {
+        self.record(job)
+            .ok_or_else(|| Error::Data(format!("{}: there is no result; run it again", job.name)))
+    }
+
+    /// The front of a fit.
+    pub(crate) fn front(&self, job: &Job) -> Result<Front, Error> {
+        let record = self.expect(job)?;
+        let (info, table) = read_run(&self.path(job))?;
+        Ok(Front {
+            info,
+            table,
+            cpu_seconds: record.cpu_seconds,
+        })
+    }
+
+    /// The front of a fit as it is compared, its seconds those of the clock of its thread.
+    pub(crate) fn named_front(&self, job: &Job) -> Result<NamedFront, Error> {
+        let record = self.expect(job)?;
+        let mut front = NamedFront::read(&self.path(job))?;
+        if let Some(run) = &mut front.run {
+            run.seconds = record.cpu_seconds;
+        }
+        Ok(front)
+    }
+
+    /// The fronts of a stream.
+    pub(crate) fn stream(&self, job: &Job) -> Result<Streamed, Error> {
+        match self.expect(job)?.result {
+            Kept::Stream(streamed) => Ok(streamed),
+            _ => Err(Error::Data(format!("{}: this is no stream", job.name))),
+        }
+    }
+
+    /// What a grid search found, and CPU seconds.
+    pub(crate) fn tuned(&self, job: &Job) -> Result<(Tuned, f64), Error> {
+        let record = self.expect(job)?;
+        match record.result {
+            Kept::Tune(tuned) => Ok((tuned, record.cpu_seconds)),
+            _ => Err(Error::Data(format!("{}: this is no search", job.name))),
+        }
+    }
+
+    /// Does what is not done yet. Returns whether all of it is done: `false` where it was stopped.
+    pub(crate) fn work(
+        &self,
+        jobs: Vec<Job>,
+        threads: usize,
+        watcher: &dyn Watcher,
+    ) -> Result<bool, Error> {
+        let mut todo: Vec<Job> = Vec::new();
+        let mut before = 0;
+        for job in jobs {
+            match self.record(&job) {
+                Some(_) => before += 1,
+                None => todo.push(job),
+            }
+        }
+        todo.sort_by_key(|job| std::cmp::Reverse(job.weight()));
+        watcher.begins(todo.len(), before);
+        let next = AtomicUsize::new(0);
+        let failed: Mutex<Vec<Error>> = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..threads.clamp(1, todo.len().max(1)) {
+                scope.spawn(|| {
+                    while let Some(job) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if watcher.stop_signal().is_set() {
+                            return;
+                        }
+                        if let Err(error) = self.run(job, watcher) {
+                            let mut failed = failed.lock().unwrap_or_else(|e| e.into_inner());
+                            failed.push(Error::Data(format!("{}: {error}", job.name)));
+                        }
+                    }
+                });
+            }
+        });
+        let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
+        match failed.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(!watcher.stop_signal().is_set()),
+        }
+    }
+
+    /// Does a job on one thread of its own, whose clock says what it took.
+    fn run(&self, job: &Job, watcher: &dyn Watcher) -> Result<(), Error> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let pool = pool.map_err(|e| Error::Data(format!("no thread can be had: {e}")))?;
+        let record = pool.install(|| -> Result<Option<Record>, Error> {
+            let start = thread_seconds();
+            let result = self.result(job, watcher)?;
+            Ok(result.map(|result| Record {
+                program: env!("CARGO_PKG_VERSION").into(),
+                job: job.clone(),
+                cpu_seconds: thread_seconds() - start,
+                result,
+            }))
+        })?;
+        let Some(record) = record else {
+            return Ok(());
+        };
+        let text = serde_json::to_string_pretty(&record);
+        let text = text.map_err(|e| Error::Data(e.to_string()))?;
+        write_file(&self.record_path(job), format!("{text}\n").as_bytes(), true)?;
+        watcher.ended(&job.name, record.cpu_seconds);
+        Ok(())
+    }
+
+    /// `None` where it was stopped.
+    fn result(&self, job: &Job, watcher: &dyn Watcher) -> Result<Option<Kept>, Error> {
+        let place = self.path(job);
+        let parent = place.parent().unwrap_or(&place);
+        std::fs::create_dir_all(parent).map_err(|e| Error::File {
+            path: parent.display().to_string(),
+            problem: format!("no folder can be made here ({}); name another", e.kind()),
+        })?;
+        let mut observer = Stoppable(watcher.stop_signal());
+        let prepared = job.setup.prepare()?;
+        let result = match &job.kind {
+            Kind::Fit => {
+                let request = job.setup.request(&prepared.spec)?;
+                let fitted = fit(&prepared, &request, &mut observer)?;
+                if fitted.outcome.stop == StopReason::Stopped {
+                    return Ok(None);
+                }
+                let mut info = run_info(&prepared, &fitted);
+                let encoding = fitted.encoded.encoding.to_json();
+                let table = front_table(&fitted);
+                write_run(&place, true, &mut info, &table, &encoding)?;
+                Kept::Run
+            }
+            Kind::Stream { batches, rows } => Kept::Stream(stream(
+                &job.setup,
+                &prepared,
+                *batches,
+                *rows,
+                &mut observer,
+            )?),
+            Kind::Tune { tries } => {
+                let grid = Grid::parse(tries)?;
+                let tuning = tune(&prepared, &job.setup.ask, &grid, &mut observer)?;
+                let trial = |trial: &Trial| TunedTrial {
+                    settings: trial.settings.clone(),
+                    accuracy: trial.end.score().map(|score| score.accuracy),
+                    hypervolume: trial.end.score().and_then(|score| score.hypervolume),
+                    points: trial.end.score().map_or(0, |score| score.points),
+                };
+                Kept::Tune(Tuned {
+                    trials: tuning.trials.iter().map(trial).collect(),
+                    chosen: tuning.chosen,
+                })
+            }
+        };
+        Ok((!observer.0.is_set()).then_some(result))
+    }
+}
+
+/// Tells a solver nothing but to stop.
+struct Stoppable(StopSignal);
+
+impl Observer for Stoppable {
+    fn round(&mut self, _: &Progress) -> ControlFlow<()> {
+        match self.0.is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        self.0.clone()
+    }
+}
+
+impl TuneWatcher for Stoppable {
+    fn observer(&mut self) -> &mut dyn Observer {
+        self
+    }
+
+    fn begins(&mut self, _: usize, _: usize, _: &Ordered<String>) {}
+
+    fn ended(&mut self, _: &Trial) {}
+}
