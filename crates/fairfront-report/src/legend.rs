@@ -44,6 +44,8 @@ pub(crate) enum Key {
     Dense(Marker),
     /// A piece of a line, with a marker on it or without.
     Line(LineStyle, bool),
+    /// A piece of an area of this colour.
+    Area(&'static str),
     /// Dots in the colours of a third quantity.
     Ramp,
     /// Nothing.
@@ -136,6 +138,15 @@ impl Legend {
                         draw_markers(svg, style.marker, Ink::Ground, 34, &[middle]);
                         draw_markers(svg, style.marker, Ink::Rings, 34, &[middle]);
                     }
+                }
+                Key::Area(colour) => {
+                    let (left, middle) = at(0.0);
+                    svg.tag("rect")
+                        .at(left as f64, middle as f64 - 50.0)
+                        .set("width", (self.key - 4.0).min(14.0) * 10.0)
+                        .set("height", 100.0)
+                        .set("fill", colour)
+                        .end();
                 }
                 Key::Ramp => {
                     for i in 0..STEPS {

@@ -4,7 +4,8 @@
 //! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
 //! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round,
 //! [`Scatters`] a grid of panels with axes of their own, [`Space`] a front over three objectives,
-//! [`Profiles`] how often solvers are nearly the best, [`ProfilePanels`] the same for several indicators.
+//! [`Profiles`] how often solvers are nearly the best, [`ProfilePanels`] the same for several indicators,
+//! [`Volume`] what the hypervolume of two objectives is.
 //! Nothing here knows where the points come from, reads or writes a file, or depends on another of our
 //! crates; the same figure is the same bytes on every machine. [`PageData`] becomes one HTML file with
 //! everything in it ([`PageData::to_html`]).
@@ -39,15 +40,19 @@ mod profile;
 mod ramp;
 mod scale;
 mod scatter;
+mod side;
 mod space;
 mod spread;
 mod svg;
 mod text;
 mod trace;
+mod volume;
 
 pub use curve::{Curve, Line};
 pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
 pub use overlay::{Overlay, Series};
 pub use profile::{ProfilePanels, Profiles};
-pub use scatter::{Better, Scatter, Scatters, Side};
+pub use scatter::{Scatter, Scatters};
+pub use side::{Better, Side};
 pub use space::Space;
+pub use volume::Volume;

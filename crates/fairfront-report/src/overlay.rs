@@ -8,7 +8,7 @@ use crate::marker::Marker;
 use crate::page::Page;
 use crate::panel::{Layer, Panels, REFERENCE};
 use crate::scale::{LARGEST, Scale, grouped, range, rounded};
-use crate::scatter::Better;
+use crate::side::Better;
 use crate::text::shorten;
 
 /// Points in objective space with a name.

@@ -2,7 +2,7 @@
 
 use crate::figure::{Axis, Frame, GREY, INK, TEXT_SIZE, named_group};
 use crate::legend::{Entry, Legend};
-use crate::scatter::Better;
+use crate::side::Better;
 use crate::svg::Svg;
 use crate::text::{shorten, width};
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::figure::{Axis, Frame, GREY, INK, Ink, draw_markers, named_group, tenths};
+use crate::figure::{Axis, FRAME_COLOUR, Frame, GREY, INK, Ink, draw_markers, named_group, tenths};
 use crate::legend::{count, shown_name};
 use crate::marker::{Marker, Position, Shape, merge_within};
 use crate::overlay::Series;
@@ -15,6 +15,12 @@ const MOST: usize = 45;
 
 /// A series with more points than this is drawn as dots, with a marker on some of them.
 const DENSE: usize = 150;
+
+/// How a front looks that others are drawn over.
+pub(crate) const GROUND: Marker = Marker {
+    colour: FRAME_COLOUR,
+    shape: Shape::Dot,
+};
 
 /// How the reference point looks.
 pub(crate) const REFERENCE: Marker = Marker {
@@ -194,6 +200,18 @@ impl Panel {
     ) {
         let (x, y) = (&axes[self.x], self.y.map(|y| &axes[y]));
         self.frame.draw(svg, x, y);
+        self.draw_points(svg, axes, layers, reference);
+    }
+
+    /// What is drawn inside its axes.
+    pub(crate) fn draw_points(
+        &self,
+        svg: &mut Svg,
+        axes: &[Axis],
+        layers: &[Layer],
+        reference: &[Option<f64>],
+    ) {
+        let x = &axes[self.x];
         let rows = layers.len() as f64;
         let small = self.frame.width < 300.0;
         let positions: Vec<Vec<Position>> = (layers.iter().enumerate())

@@ -9,7 +9,7 @@ use crate::legend::{Entry, Key, Legend, shown_name};
 use crate::marker::Position;
 use crate::page::Page;
 use crate::scale::{LARGEST, Scale, range, rounded};
-use crate::scatter::Better;
+use crate::side::Better;
 use crate::svg::Svg;
 use crate::text::shorten;
 

@@ -2,46 +2,16 @@
 
 use std::fmt::Write;
 
-use crate::figure::{Axis, Frame, Ink, draw_markers, tenths};
+use crate::figure::{Axis, Frame, Ink, draw_markers, named_group, tenths};
 use crate::grid::{Grid, draw_title, lettered};
 use crate::legend::{Entry, Key, Legend, count, shown_name};
 use crate::marker::{Marker, Position, merge};
 use crate::overlay::Series;
 use crate::page::Page;
-use crate::panel::{Layer, Panel, REFERENCE};
+use crate::panel::{GROUND, Layer, Panel, REFERENCE};
 use crate::scale::{Scale, range, rounded};
+use crate::side::{Better, Side};
 use crate::svg::Svg;
-
-/// Which values of a quantity are the good ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    /// Losses, gaps.
-    Lower,
-    /// Accuracy.
-    Higher,
-    /// Nothing is said, as of a share of positive outcomes.
-    Neither,
-}
-
-impl Better {
-    /// What stands beside the name of an axis.
-    pub(crate) fn note(self) -> &'static str {
-        match self {
-            Self::Lower => "lower is better",
-            Self::Higher => "higher is better",
-            Self::Neither => "",
-        }
-    }
-}
-
-/// A quantity along one side of a panel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side {
-    /// What it is, with its unit; shortened in the middle where it is long.
-    pub name: String,
-    /// Which values are the good ones: the axis says so.
-    pub better: Better,
-}
 
 /// One panel: points with two values each.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,17 +83,52 @@ impl Scatters<'_> {
     ///
     /// The cost is about that of sorting the points of every panel.
     pub fn to_svg(&self) -> String {
+        self.draw(None)
+    }
+
+    /// The same with a front that lies in grey below the points of all panels, and with the same axes
+    /// for all of them: so one sees how far each is from it.
+    ///
+    /// ```
+    /// # use fairfront_report::{Better, Scatter, Scatters, Series, Side};
+    /// # let side = |name: &str| Side { name: name.into(), better: Better::Lower };
+    /// # let (early, late) = ([0.5, 0.03, 0.45, 0.05], [0.4, 0.01, 0.36, 0.02]);
+    /// # let panel = |title: &str, values| Scatter {
+    /// #     title: title.into(),
+    /// #     x: side("log_loss"),
+    /// #     y: side("disparate_impact(a)"),
+    /// #     series: vec![Series { name: "list", values }],
+    /// #     marked: vec![],
+    /// # };
+    /// let figure = Scatters {
+    ///     title: "PF-SMG".into(),
+    ///     panels: vec![panel("after 1 round", &early), panel("after 9 rounds", &late)],
+    ///     marked: String::new(),
+    /// };
+    /// let exact = Series { name: "exact front", values: &[0.34, 0.02, 0.36, 0.01, 0.4, 0.0] };
+    /// let svg = figure.to_svg_over(&exact);
+    /// assert_eq!(svg.matches("<title>exact front</title>").count(), 2);
+    /// # assert_eq!(svg, figure.to_svg_over(&exact));
+    /// ```
+    pub fn to_svg_over(&self, front: &Series) -> String {
+        self.draw(Some(&Layer::new(front, 2, GROUND)))
+    }
+
+    fn draw(&self, ground: Option<&Layer>) -> String {
         let names = self.names();
         let better = self.common_direction();
-        let drawn: Vec<Drawn> = (self.panels.iter())
+        let mut drawn: Vec<Drawn> = (self.panels.iter())
             .map(|panel| Drawn::new(panel, &names, better))
             .collect();
+        if let Some(ground) = ground {
+            share_axes(&mut drawn, ground);
+        }
         let axes: Vec<&Axis> = drawn.iter().map(|d| &d.axes[1]).collect();
         let grid = Grid::new(&axes);
         let page = Page {
             title: self.title.trim(),
             better,
-            legend: Legend::new(self.entries(&names, &drawn), grid.width()),
+            legend: Legend::new(self.entries(&names, &drawn, ground), grid.width()),
             beside: grid.beside,
             width: grid.width(),
             height: grid.height(),
@@ -133,7 +138,7 @@ impl Scatters<'_> {
             let frame = grid.frame(i, page.left(), page.top());
             let title = self.panel_title(i, panel);
             draw_title(&mut svg, frame, &title, &drawn.left_out());
-            drawn.draw(&mut svg, frame);
+            drawn.draw(&mut svg, frame, ground);
         }
         svg.finish()
     }
@@ -160,7 +165,7 @@ impl Scatters<'_> {
         names
     }
 
-    fn entries(&self, names: &[&str], drawn: &[Drawn]) -> Vec<Entry> {
+    fn entries(&self, names: &[&str], drawn: &[Drawn], ground: Option<&Layer>) -> Vec<Entry> {
         let entry = |name: &&str| {
             let of_name = drawn.iter().flat_map(|d| &d.layers);
             let of_name = || of_name.clone().filter(|layer| layer.name == *name);
@@ -181,7 +186,12 @@ impl Scatters<'_> {
                 note: count(most.unwrap_or(0), [0; 3]),
             }
         };
-        let mut entries: Vec<Entry> = names.iter().map(entry).collect();
+        let below = ground.map(|layer| Entry {
+            key: Key::Dots(layer.marker),
+            name: layer.shown_name().to_owned(),
+            note: layer.count(),
+        });
+        let mut entries: Vec<Entry> = below.into_iter().chain(names.iter().map(entry)).collect();
         if drawn.iter().any(|d| !d.marked.points.is_empty()) {
             entries.push(Entry {
                 key: Key::Marker(REFERENCE),
@@ -254,18 +264,13 @@ impl<'a> Drawn<'a> {
             values: &panel.marked,
         };
         let marked = Layer::new(&marked, 2, REFERENCE);
-        let axis = |at: usize, side: &'a Side| {
-            let points = layers.iter().flat_map(|l| &l.points).chain(&marked.points);
-            let (low, high) = range(points.map(|p| p[at])).unwrap_or((0.0, 1.0));
-            Axis {
-                name: &side.name,
-                note: if side.better == said {
-                    ""
-                } else {
-                    side.better.note()
-                },
-                scale: Scale::covering(low, high),
-            }
+        let axis = |at: usize, side: &'a Side| Axis {
+            name: &side.name,
+            note: match side.better == said {
+                true => "",
+                false => side.better.note(),
+            },
+            scale: scale(at, layers.iter().chain([&marked])),
         };
         let axes = [axis(0, &panel.x), axis(1, &panel.y)];
         Self {
@@ -275,17 +280,29 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    fn draw(&self, svg: &mut Svg, frame: Frame) {
+    fn draw(&self, svg: &mut Svg, frame: Frame, ground: Option<&Layer>) {
         let panel = Panel {
             x: 0,
             y: Some(1),
             frame,
         };
-        panel.draw(svg, &self.axes, &self.layers, &[None, None]);
+        frame.draw(svg, &self.axes[0], Some(&self.axes[1]));
         let place = |p: &&[f64]| {
             let [x, y] = [0, 1].map(|i| self.axes[i].scale.share(p[i]));
             frame.position(x, y)
         };
+        if let Some(ground) = ground {
+            let at = merge(ground.points.iter().map(place).collect());
+            tenths(svg);
+            named_group(svg, Some(ground.shown_name()), None);
+            draw_markers(svg, ground.marker, Ink::Dots(26), 0, &at);
+            svg.close();
+            svg.close();
+        }
+        // Over a front, a panel without points is not empty.
+        if ground.is_none() || self.layers.iter().any(|l| !l.points.is_empty()) {
+            panel.draw_points(svg, &self.axes, &self.layers, &[None, None]);
+        }
         let at: Vec<Position> = merge(self.marked.points.iter().map(place).collect());
         if !at.is_empty() {
             tenths(svg);
@@ -309,6 +326,22 @@ impl<'a> Drawn<'a> {
         }
         let text = count(0, left_out);
         text.split_once(", ").map_or("", |(_, why)| why).to_owned()
+    }
+}
+
+/// A scale that covers all points of some layers along an axis.
+fn scale<'a>(at: usize, layers: impl Iterator<Item = &'a Layer<'a>>) -> Scale {
+    let points = layers.flat_map(|layer| &layer.points);
+    let (low, high) = range(points.map(|p| p[at])).unwrap_or((0.0, 1.0));
+    Scale::covering(low, high)
+}
+
+/// Gives all panels the same scales, which cover all points of all of them.
+fn share_axes(drawn: &mut [Drawn], ground: &Layer) {
+    for at in [0, 1] {
+        let layers = (drawn.iter()).flat_map(|d| d.layers.iter().chain([&d.marked]));
+        let common = scale(at, layers.chain([ground]));
+        drawn.iter_mut().for_each(|d| d.axes[at].scale = common);
     }
 }
 
@@ -392,6 +425,30 @@ mod tests {
     }
 
     #[test]
+    fn over_a_front_all_panels_have_the_same_axes() {
+        let near = panel(&[("list", &[0.1, 0.2, 0.2, 0.1])], &[]);
+        let far = panel(&[("list", &[0.9, 0.8])], &[]);
+        let front = Series {
+            name: "exact",
+            values: &[0.0, 0.5, 0.5, 0.0, f64::NAN, 1.0],
+        };
+        let empty = panel(&[], &[]);
+        let figure = Scatters {
+            title: String::new(),
+            panels: vec![near, far, empty],
+            marked: String::new(),
+        };
+        let svg = figure.to_svg_over(&front);
+        assert_well_formed(&svg);
+        assert_eq!(svg.matches("<title>exact</title>").count(), 3);
+        assert!(svg.contains(">2 points, 1 not finite<") && !svg.contains(">no points<"));
+        // From 0 to 0.9 and from 0 to 0.8, whatever the panel.
+        for label in [">0.0<", ">0.2<", ">0.8<"] {
+            assert_eq!(svg.matches(label).count(), 6, "{label}");
+        }
+    }
+
+    #[test]
     fn names_are_text_however_they_look() {
         let script = "</text><script>alert(\"1\")</script>'&";
         let long = "long name ".repeat(1_000);
@@ -430,7 +487,15 @@ mod tests {
             n in 0..7_usize,
         ) {
             let one = panel(&[("s", &values), ("t", &values)], &marked);
-            prop_assert_eq!(draw(vec![one.clone(); n]), draw(vec![one; n]));
+            prop_assert_eq!(draw(vec![one.clone(); n]), draw(vec![one.clone(); n]));
+            let figure = Scatters {
+                title: String::new(),
+                panels: vec![one; n],
+                marked: String::new(),
+            };
+            let below = Series { name: "", values: &marked };
+            assert_well_formed(&figure.to_svg_over(&below));
+            prop_assert_eq!(figure.to_svg_over(&below), figure.to_svg_over(&below));
         }
     }
 }

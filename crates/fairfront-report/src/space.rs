@@ -12,7 +12,7 @@ use crate::page::Page;
 use crate::panel::{Layer, REFERENCE};
 use crate::ramp::{Bar, STEPS, colour, step};
 use crate::scale::{Scale, range, rounded};
-use crate::scatter::Better;
+use crate::side::Better;
 use crate::svg::Svg;
 
 /// Width and height of a frame, in pixels.

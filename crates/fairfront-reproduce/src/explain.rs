@@ -1,13 +1,60 @@
 //! Two figures that explain: how PF-SMG moves a front, and what hypervolume measures.
+//!
+//! Both are computed on a small real problem, and what PF-SMG does is seen by watching it through the two
+//! things it talks to: its problem and its observer.
 
-use fairfront_run::{Error, Figure};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairfront_core::{
+    Batches, FairProblem, Gradients, Linear, OfRoots, Points, Problem, Roots, RowSource,
+};
+use fairfront_data::{Encoded, Known, Part, Prepared};
+use fairfront_pareto::{hypervolume, ranges, select_spread};
+use fairfront_report::{Better, Scatter, Scatters, Series, Side, Volume};
+use fairfront_run::{Error, Figure, parse_objective};
+use fairfront_solve::{BatchSchedule, Front, Observer, PfSmg, Progress, Trace};
 
 use crate::Experiment;
 use crate::finding::Draft;
 
-/// The figures, by name: `how-pf-smg-moves-a-front` and `what-hypervolume-measures`.
+/// Two features and an intercept, 2,000 rows; loss and disparate impact are in conflict.
+const DATA: &str = "synthetic:2";
+const OBJECTIVES: [&str; 2] = ["log_loss", "disparate_impact(a)"];
+/// Points of the exact front: as many as look like a line.
+const EXACT_POINTS: usize = 400;
+/// Steps of a run.
+const STEPS: usize = 3;
+/// Points whose areas are still seen one by one.
+const FEW: usize = 6;
+/// Rounds after which the last panel shows the list; the first one is shown in detail.
+const ROUNDS: [usize; 3] = [1, 3, 8];
+
+/// The figures, by name: `how-pf-smg-moves-a-front` and `what-hypervolume-measures`. The same bytes every
+/// time, whatever the number of threads.
+///
+/// The first shows a run of PF-SMG on a small problem in four panels: its list with perturbed copies, the ends of
+/// the runs that start there, what the list keeps of all of them, and the list some rounds later; the
+/// exact front lies below. The second shows a few models of that front and the area they dominate.
 pub fn explain() -> Result<Vec<Figure>, Error> {
-    Ok(Vec::new())
+    let problem = problem()?;
+    let exact = Trace {
+        points: EXACT_POINTS,
+        ..Trace::default()
+    }
+    .solve(&problem, &mut ())?
+    .front;
+    Ok(vec![
+        Figure {
+            name: "how-pf-smg-moves-a-front".into(),
+            svg: Moves::watch(&problem)?.draw(&exact),
+        },
+        Figure {
+            name: "what-hypervolume-measures".into(),
+            svg: Dominated::of(&problem, &exact)?.draw(),
+        },
+    ])
 }
 
 pub(crate) fn find() -> Result<Draft, Error> {
@@ -18,3 +65,301 @@ pub(crate) fn find() -> Result<Draft, Error> {
     }
     Ok(draft)
 }
+
+fn problem() -> Result<FairProblem, Error> {
+    let known =
+        Known::named(DATA)?.ok_or_else(|| Error::Usage(format!("{DATA} is no known data set")))?;
+    let prepared = Prepared::from_known(&known, &known.spec(), None)?;
+    let encoded = Encoded::new(&prepared)?;
+    let rows = encoded.part(Part::Train);
+    let objectives = (OBJECTIVES.iter())
+        .map(|text| parse_objective(text, &rows.schema().attributes))
+        .collect::<Result<_, _>>()?;
+    Ok(FairProblem::new(
+        Arc::new(rows.clone()),
+        Box::new(Linear),
+        objectives,
+    )?)
+}
+
+/// A few points, and the area that they dominate up to a reference point.
+struct Dominated {
+    values: Vec<f64>,
+    reference: [f64; 2],
+    volume: f64,
+}
+
+impl Dominated {
+    /// Well-spread points of a front, up to the loss of no model and 1.1 times the largest disparate impact.
+    fn of(problem: &dyn Problem, front: &Front) -> Result<Self, Error> {
+        let all = front.judged()?;
+        let few = select_spread(all, FEW, &ranges(all, None));
+        let values: Vec<f64> = few.iter().flat_map(|i| front.value(*i)).copied().collect();
+        let n = problem.n_params();
+        let at_zero = problem.values(&Points::from_vec(n, vec![0.0; n]))?;
+        let largest = values.iter().skip(1).step_by(2).copied();
+        let reference = [at_zero[0], 1.1 * largest.fold(0.0, f64::max)];
+        let judged = fairfront_pareto::Values::new(&values, 2)?;
+        Ok(Self {
+            volume: hypervolume(judged, &reference)?,
+            values,
+            reference,
+        })
+    }
+
+    fn draw(&self) -> String {
+        Volume {
+            title: "What hypervolume measures: the area that a front dominates".into(),
+            axes: OBJECTIVES,
+            front: Series {
+                name: "models of an exact front",
+                values: &self.values,
+            },
+            reference: self.reference,
+            label: format!("hypervolume {:.4}", self.volume),
+        }
+        .to_svg()
+    }
+}
+
+/// What PF-SMG did, in values of the objectives, two to a point.
+struct Moves {
+    /// The list at the beginning of the first round.
+    list: Vec<f64>,
+    /// Perturbed copies of its points.
+    copies: Vec<f64>,
+    /// Where the runs from all of these ended.
+    ends: Vec<f64>,
+    /// The list after each round.
+    rounds: Vec<Vec<f64>>,
+}
+
+impl Moves {
+    /// The paper's way without its helpers, so that nothing is seen but the parts of a round; few starts, far
+    /// enough from the front that moves are seen.
+    fn settings() -> PfSmg {
+        let batch = |initial| BatchSchedule {
+            initial,
+            growth: 1.01,
+        };
+        PfSmg {
+            n_starts: 8,
+            start_radius: 0.5,
+            perturbations: 2,
+            perturbation_radius: 0.08,
+            exploration: None,
+            holes: None,
+            thinning: None,
+            most_points: 100_000,
+            most_steps: STEPS * ROUNDS[2],
+            most_active: 10,
+            seed: 3,
+            ..PfSmg::paper(1, STEPS, 0.3, 1_000, vec![batch(50.0), batch(200.0)])
+        }
+    }
+
+    fn watch(problem: &dyn Problem) -> Result<Self, Error> {
+        let settings = Self::settings();
+        let watched = Watched::new(problem);
+        let mut lists = Lists::default();
+        settings.solve(&watched, &mut lists)?;
+        let Lists(rounds) = lists;
+        let seen = watched.seen();
+        // The first of a round's runs begins at the list, then copy by copy; the others begin there too.
+        let starts = seen.starts.get(&(0, 0)).cloned().unwrap_or_default();
+        let starts = problem.values(&starts)?;
+        let n_list = starts.len() / (1 + settings.perturbations);
+        let (list, copies) = starts.split_at(n_list);
+        // Values on all rows are asked for once a round, at its end.
+        let first = seen.evaluated.len().checked_sub(rounds.len());
+        let ends = first.and_then(|i| seen.evaluated.get(i));
+        Ok(Self {
+            list: list.to_vec(),
+            copies: copies.to_vec(),
+            ends: ends.cloned().unwrap_or_default(),
+            rounds,
+        })
+    }
+
+    /// The list after so many rounds, from 1 on.
+    fn after(&self, rounds: usize) -> &[f64] {
+        self.rounds.get(rounds - 1).map_or(&[], Vec::as_slice)
+    }
+
+    /// What of the list and the ends is in the list after the first round, and what is not.
+    fn kept_and_removed(&self) -> (Vec<f64>, Vec<f64>) {
+        let after: Vec<&[f64]> = self.after(1).chunks_exact(2).collect();
+        let all = self.list.chunks_exact(2).chain(self.ends.chunks_exact(2));
+        let (kept, removed): (Vec<_>, Vec<_>) = all.partition(|p| after.contains(p));
+        (kept.concat(), removed.concat())
+    }
+
+    fn draw(&self, exact: &Front) -> String {
+        let (kept, removed) = self.kept_and_removed();
+        let list = series("list", &self.list);
+        let copies = series("perturbed copies", &self.copies);
+        let names = ROUNDS.map(|n| match n {
+            1 => "list after 1 round".to_owned(),
+            n => format!("list after {n} rounds"),
+        });
+        let panels = vec![
+            panel("the list, with perturbed copies", vec![list, copies]),
+            panel(
+                "from each of them a run of steps",
+                vec![list, copies, series("ends of runs", &self.ends)],
+            ),
+            panel(
+                "what another point dominates is removed",
+                vec![series(&names[0], &kept), series("removed", &removed)],
+            ),
+            panel(
+                "the list, round by round",
+                (names.iter().zip(ROUNDS))
+                    .map(|(name, rounds)| series(name, self.after(rounds)))
+                    .collect(),
+            ),
+        ];
+        Scatters {
+            title: "How PF-SMG moves a front".into(),
+            panels,
+            marked: String::new(),
+        }
+        .to_svg_over(&Series {
+            name: "exact front",
+            values: &exact.values,
+        })
+    }
+}
+
+fn series<'a>(name: &'a str, values: &'a [f64]) -> Series<'a> {
+    Series { name, values }
+}
+
+/// A panel with both objectives.
+fn panel<'a>(title: &str, series: Vec<Series<'a>>) -> Scatter<'a> {
+    let [x, y] = OBJECTIVES.map(|name| Side {
+        name: name.into(),
+        better: Better::Lower,
+    });
+    Scatter {
+        title: title.into(),
+        x,
+        y,
+        series,
+        marked: Vec::new(),
+    }
+}
+
+/// Keeps the list after each round.
+#[derive(Default)]
+struct Lists(Vec<Vec<f64>>);
+
+impl Observer for Lists {
+    fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.0.push(progress.values.to_vec());
+        ControlFlow::Continue(())
+    }
+}
+
+/// A problem that remembers what it was asked.
+struct Watched<'a> {
+    problem: &'a dyn Problem,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Where each block of runs began, by the key of its first batches: round and number. By key, since
+    /// blocks run on any thread in any order.
+    starts: BTreeMap<(u64, u64), Points>,
+    /// Values of all objectives on all rows, one list for each time they were asked for: between rounds, in
+    /// order.
+    evaluated: Vec<Vec<f64>>,
+}
+
+impl<'a> Watched<'a> {
+    fn new(problem: &'a dyn Problem) -> Self {
+        Self {
+            problem,
+            seen: Mutex::default(),
+        }
+    }
+
+    fn seen(self) -> Seen {
+        self.seen
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, what: impl FnOnce(&mut Seen)) {
+        what(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Problem for Watched<'_> {
+    fn n_params(&self) -> usize {
+        self.problem.n_params()
+    }
+
+    fn n_objectives(&self) -> usize {
+        self.problem.n_objectives()
+    }
+
+    fn n_rows(&self) -> usize {
+        self.problem.n_rows()
+    }
+
+    fn values(&self, points: &Points) -> Result<Vec<f64>, fairfront_core::Error> {
+        let values = self.problem.values(points)?;
+        self.note(|seen| seen.evaluated.push(values.clone()));
+        Ok(values)
+    }
+
+    fn gradients(
+        &self,
+        points: &Points,
+        batches: Batches,
+    ) -> Result<Gradients, fairfront_core::Error> {
+        if let Batches::Sample {
+            key: (_, [round, draw]),
+            ..
+        } = batches
+        {
+            // PF-SMG numbers its draws by block, and within it by step.
+            let (block, step) = (draw >> 20, draw & ((1 << 20) - 1));
+            if step == 0 {
+                self.note(|seen| {
+                    seen.starts.insert((round, block), points.clone());
+                });
+            }
+        }
+        self.problem.gradients(points, batches)
+    }
+
+    fn minimiser(&self) -> Result<Option<Vec<f64>>, fairfront_core::Error> {
+        self.problem.minimiser()
+    }
+
+    fn start(&self) -> Result<Vec<f64>, fairfront_core::Error> {
+        self.problem.start()
+    }
+
+    fn n_roots(&self, objective: usize) -> usize {
+        self.problem.n_roots(objective)
+    }
+
+    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, fairfront_core::Error> {
+        self.problem.roots(objective, point)
+    }
+
+    fn of_roots(&self, objective: usize, roots: &[f64]) -> OfRoots {
+        self.problem.of_roots(objective, roots)
+    }
+
+    fn root_size(&self, objective: usize, point: &[f64]) -> Result<f64, fairfront_core::Error> {
+        self.problem.root_size(objective, point)
+    }
+}
+
+#[cfg(test)]
+mod tests;

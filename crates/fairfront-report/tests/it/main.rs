@@ -2,6 +2,7 @@
 
 use fairfront_report::{
     Better, Curve, Line, Overlay, ProfilePanels, Profiles, Scatter, Scatters, Series, Side, Space,
+    Volume,
 };
 
 /// A convex front of `n` points, and `shift` above it.
@@ -182,6 +183,23 @@ fn small_panels_of_profiles_stay_as_they_are() {
     }
     .to_svg();
     insta::assert_snapshot!("profile_panels", svg);
+}
+
+#[test]
+fn a_small_volume_stays_as_it_is() {
+    let values = [0.34, 0.02, 0.36, 0.01, 0.4, 0.0, 0.41, 0.015, 0.6, 0.0];
+    let svg = Volume {
+        title: "Adult <gender> & \"race\"".into(),
+        axes: ["log_loss", "disparate_impact(gender)"],
+        front: Series {
+            name: "front",
+            values: &values,
+        },
+        reference: [0.5, 0.022],
+        label: "hypervolume 0.00284".into(),
+    }
+    .to_svg();
+    insta::assert_snapshot!("volume", svg);
 }
 
 #[test]
