@@ -257,3 +257,79 @@ impl Setup {
         self.ask.request(&self.source, &attribute_texts(spec))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fairfront_solve::{EpsFair, Method, PfSmg};
+
+    use super::*;
+
+    fn method(job: &Job) -> Method {
+        let (_, spec) = job.setup.spec().expect("a known data set");
+        let request = job.setup.request(&spec).expect("settings that there are");
+        request.methods[0].method.clone()
+    }
+
+    /// p1, p2, α0, interval of the steps, first batches and their growth.
+    fn settings(case: Case, seed: u64) -> (usize, usize, f64, usize, Vec<(f64, f64)>) {
+        let Method::PfSmg(PfSmg {
+            runs,
+            steps,
+            step,
+            step_every,
+            batches,
+            ..
+        }) = method(&case.fit(seed, Variant::PfSmgPaper, Effort::Full))
+        else {
+            panic!("the paper's solver is PF-SMG")
+        };
+        let batches = batches.iter().map(|batch| (batch.initial, batch.growth));
+        (runs, steps, step, step_every, batches.collect())
+    }
+
+    #[test]
+    fn settings_are_those_that_the_paper_prints() {
+        let gender = (2, 3, 2.1, 500, vec![(80.0, 1.018), (50.0, 1.018)]);
+        assert_eq!(settings(ADULT_GENDER, 0), gender);
+        assert_eq!(settings(ADULT_GENDER, 9), gender);
+        let race = (3, 2, 2.6, 100, vec![(50.0, 1.005), (80.0, 1.005)]);
+        assert_eq!(settings(ADULT_RACE, 0), race);
+        let appendix = (3, 2, 3.0, 100, vec![(50.0, 1.012), (30.0, 1.012)]);
+        assert_eq!(settings(ADULT_RACE, 1), appendix);
+        let both = (3, 2, 2.6, 100, vec![(80.0, 1.005)]);
+        assert_eq!(settings(ADULT_BOTH, 0), both);
+        let compas = (3, 3, 4.0, 100, vec![(80.0, 1.005)]);
+        assert_eq!(settings(COMPAS_BOTH, 0), compas);
+        let (runs, steps, step, _, batches) = settings(SYNTHETIC, 3);
+        assert_eq!((runs, steps, step), (1, 1, 0.3));
+        assert_eq!(batches, [(5.0, 1.01), (200.0, 1.01)]);
+    }
+
+    #[test]
+    fn eps_fair_has_the_papers_number_of_bounds() {
+        for (case, bounds) in [(SYNTHETIC, 1_500), (ADULT_GENDER, 100), (ADULT_RACE, 100)] {
+            for (variant, is_paper) in [(Variant::EpsFairPaper, true), (Variant::EpsFair, false)] {
+                let Method::EpsFair(EpsFair {
+                    points,
+                    cold,
+                    finite_differences,
+                    ..
+                }) = method(&case.fit(0, variant, Effort::Full))
+                else {
+                    panic!("EPS-fair was asked for")
+                };
+                assert_eq!(points, bounds);
+                assert_eq!((cold, finite_differences), (is_paper, is_paper));
+            }
+        }
+    }
+
+    #[test]
+    fn jobs_have_names_of_their_own_and_survive_being_written() {
+        let job = ADULT_RACE.fit(4, Variant::PfSmgPaper, Effort::Full);
+        assert_eq!(job.name, "adult-race/seed-4/pf-smg-paper");
+        let text = serde_json::to_string(&job).expect("a job can be written");
+        assert_eq!(serde_json::from_str::<Job>(&text).expect("and read"), job);
+        assert_ne!(job, ADULT_RACE.fit(4, Variant::PfSmgPaper, Effort::Quick));
+    }
+}

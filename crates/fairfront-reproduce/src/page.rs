@@ -198,12 +198,13 @@ fn found_here(claim: &Claim) -> String {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    match letters.next() {
-        // Names of functions are not written large.
-        Some(first) if !text.starts_with(['f', 'p', 'α']) || text.starts_with("from") => {
-            first.to_uppercase().chain(letters).collect()
-        }
-        _ => text.to_owned(),
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    // f1, p2: names stay as they are.
+    match letters.clone().next() {
+        Some(second) if second.is_ascii_digit() => text.to_owned(),
+        _ => first.to_uppercase().chain(letters).collect(),
     }
 }
 
@@ -266,3 +267,6 @@ fn times(page: &mut String, findings: &[Finding]) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

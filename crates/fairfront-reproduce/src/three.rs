@@ -293,3 +293,47 @@ const BAND_NAMES: [&str; BANDS] = [
     "band 7",
     "band 8",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loss from 0 to 8, one point a band, and two opposed ones in the third.
+    fn scaled() -> Scaled {
+        let mut points: Vec<[f64; 3]> = (0..8).map(|i| [f64::from(i) + 0.5, 0.5, 0.5]).collect();
+        points.push([2.25, 0.1, 0.9]);
+        points.push([2.75, 0.7, 0.2]);
+        // Dominated in its band, and beyond all bands.
+        points.push([3.6, 0.6, 0.6]);
+        points.push([9.0, 0.0, 0.3]);
+        Scaled {
+            points,
+            unmitigated_loss: 0.0,
+            loss_at_zero: 8.0,
+        }
+    }
+
+    #[test]
+    fn bands_say_how_far_two_objectives_can_be_exchanged() {
+        let scaled = scaled();
+        let (points, span) = scaled.band(2);
+        assert_eq!(points.len(), 3);
+        // From 0.1 to 0.7 along the one, from 0.2 to 0.9 along the other.
+        assert!((span - 0.6).abs() < 1e-12);
+        let (points, span) = scaled.band(3);
+        assert_eq!((points.len(), span), (2, 0.0));
+        assert_eq!(scaled.both(), 0.3);
+    }
+
+    #[test]
+    fn an_empty_band_has_no_span() {
+        let empty = Scaled {
+            points: Vec::new(),
+            unmitigated_loss: 0.0,
+            loss_at_zero: 1.0,
+        };
+        let (points, span) = empty.band(0);
+        assert!(points.is_empty() && span.is_nan());
+        assert!(empty.both().is_infinite());
+    }
+}

@@ -30,11 +30,8 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if args.threads == Some(0) {
         return Err(Error::Usage("--threads 0: give at least 1".into()).into());
     }
-    if let Some(docs) = &args.docs
-        && !docs.is_dir()
-    {
-        let message = format!("--docs {}: this is no folder", docs.display());
-        return Err(Error::Usage(message).into());
+    if let Some(docs) = &args.docs {
+        check_docs(docs, args.quick, &experiments)?;
     }
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let request = Request {
@@ -63,6 +60,22 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
         false => output::print(&render::reproduction(&found, &args.out))?,
     }
     Ok(0)
+}
+
+/// The documentation has one page of everything, or the one that it had.
+fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> anyhow::Result<()> {
+    let all = Experiment::ALL.iter().all(|one| experiments.contains(one));
+    let problem = if !docs.is_dir() {
+        "this is no folder"
+    } else if quick {
+        "the page of the documentation has no small budgets; leave out --quick"
+    } else if !all {
+        "the page of the documentation is about all experiments; name none of them, and have all data"
+    } else {
+        return Ok(());
+    };
+    let message = format!("--docs {}: {problem}", docs.display());
+    Err(Error::Usage(message).into())
 }
 
 /// The page and its figures, as the documentation has them.

@@ -1,0 +1,86 @@
+use super::*;
+use crate::finding::Drawn;
+
+fn found() -> Reproduction {
+    let claim = |paper: &str, verdict, reason: &str| Claim {
+        paper: paper.into(),
+        measured: "rank correlation −0.9".into(),
+        verdict,
+        reason: reason.into(),
+    };
+    Reproduction {
+        program: "0".into(),
+        effort: Effort::Full,
+        findings: vec![Finding {
+            experiment: Experiment::CompasTwoMeasures,
+            setting: "All rows.".into(),
+            claims: vec![
+                claim("|a| falls.", Verdict::Holds, ""),
+                claim("b rises.", Verdict::DoesNotHold, "there is none"),
+            ],
+            sheets: vec![Sheet {
+                name: "numbers".into(),
+                caption: "Numbers.".into(),
+                header: vec!["n".into(), "v".into()],
+                rows: vec![vec!["1".into(), "2 | 3".into()]],
+            }],
+            figures: vec![Drawn {
+                name: "one".into(),
+                caption: "One.".into(),
+            }],
+            times: vec![Time {
+                problem: "Adult, gender".into(),
+                solver: "PF-SMG, paper".into(),
+                rows: 27_133,
+                points: 551.4,
+                cpu_seconds: 113.2,
+                seeds: 10,
+            }],
+        }],
+    }
+}
+
+#[test]
+fn a_page_has_everything_once_and_links_to_it() {
+    let page = found().to_markdown("pictures");
+    assert!(page.contains("Of 2 claims 1 hold, 0 hold in part, 1 do not hold here."));
+    assert!(page.contains("[COMPAS, two measures](#compas-two-measures)"));
+    assert!(page.contains("\n## COMPAS, two measures\n"));
+    assert!(page.contains("| \\|a\\| falls. | Rank correlation −0.9. | holds |"));
+    assert!(page.contains(
+        "| b rises. | Rank correlation −0.9. *There is none.* | **does not hold here** |"
+    ));
+    assert!(page.contains("![One.](pictures/one.svg)"));
+    assert!(page.contains("| n | v |\n| --- | --- |\n| 1 | 2 \\| 3 |"));
+    assert!(
+        page.contains("| Adult, gender | PF-SMG, paper | 27133 | 551 | 113 | 5000 | 1513 | 2778 |")
+    );
+    assert!(!page.contains("Small budgets"));
+}
+
+#[test]
+fn small_budgets_are_said() {
+    let quick = Reproduction {
+        effort: Effort::Quick,
+        ..found()
+    };
+    assert!(quick.to_markdown("f").contains("Small budgets"));
+}
+
+#[test]
+fn json_gives_back_what_was_found() {
+    let found = found();
+    let text = found.to_json().expect("it can be written");
+    assert_eq!(Reproduction::from_json(&text).expect("and read"), found);
+    assert!(Reproduction::from_json("{}").is_err());
+}
+
+#[test]
+fn names_of_functions_stay_small() {
+    assert_eq!(capital("rank"), "Rank");
+    assert_eq!(capital("f1 falls"), "f1 falls");
+    assert_eq!(capital("from 1 to 2"), "From 1 to 2");
+    assert_eq!(capital("p1 = 2"), "p1 = 2");
+    assert_eq!(capital("positive outcomes"), "Positive outcomes");
+    assert_eq!(capital("0.4 against 0.2"), "0.4 against 0.2");
+}

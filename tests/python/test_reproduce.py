@@ -1,0 +1,286 @@
+"""The paper's experiments, with small budgets: their numbers are recomputed with pandas and scipy."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+EXPERIMENTS = [
+    "tables",
+    "adult-gender",
+    "adult-race",
+    "profiles",
+    "compas-opportunity",
+    "adult-two-attributes",
+    "compas-two-measures",
+    "streaming",
+    "tuning",
+    "figures",
+]
+
+
+def reproduce(fairfront, *args, **environment):
+    """The finished process; the small budgets still take longer than other commands."""
+    command = [fairfront.binary, "reproduce", *map(str, args)]
+    environment = os.environ | environment
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1200, check=False)
+
+
+def claims(found, experiment):
+    """What is found, by the paper's claim."""
+    (finding,) = [f for f in found["findings"] if f["experiment"] == experiment]
+    return {claim["paper"]: claim for claim in finding["claims"]}
+
+
+@pytest.fixture(scope="module")
+def made_up(fairfront, tmp_path_factory):
+    """What can be done without published data."""
+    out = tmp_path_factory.mktemp("made-up") / "out"
+    nowhere = str(out.parent)
+    done = reproduce(fairfront, "--quick", "--out", out, FAIRFRONT_DATA=nowhere)
+    assert done.returncode == 0, done.stderr
+    return out, done
+
+
+@pytest.fixture(scope="module")
+def all_of_it(fairfront, data, tmp_path_factory):
+    """All experiments."""
+    out = tmp_path_factory.mktemp("all") / "out"
+    done = reproduce(fairfront, "--quick", "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out, done
+
+
+def columns(fairfront, run):
+    """The front of a run."""
+    return pd.read_csv(pd.io.common.BytesIO(fairfront("show", run, "--csv")))
+
+
+def timeless(found):
+    """What was found, less what a clock said."""
+    for finding in found["findings"]:
+        for taken in finding["times"]:
+            taken["cpu_seconds"] = None
+        finding["claims"] = [c for c in finding["claims"] if "CPU" not in c["measured"]]
+        for sheet in finding["sheets"]:
+            rows = [dict(zip(sheet["header"], row, strict=True)) for row in sheet["rows"]]
+            rows = [row for row in rows if row.get("indicator") != "CPU seconds a point"]
+            sheet["rows"] = [{k: v for k, v in row.items() if k != "CPU s"} for row in rows]
+    return found
+
+
+def test_what_cannot_be_done_is_said(made_up):
+    out, done = made_up
+    for experiment in EXPERIMENTS:
+        skipped = f"skipped: {experiment}, which needs" in done.stderr
+        assert skipped == (experiment not in ("profiles", "figures"))
+    found = json.loads((out / "reproduction.json").read_text())
+    assert [finding["experiment"] for finding in found["findings"]] == ["profiles", "figures"]
+    assert "2 synthetic data sets" in found["findings"][0]["setting"]
+
+
+def test_what_is_done_is_not_done_again(fairfront, made_up):
+    out, _ = made_up
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    nowhere = str(out.parent)
+    again = reproduce(fairfront, "--quick", "--out", out, FAIRFRONT_DATA=nowhere)
+    assert "0 pieces of work; 10 are done already" in again.stderr
+    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert before == after
+
+
+def test_killed_at_any_moment_it_goes_on(fairfront, made_up, tmp_path):
+    whole, _ = made_up
+    out = tmp_path / "out"
+    command = [fairfront.binary, "reproduce", "--quick", "--threads", "1", "--out", str(out)]
+    environment = os.environ | {"FAIRFRONT_DATA": str(tmp_path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while len(list(out.rglob("seed-*/*.json"))) < 3 and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+    # One that is damaged is done again, too.
+    record = sorted(out.rglob("seed-*/*.json"))[0]
+    record.write_text(record.read_text()[:-20])
+    again = reproduce(fairfront, "--quick", "--out", out, FAIRFRONT_DATA=str(tmp_path))
+    assert again.returncode == 0, again.stderr
+    assert "are done already" in again.stderr
+    found, expected = ((place / "reproduction.json").read_text() for place in (out, whole))
+    assert timeless(json.loads(found)) == timeless(json.loads(expected))
+
+
+def test_ctrl_c_keeps_what_is_done(fairfront, tmp_path):
+    out = tmp_path / "out"
+    # Full budgets, which take long enough.
+    command = [fairfront.binary, "reproduce", "profiles", "--threads", "1", "--out", str(out)]
+    environment = os.environ | {"FAIRFRONT_DATA": str(tmp_path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        process.stderr.readline()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in said
+    assert not (out / "reproduction.md").exists()
+
+
+def test_profiles_agree_with_their_runs(fairfront, made_up):
+    """Gradients a point and dominated points, from what runs and their fronts say."""
+    out, _ = made_up
+    sheet = pd.read_csv(out / "profiles/indicators.csv")
+    for solver, name in [("pf-smg-paper", "PF-SMG, the paper's settings"), ("eps-fair", "EPS-fair: warm starts")]:
+        runs = [json.loads((out / f"runs/synthetic/seed-{seed}/{solver}/run.json").read_text()) for seed in (0, 1)]
+        by_point = [sum(run["counters"]["gradient_evaluations"]) / run["points"] for run in runs]
+        row = sheet[sheet.solver.str.startswith(name) & (sheet.indicator == "gradients a point")].iloc[0]
+        assert float(row["median"]) == pytest.approx(np.median(by_point), abs=6e-4)
+    found = json.loads((out / "reproduction.json").read_text())
+    claim = claims(found, "profiles")["70–80 % of EPS-fair's points are dominated."]
+    shares = []
+    for seed in (0, 1):
+        run = json.loads((out / f"runs/synthetic/seed-{seed}/eps-fair-paper/run.json").read_text())
+        subproblems = run["counters"]["subproblems"]
+        left_out = subproblems["dominated"] + subproblems["copies"]
+        shares.append(100 * left_out / (left_out + run["points"]))
+    assert claim["measured"].startswith(f"{np.mean(shares):.1f} ± {np.std(shares, ddof=1):.1f} %")
+
+
+def test_tables_are_those_of_the_published_files(all_of_it, adult, compas):
+    out, _ = all_of_it
+    rows = adult.dropna()
+    assert len(rows) == 45_222
+    for name, column in [("adult-gender", "sex"), ("adult-race", "race")]:
+        sheet = pd.read_csv(out / f"tables/{name}.csv", index_col="group")
+        counts = pd.crosstab(rows[column], rows["income"])
+        assert sheet["≤ 50K"].to_dict() == counts["<=50K"].to_dict()
+        assert sheet["> 50K"].to_dict() == counts[">50K"].to_dict()
+    kept = compas[
+        compas.days_b_screening_arrest.between(-30, 30)
+        & (compas.is_recid != -1)
+        & (compas.c_charge_degree != "O")
+        & compas.race.isin(["African-American", "Caucasian"])
+    ]
+    sheet = pd.read_csv(out / "tables/compas-race.csv", index_col="group")
+    counts = pd.crosstab(kept.race, kept.two_year_recid)
+    assert sheet["reoffend"].to_dict() == counts[1].to_dict()
+    assert sheet["do not reoffend"].to_dict() == counts[0].to_dict()
+
+
+def spread(numbers, decimals):
+    """As the page writes it."""
+    text = f"{np.mean(numbers):.{decimals}f} ± {np.std(numbers, ddof=1):.{decimals}f}"
+    return text.replace("-", "−")
+
+
+def test_correlations_are_those_of_scipy(fairfront, all_of_it):
+    out, _ = all_of_it
+    found = json.loads((out / "reproduction.json").read_text())
+    of = {name: [] for name in ("conflict", "paper", "gap", "female")}
+    for seed in (0, 1):
+        exact = columns(fairfront, out / f"runs/adult-gender/seed-{seed}/ours")
+        paper = columns(fairfront, out / f"runs/adult-gender/seed-{seed}/pf-smg-paper")
+        f1, f2 = "test.objective.log_loss", "test.objective.disparate_impact(sex)"
+        of["conflict"].append(spearmanr(exact[f1], exact[f2])[0])
+        of["paper"].append(spearmanr(paper[f1], paper[f2])[0])
+        of["gap"].append(spearmanr(exact[f2], exact["test.demographic_parity_difference(sex)"])[0])
+        of["female"].append(spearmanr(paper[f2], paper["test.selection_rate(sex=Female)"])[0])
+    measured = {paper: claim["measured"] for paper, claim in claims(found, "adult-gender").items()}
+    conflict = measured["Accuracy and fairness conflict: as f1 falls, f2 rises."]
+    assert f"{spread(of['paper'], 3)} with PF-SMG, {spread(of['conflict'], 3)} on the exact front" in conflict
+    assert f"{spread(of['gap'], 3)} on the exact front" in measured["The CV score rises with f2."]
+    (outcomes,) = [text for paper, text in measured.items() if paper.startswith("As f2 falls")]
+    assert spread(of["female"], 3) in outcomes
+
+
+def test_costs_are_those_of_the_fronts(fairfront, all_of_it):
+    """The most accurate point of all and of the nearly fair ones, from the fronts' tables."""
+    out, _ = all_of_it
+    sheet = pd.read_csv(out / "adult-gender/seeds.csv")
+    for seed in (0, 1):
+        run = out / f"runs/adult-gender/seed-{seed}/ours"
+        front = columns(fairfront, run)
+        unmitigated = json.loads((run / "run.json").read_text())["unmitigated"]["values"]
+        f2, gap = "objective.disparate_impact(sex)", "test.demographic_parity_difference(sex)"
+        fair = front[front[f2] <= 0.01 * unmitigated[f2]]
+        best, best_fair = front["test.accuracy"].max(), fair["test.accuracy"].max()
+        row = sheet[(sheet.seed == seed) & (sheet.front == "exact")].iloc[0]
+        assert float(row["accuracy"]) == pytest.approx(best, abs=6e-5)
+        assert float(row["cost in points"]) == pytest.approx(100 * (best - best_fair), abs=6e-3)
+        gaps = fair.loc[fair["test.accuracy"] == best_fair, gap]
+        assert any(float(row["CV score there"]) == pytest.approx(value, abs=6e-5) for value in gaps)
+
+
+def test_compas_ends_at_the_papers_numbers(all_of_it):
+    """Our fronts have no small budgets, and the paper's rates are known."""
+    out, _ = all_of_it
+    sheet = pd.read_csv(out / "compas-opportunity/ends.csv")
+    ours = sheet[(sheet.front == "ours") & (sheet["race as a feature"] == "with")]
+    rates = {row.centre: [float(v) for v in row["zero covariance"].split(" / ")] for _, row in ours.iterrows()}
+    assert rates["all rows"] == pytest.approx([0.285, 0.231], abs=0.003)
+    assert rates["rows with Y = +1"] == pytest.approx([0.284, 0.283], abs=0.003)
+
+
+def test_the_page_shows_all_that_was_found(all_of_it):
+    out, done = all_of_it
+    found = json.loads((out / "reproduction.json").read_text())
+    assert [finding["experiment"] for finding in found["findings"]] == EXPERIMENTS
+    page = (out / "reproduction.md").read_text()
+    assert "Small budgets" in page and "Small budgets" in done.stdout
+    drawn = set(re.findall(r"\]\(figures/([^)]*)\.svg\)", page))
+    assert drawn == {path.stem for path in (out / "figures").glob("*.svg")}
+    for path in (out / "figures").glob("*.svg"):
+        picture = ElementTree.parse(path).getroot()
+        assert float(picture.get("width")) <= 1100
+        texts = [text for text in picture.itertext() if text.strip()]
+        assert len(texts) > 10 and not any("nan" in text.lower() for text in texts)
+    for finding in found["findings"]:
+        for claim in finding["claims"]:
+            assert page.count(claim["paper"].replace("|", "\\|")) == 2
+            assert claim["paper"] in done.stdout
+        for sheet in finding["sheets"]:
+            table = pd.read_csv(out / finding["experiment"] / f"{sheet['name']}.csv", dtype=str, keep_default_na=False)
+            assert table.to_numpy().tolist() == sheet["rows"]
+
+
+def test_streams_and_searches_say_every_batch_and_combination(all_of_it):
+    out, _ = all_of_it
+    volumes = pd.read_csv(out / "streaming/volumes.csv")
+    exact = volumes[volumes.solver == "exact, warm"]
+    assert exact["rows"].tolist() == ["2000", "4000", "6000", "45222, from nothing"]
+    shares = exact.hypervolume.str.removesuffix(" %").astype(float)
+    assert shares.is_monotonic_increasing and shares.iloc[-1] == 100.0
+    grid = pd.read_csv(out / "tuning/grid.csv")
+    assert len(grid) == 4 and (grid.iloc[:, -1].fillna("").str.contains("chosen")).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["adult-gendre"], 2, 'there is no experiment "adult-gendre"'),
+        (
+            ["tables"],
+            1,
+            "tables needs adult:gender and compas:race; get the files with fairfront data get adult:gender",
+        ),
+        (["--threads", "0"], 2, "give at least 1"),
+        (["--docs", "nowhere"], 2, "this is no folder"),
+        (["--docs", ".", "--quick"], 2, "leave out --quick"),
+        (["figures", "--docs", "."], 2, "about all experiments"),
+        (["figures", "--out", "file"], 1, "no folder can be made here"),
+    ],
+)
+def test_what_is_wrong_is_said(fairfront, tmp_path, monkeypatch, args, code, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    done = reproduce(fairfront, *args, FAIRFRONT_DATA=str(tmp_path))
+    assert done.returncode == code, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: ") and said in last
