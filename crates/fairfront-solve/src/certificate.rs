@@ -28,15 +28,16 @@ pub struct Certificate {
 
 /// Certificates of all points.
 ///
-/// With multipliers ν ≥ 0, L = f1 + Σ νᵢ(fᵢ − fᵢ(x̂)) is at most f1 wherever the others are no worse
-/// than at x̂. If all are convex and f1 − ½ Σ μⱼxⱼ² is convex too, then
-/// L(x) ≥ f1(x̂) + ∇L·(x − x̂) + ½ Σ μⱼ(xⱼ − x̂ⱼ)², whose least value is f1(x̂) less the gap:
+/// With multipliers ν ≥ 0, N(x) = f1(x) + Σ νᵢ∇fᵢ(x̂)·(x − x̂) is at most f1 wherever the others are
+/// convex and no worse than at x̂. If f1 − ½ Σ μⱼxⱼ² is convex too, then with g = ∇N(x̂)
+/// N(x) ≥ f1(x̂) + g·(x − x̂) + ½ Σ μⱼ(xⱼ − x̂ⱼ)², whose least value is f1(x̂) less the gap:
 /// gⱼ²/(2μⱼ) for each parameter, or |gⱼ| times how far it can be from x̂ⱼ. An objective that is 0 at x̂
 /// has no gradient there; it is held by the multipliers of what it is the square of instead.
 ///
-/// The intercept b has no modulus. With κ = ∂²f1/∂b² at x̂, the least value along b is at most
-/// δ = −log(1 − |g|/κ) away (g = ∂L/∂b), where the other gradients have changed by at most δ times a coupling R,
-/// so that |g|δ + (‖g′‖ + δR)²/(2μ) is a gap too, with g′ the gradient by the others.
+/// The intercept b has no modulus. N bends as f1 does, the rest of it being linear: with
+/// κ = ∂²f1/∂b² at x̂, the least value along b is at most δ = −log(1 − |g_b|/κ) away, where the other
+/// gradients have changed by at most δ times a coupling R, so that |g_b|δ + (‖g′‖ + δR)²/(2μ) is a gap
+/// too, with g′ the gradient by the others. docs/method.md has the proof.
 pub fn certify(problem: &dyn Problem, front: &Front) -> Result<Vec<Certificate>, Error> {
     let all: Vec<usize> = (0..front.len()).collect();
     Evaluated::new(problem, &front.points)?.certify_front(&all, front)

@@ -12,3 +12,6 @@ pub mod objectives {}
 
 #[doc = include_str!("../../../docs/compare.md")]
 pub mod comparing {}
+
+#[doc = include_str!("../../../docs/extending.md")]
+pub mod extending {}
