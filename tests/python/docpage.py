@@ -10,7 +10,8 @@ A page is run from top to bottom in a folder of its own, with `fairfront` and `p
 - rust: a doc test, so the page has to be one of the facade's.
 - toml: parsed, and written to NAME.toml where the first line is "# NAME.toml".
 
-Comments steer: `<!-- setup`, shell lines, `-->` is run where it stands. Before a block, `<!-- not run: REASON -->`
+Comments steer: `<!-- setup`, shell lines, `-->` is run where it stands, with `<!-- setup python` by the page's
+interpreter. Before a block, `<!-- not run: REASON -->`
 skips it, `<!-- exit N -->` asks for that exit code, `<!-- needs data -->` for the published data sets,
 `<!-- killed when CONDITION -->` kills it once that command succeeds, and `<!-- form -->` says that the text shows a
 shape, and not what a command says.
@@ -107,8 +108,9 @@ def parse(text):
             directly = not between or (len(between) == 1 and between[0].endswith(":"))
             yield Block(kind, number + 1, inside, marks, directly)
             marks, between = {}, []
-        elif line == "<!-- setup":
-            yield Block("setup", number + 1, until(lines, number, "-->", "setup"))
+        elif line in ["<!-- setup", "<!-- setup python"]:
+            yield Block(line.removeprefix("<!-- "), number + 1, until(lines, number, "-->", "setup"), marks)
+            marks = {}
         elif comment:
             if not comment.group(1).startswith(GENERATED):
                 name, value = mark(number, comment.group(1))
@@ -143,18 +145,26 @@ def mark(number, text):
     raise Wrong(number, f"a comment that steers nothing: {text}")
 
 
-def plain(line):
-    """A line less what a clock said and blanks at its end."""
-    return CLOCK.sub("T", line.rstrip())
+def plain(text):
+    """Lines less what a clock said, in words or in a column of seconds, and blanks at their ends."""
+    column = None
+    for line in text.splitlines():
+        if header := re.search(r"\bseconds\b", line):
+            column = header.end()
+        elif not line.strip():
+            column = None
+        elif column:
+            line = re.sub(r"[\d.]+$", "T", line[:column]) + line[column:]
+        yield re.sub(r" {2,}T", "  T", CLOCK.sub("T", line.rstrip()))
 
 
 def missing(shown, said):
     """The first line shown that was not said, in order, with its place from 0; … stands for anything."""
-    said = iter([plain(line) for line in said.splitlines()])
-    for place, line in enumerate(shown.splitlines()):
-        pattern = ".*".join(map(re.escape, plain(line).split("…")))
+    lines, said = shown.splitlines(), plain(said)
+    for place, line in enumerate(plain(shown)):
+        pattern = ".*".join(map(re.escape, line.split("…")))
         if line.strip() not in ["", "…"] and not any(re.fullmatch(pattern, other) for other in said):
-            return place, line
+            return place, lines[place]
     return None
 
 
@@ -217,8 +227,9 @@ class Page:
             said = self.shell(block.line, block.text, block.marks, int(block.marks.get("exit", 0)))
             # A setup between a command and what it says is silent.
             self.said = said if block.kind == "sh" else self.said
-        elif block.kind == "python":
-            self.said = self.interpret(block)
+        elif block.kind in ["python", "setup python"]:
+            said = self.interpret(block)
+            self.said = said if block.kind == "python" else self.said
         elif block.kind == "toml":
             self.toml(block)
         elif f'{self.name}")]' not in self.facade:
@@ -274,6 +285,9 @@ class Page:
         if process.returncode != code and (code is not None or process.returncode == 0):
             wanted = "an error" if code is None else code
             raise Wrong(number, f"exit code {process.returncode} instead of {wanted}: {text}\nwhich says:\n{said}")
+        # At the beginning of a pipe that is no failure.
+        if absent := re.search(r"^bash: .*: command not found$", said, re.MULTILINE):
+            raise Wrong(number, f"{absent.group()}: {text}")
         return said
 
     def kill(self, number, process, condition):

@@ -85,13 +85,28 @@ took 12.5 s
 …/home
 ~~~
 
+~~~sh
+printf 'run  seconds  points\\n  1     12.5      7\\n\\n12.5\\n'
+~~~
+
+~~~text
+run  seconds  points
+  1      0.1      7
+
+12.5
+~~~
+
 <!-- exit 3 -->
 ~~~sh
 exit 3
 ~~~
 
-~~~python
+<!-- setup python
 known = 1
+print("nobody hears this")
+-->
+
+~~~python
 print("one")
 ~~~
 
@@ -155,12 +170,23 @@ def test_a_right_page(run):
 WRONG = {
     "a command that fails": ("\n~~~sh\nfalse\ntrue\n~~~\n", 3, "exit code 1 instead of 0"),
     "a command that is not there": ("~~~sh\nfairfrnt fit\n~~~\n", 2, "exit code 127 instead of 0"),
+    "a program that is not there, in a pipe": ("~~~sh\nproducer | cat\n~~~\n", 2, "producer: command not found"),
     "a flag that is not there": ("~~~sh\nfairfront fit demo --outt r\n~~~\n", 2, "unexpected argument '--outt'"),
     "a command that does not fail": ("<!-- exit 3 -->\n~~~sh\ntrue\n~~~\n", 3, "exit code 0 instead of 3"),
     "another exit code": ("<!-- exit 3 -->\n~~~sh\nexit 4\n~~~\n", 3, "exit code 4 instead of 3"),
     "a line that is not said": ("~~~sh\necho a\n~~~\n\n~~~text\na\nb\n~~~\n", 7, "this line is not said: b"),
     "lines in another order": ("~~~sh\necho a; echo b\n~~~\n~~~text\nb\na\n~~~\n", 6, "this line is not said: a"),
     "another number": ("~~~sh\necho 12 rows\n~~~\n~~~text\n13 rows\n~~~\n", 5, "this line is not said: 13 rows"),
+    "another number beside seconds": (
+        "~~~sh\nprintf 'seconds  points\\n    1.5       7\\n'\n~~~\n~~~text\nseconds  points\n    1.5       8\n~~~\n",
+        6,
+        "this line is not said:     1.5       8",
+    ),
+    "another number below seconds": (
+        "~~~sh\nprintf 'seconds\\n1.5\\n\\n12.5\\n'\n~~~\n~~~text\nseconds\n\n12.6\n~~~\n",
+        7,
+        "this line is not said: 12.6",
+    ),
     "half a line": ("~~~sh\necho 12 rows\n~~~\n~~~text\n12\n~~~\n", 5, "this line is not said: 12"),
     "a session that says something else": ("~~~text\n$ echo a\nb\n~~~\n", 3, "this line is not said: b"),
     "a session that fails": ("~~~text\n$ true\n$ false\n~~~\n", 3, "exit code 1 instead of 0"),
@@ -174,6 +200,7 @@ WRONG = {
     "a block without an end": ("~~~sh\ntrue\n", 1, "a block without an end"),
     "a setup without an end": ("<!-- setup\ntrue\n", 1, "a setup without an end"),
     "a setup that fails": ("<!-- setup\nfalse\n-->\n", 2, "exit code 1 instead of 0"),
+    "a setup that raises": ("<!-- setup python\n1 / 0\n-->\n", 2, "ZeroDivisionError"),
     "a block within a list": ("- a\n\n  ~~~sh\n  true\n  ~~~\n", 3, "a block within a list"),
     "another reason": ("<!-- not run: no time -->\n~~~sh\ntrue\n~~~\n", 1, "'no time' is no reason"),
     "a comment that steers nothing": ("<!-- nor run: takes long -->\n", 1, "a comment that steers nothing"),
