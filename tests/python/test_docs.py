@@ -13,10 +13,8 @@ FACADE = (REPOSITORY / "crates/fairfront/src/lib.rs").read_text()
 
 @pytest.fixture
 def published():
-    """The folder of the published files, or None, unless they have to be there."""
+    """The folder of the published files, or None."""
     folder = Path(os.environ.get("FAIRFRONT_DATA") or "absent").absolute()
-    if not folder.is_dir() and os.environ.get("CI") == "true":
-        pytest.fail("FAIRFRONT_DATA does not name the folder of the published data files")
     return folder if folder.is_dir() else None
 
 
@@ -25,6 +23,8 @@ def test_a_page_does_what_it_says(name, fairfront, published, tmp_path):
     page = Page(REPOSITORY / name, tmp_path, fairfront.binary, published, FACADE)
     wrong = page.run()
     LEFT_OUT.extend(page.left_out)
+    if os.environ.get("CI") == "true":
+        wrong += [line for line in page.left_out if "needs data" in line]
     assert not wrong, "\n\n".join(["the page does not do what it says", *wrong])
 
 
