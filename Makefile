@@ -5,7 +5,7 @@
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
 #                make bench-stream: only streams, beside fits on the same rows;
 #                make bench-python: only the Python package, beside the command and fairlearn
-# make docs      the API documentation, warnings as errors
+# make docs      the API documentation (target/doc) and the book (target/book), warnings as errors
 # make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
 # make reproduce the paper's experiments, and the page of the documentation about them (needs the published data sets; an
 #                hour or two on two cores; stopped, it goes on where it was)
@@ -43,8 +43,15 @@ lint:
 rust-test:
 	cargo test --workspace --locked
 
-docs:
+BOOK_VENV := .venv-docs
+docs: $(BOOK_VENV)/.installed
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(BOOK_VENV)/bin/mkdocs build --strict --quiet
+
+$(BOOK_VENV)/.installed: docs/requirements.txt
+	$(PYTHON) -m venv $(BOOK_VENV)
+	$(BOOK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	touch $@
 
 licences:
 	$(PYTHON) scripts/check_licences.py
@@ -137,4 +144,4 @@ reproduce:
 
 clean:
 	cargo clean
-	rm -rf $(VENV) $(ALONE) bench/work
+	rm -rf $(VENV) $(ALONE) $(BOOK_VENV) target/book bench/work

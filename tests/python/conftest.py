@@ -20,6 +20,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 # What the command takes for a missing value unless told otherwise.
 MISSING = ["", "?", "NA", "N/A", "NaN", "null"]
 
+# Blocks of the documentation that were not run, with the reason.
+LEFT_OUT = []
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Says them aloud."""
+    for line in LEFT_OUT:
+        terminalreporter.write_line(line)
+
 
 def is_number(text):
     try:

@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import math
-import re
-import runpy
 import sqlite3
 
 import duckdb
@@ -14,7 +12,6 @@ import onnx
 import onnxruntime
 import pandas as pd
 import pytest
-from conftest import REPOSITORY
 from scipy.special import expit
 
 PARTS = ["train", "validation", "test"]
@@ -279,18 +276,3 @@ def test_nan_in_a_database_is_missing(nasty):
     statement = nasty.text("sql").decode().rstrip().removesuffix(";")
     query = f'SELECT * FROM ({statement}\n) AS t ORDER BY "row number"'
     assert [row[-3] for row in connection.execute(query).fetchall()] == list(score)
-
-
-def test_the_example_of_the_guide(fairfront, tmp_path, monkeypatch):
-    """What docs/export.md shows is what its lines give."""
-    guide = (REPOSITORY / "docs/export.md").read_text()
-    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", guide, re.DOTALL).groups()
-    model = REPOSITORY / "crates/fairfront-run/cases/model.json"
-    fairfront("export", model, "--format", "onnx", "-o", tmp_path / "model.onnx")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "example.py").write_text(code)
-    found = runpy.run_path("example.py")
-    for line in shown.splitlines():
-        name, numbers = line.split(maxsplit=1)
-        numbers = np.array([float(n) for n in re.findall(r"[-.0-9]+", numbers)])
-        np.testing.assert_allclose(found[name].ravel(), numbers, atol=5e-5)
