@@ -29,6 +29,17 @@ pub(crate) enum Kind {
     Tune { tries: Vec<String> },
 }
 
+impl Kind {
+    /// How many fits there are in it.
+    pub(crate) fn pieces(&self) -> usize {
+        match self {
+            Self::Fit => 1,
+            Self::Stream { batches, .. } => batches + 1,
+            Self::Tune { tries } => 1 + tries.len(),
+        }
+    }
+}
+
 /// Rows, objectives, solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setup {
@@ -201,25 +212,30 @@ impl Case {
 }
 
 impl Job {
-    /// About how long it takes in comparison to others, so that long ones begin first.
-    pub(crate) fn weight(&self) -> u32 {
+    /// About how many seconds it takes at full budgets, so that long ones begin first and people know how much is
+    /// left.
+    pub(crate) fn weight(&self) -> f64 {
         let ask = &self.setup.ask;
-        let by_rows = if self.setup.source.starts_with("adult") {
-            10
-        } else {
-            1
+        let (adult, compas) = (self.is_of("adult"), self.is_of("compas"));
+        let fit = match (ask.solver, ask.paper) {
+            (Solver::PfSmg, true) if adult => 110.0,
+            (Solver::PfSmg, true) if compas => 30.0,
+            (Solver::EpsFair, true) if adult => 50.0,
+            (Solver::PfSmg, _) if adult => 20.0,
+            (Solver::PfSmg, true) => 7.0,
+            (Solver::EpsFair, _) if adult => 7.0,
+            _ if compas => 4.0,
+            _ => 1.0,
         };
-        let by_solver = match (ask.solver, ask.paper) {
-            (Solver::PfSmg, true) => 10,
-            (Solver::PfSmg | Solver::EpsFair, _) => 4,
-            _ => 1,
-        };
-        let by_kind = match self.kind {
-            Kind::Fit => 1,
-            Kind::Stream { .. } => 3,
-            Kind::Tune { .. } => 20,
-        };
-        by_rows * by_solver * by_kind
+        match &self.kind {
+            Kind::Fit => fit,
+            Kind::Stream { .. } => 2.0 * fit,
+            Kind::Tune { .. } => 8.0 * fit,
+        }
+    }
+
+    fn is_of(&self, family: &str) -> bool {
+        self.setup.source.starts_with(family)
     }
 }
 

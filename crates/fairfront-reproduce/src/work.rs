@@ -29,6 +29,9 @@ pub trait Watcher: Sync {
     /// One of them is done.
     fn ended(&self, name: &str, cpu_seconds: f64);
 
+    /// About how much of the work is done, from 0 to 1; told often.
+    fn progress(&self, share: f64);
+
     /// Whether to stop.
     fn stop_signal(&self) -> StopSignal;
 }
@@ -158,18 +161,23 @@ impl Results {
                 None => todo.push(job),
             }
         }
-        todo.sort_by_key(|job| std::cmp::Reverse(job.weight()));
+        todo.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+        let shares = Shares::new(&todo, watcher);
         watcher.begins(todo.len(), before);
         let next = AtomicUsize::new(0);
         let failed: Mutex<Vec<Error>> = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, todo.len().max(1)) {
                 scope.spawn(|| {
-                    while let Some(job) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(job) = todo.get(at) else {
+                            return;
+                        };
                         if watcher.stop_signal().is_set() {
                             return;
                         }
-                        if let Err(error) = self.run(job, watcher) {
+                        if let Err(error) = self.run(job, watcher, &shares.of(at)) {
                             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                             failed.push(Error::Data(format!("{}: {error}", job.name)));
                         }
@@ -185,12 +193,12 @@ impl Results {
     }
 
     /// Does a job on one thread of its own, whose clock says what it took.
-    fn run(&self, job: &Job, watcher: &dyn Watcher) -> Result<(), Error> {
+    fn run(&self, job: &Job, watcher: &dyn Watcher, share: &Share) -> Result<(), Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let pool = pool.map_err(|e| Error::Data(format!("no thread can be had: {e}")))?;
         let record = pool.install(|| -> Result<Option<Record>, Error> {
             let start = thread_seconds();
-            let result = self.result(job, watcher)?;
+            let result = self.result(job, watcher.stop_signal(), share)?;
             Ok(result.map(|result| Record {
                 program: env!("CARGO_PKG_VERSION").into(),
                 job: job.clone(),
@@ -204,19 +212,24 @@ impl Results {
         let text = serde_json::to_string_pretty(&record);
         let text = text.map_err(|e| Error::Data(e.to_string()))?;
         write_file(&self.record_path(job), format!("{text}\n").as_bytes(), true)?;
+        share.tell(1.0);
         watcher.ended(&job.name, record.cpu_seconds);
         Ok(())
     }
 
     /// `None` where it was stopped.
-    fn result(&self, job: &Job, watcher: &dyn Watcher) -> Result<Option<Kept>, Error> {
+    fn result(&self, job: &Job, stop: StopSignal, share: &Share) -> Result<Option<Kept>, Error> {
         let place = self.path(job);
         let parent = place.parent().unwrap_or(&place);
         std::fs::create_dir_all(parent).map_err(|e| Error::File {
             path: parent.display().to_string(),
             problem: format!("no folder can be made here ({}); name another", e.kind()),
         })?;
-        let mut observer = Stoppable(watcher.stop_signal());
+        let mut observer = OfJob {
+            stop,
+            share,
+            pieces: job.kind.pieces(),
+        };
         let prepared = job.setup.prepare()?;
         let result = match &job.kind {
             Kind::Fit => {
@@ -253,32 +266,87 @@ impl Results {
                 })
             }
         };
-        Ok((!observer.0.is_set()).then_some(result))
+        Ok((!observer.stop.is_set()).then_some(result))
     }
 }
 
-/// Tells a solver nothing but to stop.
-struct Stoppable(StopSignal);
+/// How much of each job is done, in thousandths.
+struct Shares<'a> {
+    done: Vec<AtomicUsize>,
+    weights: Vec<f64>,
+    watcher: &'a dyn Watcher,
+}
 
-impl Observer for Stoppable {
-    fn round(&mut self, _: &Progress) -> ControlFlow<()> {
-        match self.0.is_set() {
+impl<'a> Shares<'a> {
+    fn new(jobs: &[Job], watcher: &'a dyn Watcher) -> Self {
+        Self {
+            done: jobs.iter().map(|_| AtomicUsize::new(0)).collect(),
+            weights: jobs.iter().map(Job::weight).collect(),
+            watcher,
+        }
+    }
+
+    fn of(&self, job: usize) -> Share<'_> {
+        Share { all: self, job }
+    }
+}
+
+/// How much of one job is done.
+struct Share<'a> {
+    all: &'a Shares<'a>,
+    job: usize,
+}
+
+impl Share<'_> {
+    fn tell(&self, share: f64) {
+        let Shares {
+            done,
+            weights,
+            watcher,
+        } = self.all;
+        let own = (1e3 * share.clamp(0.0, 1.0)) as usize;
+        // What comes later in the same job never takes anything back.
+        done[self.job].fetch_max(own, Ordering::Relaxed);
+        let done = done
+            .iter()
+            .map(|done| done.load(Ordering::Relaxed) as f64 / 1e3);
+        let spent: f64 = done.zip(weights).map(|(done, weight)| done * weight).sum();
+        watcher.progress(spent / weights.iter().sum::<f64>());
+    }
+}
+
+/// Tells how far a job is, and its solver when to stop.
+struct OfJob<'a> {
+    stop: StopSignal,
+    share: &'a Share<'a>,
+    /// Fits of the job: that of the current one says nothing of the others.
+    pieces: usize,
+}
+
+impl Observer for OfJob<'_> {
+    fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
+        if self.pieces == 1 {
+            self.share.tell(progress.share);
+        }
+        match self.stop.is_set() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     }
 
     fn stop_signal(&self) -> StopSignal {
-        self.0.clone()
+        self.stop.clone()
     }
 }
 
-impl TuneWatcher for Stoppable {
+impl TuneWatcher for OfJob<'_> {
     fn observer(&mut self) -> &mut dyn Observer {
         self
     }
 
-    fn begins(&mut self, _: usize, _: usize, _: &Ordered<String>) {}
+    fn begins(&mut self, run: usize, runs: usize, _: &Ordered<String>) {
+        self.share.tell(run as f64 / runs as f64);
+    }
 
     fn ended(&mut self, _: &Trial) {}
 }

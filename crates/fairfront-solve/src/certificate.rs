@@ -35,8 +35,8 @@ pub struct Certificate {
 /// has no gradient there; it is held by the multipliers of what it is the square of instead.
 ///
 /// The intercept b has no modulus. N bends as f1 does, the rest of it being linear: with
-/// κ = ∂²f1/∂b² at x̂, the least value along b is at most δ = −log(1 − |g_b|/κ) away, where the other
-/// gradients have changed by at most δ times a coupling R, so that |g_b|δ + (‖g′‖ + δR)²/(2μ) is a gap
+/// κ = ∂²f1/∂b² at x̂, the least value along b is at most δ = `−log(1 − |g_b|/κ)` away, where the other
+/// gradients have changed by at most δ times a coupling R, so that `|g_b|δ + (‖g′‖ + δR)²/(2μ)` is a gap
 /// too, with g′ the gradient by the others. docs/method.md has the proof.
 pub fn certify(problem: &dyn Problem, front: &Front) -> Result<Vec<Certificate>, Error> {
     let all: Vec<usize> = (0..front.len()).collect();

@@ -1,6 +1,7 @@
+use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Mutex;
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use fairfront_data::Error;
 use fairfront_reproduce::{Effort, Experiment, Reproduction, Request, Watcher, reproduce};
@@ -95,50 +96,91 @@ fn write_docs(found: &Reproduction, out: &Path, docs: &Path) -> anyhow::Result<(
 /// Says what is done; Ctrl-C stops it.
 struct Jobs {
     quiet: bool,
+    terminal: bool,
     start: Instant,
-    count: Mutex<(usize, usize)>,
+    state: Mutex<State>,
+}
+
+struct State {
+    done: usize,
+    of: usize,
+    share: f64,
+    said: Instant,
 }
 
 impl Jobs {
     fn new(quiet: bool) -> Self {
         progress::listen();
+        let start = Instant::now();
         Self {
             quiet,
-            start: Instant::now(),
-            count: Mutex::new((0, 0)),
+            terminal: std::io::stderr().is_terminal(),
+            start,
+            state: Mutex::new(State {
+                done: 0,
+                of: 0,
+                share: 0.0,
+                said: start,
+            }),
         }
     }
 
-    fn counts(&self) -> std::sync::MutexGuard<'_, (usize, usize)> {
-        self.count
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A line that stays.
+    fn say(&self, line: &str) {
+        let clear = if self.terminal { "\r\x1b[2K" } else { "" };
+        if !self.quiet {
+            output::note(&format!("{clear}{line}\n"));
+        }
     }
 }
 
 impl Watcher for Jobs {
     fn begins(&self, jobs: usize, done_before: usize) {
-        *self.counts() = (0, jobs);
-        if self.quiet || jobs + done_before == 0 {
-            return;
-        }
+        self.state().of = jobs;
         let before = match done_before {
             0 => String::new(),
             n => format!("; {n} are done already"),
         };
-        output::note(&format!("{jobs} pieces of work{before}\n"));
+        if jobs + done_before > 0 {
+            self.say(&format!("{jobs} pieces of work{before}"));
+        }
     }
 
     fn ended(&self, name: &str, cpu_seconds: f64) {
-        let mut counts = self.counts();
-        counts.0 += 1;
-        if !self.quiet {
-            let minutes = self.start.elapsed().as_secs_f64() / 60.0;
-            output::note(&format!(
-                "{:>4} of {}  {minutes:5.1} min  {name}, {cpu_seconds:.1} CPU s\n",
-                counts.0, counts.1
-            ));
+        let mut state = self.state();
+        state.done += 1;
+        let minutes = self.start.elapsed().as_secs_f64() / 60.0;
+        self.say(&format!(
+            "{:>4} of {}  {minutes:5.1} min  {name}, {cpu_seconds:.1} CPU s",
+            state.done, state.of
+        ));
+    }
+
+    fn progress(&self, share: f64) {
+        let mut state = self.state();
+        state.share = state.share.max(share);
+        let now = Instant::now();
+        let pause = Duration::from_millis(if self.terminal { 200 } else { 60_000 });
+        if self.quiet || now - state.said < pause {
+            return;
         }
+        state.said = now;
+        let minutes = (now - self.start).as_secs_f64() / 60.0;
+        let left = minutes * (1.0 - state.share) / state.share.max(1e-9);
+        let line = format!(
+            "{} of {} pieces of work, {:.0} % of it, {minutes:.1} min, about {left:.0} min left",
+            state.done,
+            state.of,
+            100.0 * state.share
+        );
+        output::note(&match self.terminal {
+            true => format!("\r\x1b[2K{line}"),
+            false => format!("{line}\n"),
+        });
     }
 
     fn stop_signal(&self) -> StopSignal {
