@@ -75,8 +75,8 @@ const FUTURE: &str = "\
 
 - Other predictors than linear ones, several classes, regression: not there yet.
 - Approximations that are not convex, mutual information and fairness risk measures among them: there, as the objectives
-  `mutual_information`, `worst_group_loss` and `group_loss_variance` ([objectives](objectives.md)), beside
-  smooth versions of the rates themselves, which are what fairfront minimises by default.
+  `mutual_information`, `group_risk` and `worst_group_loss` ([objectives](objectives.md)), beside smooth versions of the
+  rates themselves, which are what fairfront minimises by default.
 ";
 
 /// The page; `figures` is the folder of its figures.
