@@ -1,6 +1,6 @@
 //! A piece of work: a fit, a stream or a grid search that takes one thread.
 
-use fairfront_data::{Known, Prepared, Spec, SplitRule, data_folder};
+use fairfront_data::{Known, Part, Prepared, Spec, Split, SplitRule, data_folder};
 use fairfront_run::{Ask, Error, FitRequest, Solver, attribute_texts};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,9 @@ pub(crate) struct Setup {
     pub(crate) balanced: bool,
     /// Whether all rows are training rows.
     pub(crate) all_rows: bool,
+    /// How many of the training rows are used, where not all; the others are test rows.
+    #[serde(default)]
+    pub(crate) sample: Option<usize>,
     /// Objectives and solver.
     pub(crate) ask: Ask,
 }
@@ -197,6 +200,7 @@ impl Case {
                 use_sensitive: self.use_sensitive,
                 balanced: false,
                 all_rows: self.all_rows,
+                sample: None,
                 ask: Ask {
                     objectives,
                     solver,
@@ -261,11 +265,16 @@ impl Setup {
     /// The rows.
     pub(crate) fn prepare(&self) -> Result<Prepared, Error> {
         let (known, spec) = self.spec()?;
-        Ok(Prepared::from_known(
-            &known,
-            &spec,
-            data_folder().as_deref(),
-        )?)
+        let mut prepared = Prepared::from_known(&known, &spec, data_folder().as_deref())?;
+        if let Some(sample) = self.sample {
+            let train = prepared.split.part(Part::Train);
+            let mut parts = vec![Part::Test; prepared.n_rows()];
+            // The split is drawn, so rows at even distances are as well.
+            let picked = (0..sample).map(|i| train[i * train.len() / sample]);
+            picked.for_each(|row| parts[row as usize] = Part::Train);
+            prepared.split = Split::from_parts(&parts);
+        }
+        Ok(prepared)
     }
 
     /// What is asked of a solver.

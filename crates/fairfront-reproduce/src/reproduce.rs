@@ -9,7 +9,8 @@ use crate::finding::{Draft, Finding, Sheet};
 use crate::job::{ADULT_BOTH, COMPAS_BOTH, Job};
 use crate::work::{Results, Watcher};
 use crate::{
-    Effort, Experiment, adult, compas, explain, page, profiles, streaming, tables, three, tuning,
+    Effort, Experiment, compas, explain, gender, page, profiles, race, streaming, tables, three,
+    tuning,
 };
 
 /// What is to be done.
@@ -63,8 +64,8 @@ impl Reproduction {
 fn jobs(experiment: Experiment, effort: Effort) -> Vec<Job> {
     match experiment {
         Experiment::Tables | Experiment::Figures => Vec::new(),
-        Experiment::AdultGender => adult::gender_jobs(effort),
-        Experiment::AdultRace => adult::race_jobs(effort),
+        Experiment::AdultGender => gender::jobs(effort),
+        Experiment::AdultRace => race::jobs(effort),
         Experiment::Profiles => profiles::jobs(effort),
         Experiment::CompasOpportunity => compas::jobs(effort),
         Experiment::AdultTwoAttributes => three::jobs(ADULT_BOTH, effort),
@@ -77,8 +78,8 @@ fn jobs(experiment: Experiment, effort: Effort) -> Vec<Job> {
 fn find(experiment: Experiment, effort: Effort, results: &Results) -> Result<Draft, Error> {
     match experiment {
         Experiment::Tables => tables::find(),
-        Experiment::AdultGender => adult::gender(effort, results),
-        Experiment::AdultRace => adult::race(effort, results),
+        Experiment::AdultGender => gender::find(effort, results),
+        Experiment::AdultRace => race::find(effort, results),
         Experiment::Profiles => profiles::find(effort, results),
         Experiment::CompasOpportunity => compas::find(effort, results),
         Experiment::AdultTwoAttributes => three::two_attributes(effort, results),
