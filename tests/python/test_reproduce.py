@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -108,12 +109,16 @@ def test_killed_at_any_moment_it_goes_on(fairfront, made_up, tmp_path):
             assert time.monotonic() < deadline
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
-    # One that is damaged is done again, too.
-    record = sorted(out.rglob("seed-*/*.json"))[0]
-    record.write_text(record.read_text()[:-20])
+    # What is damaged is done again, too: a record, a run, a run that is not the record's.
+    first, second, third = sorted(out.rglob("seed-*/*.json"))[:3]
+    first.write_text(first.read_text()[:-20])
+    (second.with_suffix("") / "run.json").write_text("{")
+    shutil.rmtree(third.with_suffix(""))
+    shutil.copytree(first.with_suffix(""), third.with_suffix(""))
     again = reproduce(fairfront, "--quick", "--out", out, FAIRFRONT_DATA=str(tmp_path))
     assert again.returncode == 0, again.stderr
-    assert "are done already" in again.stderr
+    assert int(re.search(r"(\d+) pieces of work", again.stderr).group(1)) >= 3
+    assert not list(out.rglob("*-2"))
     found, expected = ((place / "reproduction.json").read_text() for place in (out, whole))
     assert timeless(json.loads(found)) == timeless(json.loads(expected))
 
@@ -131,6 +136,30 @@ def test_ctrl_c_keeps_what_is_done(fairfront, tmp_path):
     assert process.returncode == 130
     assert "the same command goes on from there" in said
     assert not (out / "reproduction.md").exists()
+    # Small budgets do not take the place of what is there.
+    quick = reproduce(fairfront, "profiles", "--quick", "--out", out, FAIRFRONT_DATA=str(tmp_path))
+    assert quick.returncode == 2 and "experiments with full budgets are there" in quick.stderr
+
+
+def test_one_process_works_in_a_folder(fairfront, tmp_path):
+    command = [fairfront.binary, "reproduce", "profiles", "--threads", "1", "--out", str(tmp_path / "out")]
+    environment = os.environ | {"FAIRFRONT_DATA": str(tmp_path)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        process.stderr.readline()
+        second = reproduce(fairfront, "figures", "--out", tmp_path / "out", FAIRFRONT_DATA=str(tmp_path))
+        process.kill()
+    assert second.returncode == 1
+    assert f"another process works here (process {process.pid})" in second.stderr
+
+
+def test_what_no_finding_names_goes(fairfront, tmp_path):
+    out = tmp_path / "out"
+    assert reproduce(fairfront, "figures", "--out", out).returncode == 0
+    (out / "figures/old.svg").write_text("<svg/>")
+    (out / "figures/kept.txt").write_text("")
+    assert reproduce(fairfront, "figures", "--out", out).returncode == 0
+    names = {path.name for path in (out / "figures").iterdir()}
+    assert names == {"how-pf-smg-moves-a-front.svg", "what-hypervolume-measures.svg", "kept.txt"}
 
 
 def test_profiles_agree_with_their_runs(fairfront, made_up):
@@ -211,9 +240,9 @@ def test_costs_are_those_of_the_fronts(fairfront, all_of_it):
         f2, gap = "objective.disparate_impact(sex)", "test.demographic_parity_difference(sex)"
         fair = front[front[f2] <= 0.01 * unmitigated[f2]]
         best, best_fair = front["test.accuracy"].max(), fair["test.accuracy"].max()
-        row = sheet[(sheet.seed == seed) & (sheet.front == "exact")].iloc[0]
+        row = sheet[(sheet.seed == seed) & (sheet.front == "ours")].iloc[0]
         assert float(row["accuracy"]) == pytest.approx(best, abs=6e-5)
-        assert float(row["cost in points"]) == pytest.approx(100 * (best - best_fair), abs=6e-3)
+        assert float(row["cost, percentage points"]) == pytest.approx(100 * (best - best_fair), abs=6e-3)
         gaps = fair.loc[fair["test.accuracy"] == best_fair, gap]
         assert any(float(row["CV score there"]) == pytest.approx(value, abs=6e-5) for value in gaps)
 
@@ -253,7 +282,7 @@ def test_the_page_shows_all_that_was_found(all_of_it):
 def test_streams_and_searches_say_every_batch_and_combination(all_of_it):
     out, _ = all_of_it
     volumes = pd.read_csv(out / "streaming/volumes.csv")
-    exact = volumes[volumes.solver == "exact, warm"]
+    exact = volumes[volumes.solver == "ours"]
     assert exact["rows"].tolist() == ["2000", "4000", "6000", "45222, from nothing"]
     shares = exact.hypervolume.str.removesuffix(" %").astype(float)
     assert shares.is_monotonic_increasing and shares.iloc[-1] == 100.0
@@ -274,7 +303,7 @@ def test_streams_and_searches_say_every_batch_and_combination(all_of_it):
         (["--docs", "nowhere"], 2, "this is no folder"),
         (["--docs", ".", "--quick"], 2, "leave out --quick"),
         (["figures", "--docs", "."], 2, "about all experiments"),
-        (["figures", "--out", "file"], 1, "no folder can be made here"),
+        (["figures", "--out", "file"], 1, "this is there and is no folder"),
     ],
 )
 def test_what_is_wrong_is_said(fairfront, tmp_path, monkeypatch, args, code, said):

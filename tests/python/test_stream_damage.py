@@ -215,7 +215,7 @@ def test_one_writer_at_a_time(fairfront, plain, tmp_path):
     before = tree(state)
     try:
         error = plain.error(state)
-        assert f"another process works on this state (process {process.pid})" in error
+        assert f"another process works here (process {process.pid})" in error
         assert tree(state) == before
         fairfront("show", state)
     finally:

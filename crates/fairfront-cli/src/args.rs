@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairfront_solve::{EpsFair, Method, PfSmg, Trace, Weighted};
 
-use crate::reproduce_args::{REPRODUCE, REPRODUCE_EXAMPLES, ReproduceArgs};
+use crate::reproduce_args::{REPRODUCE_EXAMPLES, ReproduceArgs, about};
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
 
@@ -105,7 +105,7 @@ pub(crate) enum Command {
     #[command(long_about = PREDICT, after_help = PREDICT_EXAMPLES)]
     Predict(PredictArgs),
     /// Run the paper's experiments again, and say which of its claims hold
-    #[command(long_about = REPRODUCE, after_help = REPRODUCE_EXAMPLES)]
+    #[command(long_about = about(), after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
     /// The known data sets, and prepared rows for other tools
     Data {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fairfront_reproduce::Experiment;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
@@ -29,25 +30,23 @@ pub(crate) struct ReproduceArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) const REPRODUCE: &str = "\
+/// What `--help` says.
+pub(crate) fn about() -> String {
+    let names = Experiment::ALL.map(|one| format!("  {:<22}{}", one.name(), one.about()));
+    format!(
+        "\
 Run the paper's experiments again, and say which of its claims hold
 
 Each experiment is a figure or a table of Liu and Vicente, with the paper's settings, and once more with
 ours beside it. Runs, figures (SVG), numbers (CSV, JSON) and a page of claims and verdicts
 (reproduction.md) are written to --out. Stopped or killed, the same command goes on where it was.
 
-  tables                who is in Adult and COMPAS
-  adult-gender          Adult by gender: four panels, ten seeds, EPS-fair, balanced samples
-  adult-race            Adult by race: four panels, ten seeds, EPS-fair, the true maximum
-  profiles              PF-SMG, EPS-fair and the exact front on forty problems
-  compas-opportunity    COMPAS: false negatives, with and without race, both centrings
-  adult-two-attributes  Adult by gender and race at once
-  compas-two-measures   COMPAS: positive outcomes and false negatives at once
-  streaming             Adult in batches of 2,000 rows
-  tuning                settings of PF-SMG by grid search
-  figures               how PF-SMG moves a front; what hypervolume measures
+{}
 
-Adult and COMPAS are found as `fairfront data list` says; `fairfront data get` downloads them.";
+Adult and COMPAS are found as `fairfront data list` says; `fairfront data get` downloads them.",
+        names.join("\n")
+    )
+}
 
 pub(crate) const REPRODUCE_EXAMPLES: &str = "\
 Examples:

@@ -1,10 +1,11 @@
 //! What the two experiments on Adult share: fronts of every seed, and what is said of them.
 
+use fairfront_pareto::{Values, coverage};
 use fairfront_run::Error;
 
 use crate::Effort;
 use crate::finding::{Draft, Sheet};
-use crate::front::{Front, Price, time};
+use crate::front::{Front, Price, time, volume};
 use crate::job::{Case, Job, Variant};
 use crate::panel::{Compared, Fronts, four_panels, front_panels};
 use crate::stat::{Summary, number, rank_correlation};
@@ -27,7 +28,7 @@ pub(crate) struct Seed {
     pub(crate) pf_smg: Front,
     eps_fair: Front,
     pub(crate) exact: Front,
-    measures: Front,
+    pub(crate) measures: Front,
 }
 
 impl Seed {
@@ -46,11 +47,6 @@ impl Seed {
         seeds
             .map(|seed| Self::read(case, seed, effort, results))
             .collect()
-    }
-
-    /// On test rows.
-    pub(crate) fn plain(front: &Front) -> Result<Vec<f64>, Error> {
-        front.values("test")
     }
 }
 
@@ -83,15 +79,71 @@ pub(crate) fn seed_jobs(case: Case, effort: Effort) -> Vec<Job> {
     seeds.flat_map(of_seed).collect()
 }
 
+/// PF-SMG's fronts over EPS-fair's, on test rows.
+pub(crate) struct Overlaid {
+    /// Shares of the other's points that a front dominates or equals: PF-SMG's, EPS-fair's.
+    pub(crate) dominates: [Summary; 2],
+    /// Hypervolumes as shares of the exact front's.
+    pub(crate) volumes: [Summary; 2],
+    /// The largest fairness objective on training rows as a share of the unmitigated model's.
+    pub(crate) reach: [Summary; 2],
+}
+
+impl Overlaid {
+    pub(crate) fn of(seeds: &[Seed]) -> Result<Self, Error> {
+        let mut numbers: [Vec<f64>; 6] = Default::default();
+        for seed in seeds {
+            let fronts = [&seed.pf_smg, &seed.eps_fair, &seed.exact];
+            let [paper, bounds, exact] = fronts.map(|front| front.values("test"));
+            let (paper, bounds, exact) = (paper?, bounds?, exact?);
+            let (p, b) = (Values::new(&paper, 2)?, Values::new(&bounds, 2)?);
+            let unmitigated = seed
+                .exact
+                .unmitigated(&seed.exact.objective_name("test", 1));
+            let reference = [seed.exact.info.at_zero[0], 1.1 * unmitigated];
+            let best = volume(&exact, &reference)?;
+            let found = [
+                coverage(p, b)?,
+                coverage(b, p)?,
+                volume(&paper, &reference)? / best,
+                volume(&bounds, &reference)? / best,
+                seed.pf_smg.reach(1)?,
+                seed.eps_fair.reach(1)?,
+            ];
+            let pairs = numbers.iter_mut().zip(found);
+            pairs.for_each(|(numbers, found)| numbers.push(found));
+        }
+        let [a, b, c, d, e, f] = numbers.map(Summary::of);
+        Ok(Self {
+            dominates: [a, b],
+            volumes: [c, d],
+            reach: [e, f],
+        })
+    }
+
+    /// What the page says of it; `objective` is the fairness objective.
+    pub(crate) fn text(&self, objective: &str) -> String {
+        let percent = |summary: &Summary| summary.percent(1);
+        let [paper, bounds] = self.dominates.each_ref().map(percent);
+        let [paper_volume, bounds_volume] = self.volumes.each_ref().map(percent);
+        let [paper_reach, bounds_reach] = self.reach.each_ref().map(percent);
+        format!(
+            "on test rows PF-SMG's fronts dominate {paper} of EPS-fair's points, and EPS-fair's {bounds} of PF-SMG's; \
+             hypervolumes are {paper_volume} and {bounds_volume} of the exact front's; {objective} goes up to \
+             {paper_reach} and {bounds_reach} of the unmitigated model's"
+        )
+    }
+}
+
 /// Fronts of all seeds but the first, beside each other.
 fn appendix(title: &str, objective: &str, seeds: &[Seed]) -> Result<String, Error> {
     let panel = |(i, seed): (usize, &Seed)| {
         Ok(Fronts {
             title: format!("seed {}", i + 1),
             series: vec![
-                (PF_SMG, Seed::plain(&seed.pf_smg)?),
-                (EPS_FAIR, Seed::plain(&seed.eps_fair)?),
-                (EXACT, Seed::plain(&seed.exact)?),
+                (PF_SMG, seed.pf_smg.values("test")?),
+                (EPS_FAIR, seed.eps_fair.values("test")?),
+                (EXACT, seed.exact.values("test")?),
             ],
         })
     };
@@ -113,31 +165,26 @@ pub(crate) fn seed_sheet(seeds: &[Seed], gap: &str) -> Result<Sheet, Error> {
             "CPU s",
             "accuracy",
             "CV score",
-            "cost in points",
+            "cost, percentage points",
             "CV score there",
         ],
     );
     for (i, seed) in seeds.iter().enumerate() {
-        for (name, front) in [
-            ("PF-SMG, paper", &seed.pf_smg),
-            ("EPS-fair, paper", &seed.eps_fair),
-            ("exact", &seed.exact),
+        for (variant, front) in [
+            (Variant::PfSmgPaper, &seed.pf_smg),
+            (Variant::EpsFairPaper, &seed.eps_fair),
+            (Variant::Ours, &seed.exact),
         ] {
             let price = Price::of(front, "test", gap)?;
-            let cell = |value: fn(&Price) -> f64, decimals| {
-                price
-                    .as_ref()
-                    .map_or("–".into(), |p| number(value(p), decimals))
-            };
             sheet.row([
                 i.to_string(),
-                name.into(),
+                variant.label().into(),
                 front.table.len().to_string(),
                 number(front.cpu_seconds, 1),
-                cell(|p| p.accuracy, 4),
-                cell(|p| p.gap, 4),
-                cell(|p| 100.0 * p.cost, 2),
-                cell(|p| p.fair_gap, 4),
+                number(price.accuracy, 4),
+                number(price.gap, 4),
+                number(100.0 * price.cost, 2),
+                number(price.fair_gap, 4),
             ]);
         }
     }
@@ -151,16 +198,12 @@ pub(crate) fn add_times(
     effort: Effort,
     results: &Results,
 ) -> Result<(), Error> {
-    for (variant, name) in [
-        (Variant::PfSmgPaper, "PF-SMG, paper"),
-        (Variant::EpsFairPaper, "EPS-fair, paper"),
-        (Variant::Ours, "exact front"),
-        (Variant::Measures, "default, in measures"),
-    ] {
+    for variant in VARIANTS {
         let fronts =
             (0..effort.seeds()).map(|seed| results.front(&case.fit(seed, variant, effort)));
         let fronts: Vec<Front> = fronts.collect::<Result<_, Error>>()?;
-        draft.finding.times.push(time(problem, name, &fronts));
+        let time = time(problem, variant.label(), &fronts);
+        draft.finding.times.push(time);
     }
     Ok(())
 }

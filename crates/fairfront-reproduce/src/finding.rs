@@ -16,6 +16,8 @@ pub struct Finding {
     pub setting: String,
     /// What the paper says, and what is found here.
     pub claims: Vec<Claim>,
+    /// What is worth knowing beside them.
+    pub notes: Vec<String>,
     /// Numbers.
     pub sheets: Vec<Sheet>,
     /// Names and captions of figures.
@@ -52,12 +54,24 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// `Holds` where the first is true, `InPart` where the second is.
-    pub(crate) fn of(holds: bool, in_part: bool) -> Self {
+    /// `Holds` where the first is true, `InPart` where the second is; `Unknown` where nobody knows the first.
+    pub(crate) fn of(holds: Option<bool>, in_part: Option<bool>) -> Self {
         match (holds, in_part) {
-            (true, _) => Self::Holds,
-            (_, true) => Self::InPart,
+            (Some(true), _) => Self::Holds,
+            (None, _) => Self::Unknown,
+            (_, Some(true)) => Self::InPart,
             _ => Self::DoesNotHold,
+        }
+    }
+
+    /// Of a claim that is looked at twice, on fronts of the paper's solver and on ours: it holds where it does on
+    /// both, in part where it does on one.
+    pub(crate) fn both(paper: Option<bool>, ours: Option<bool>) -> Self {
+        match (paper, ours) {
+            (Some(true), Some(true)) => Self::Holds,
+            (Some(true), _) | (_, Some(true)) => Self::InPart,
+            (Some(false), _) | (_, Some(false)) => Self::DoesNotHold,
+            (None, None) => Self::Unknown,
         }
     }
 }
@@ -140,6 +154,7 @@ impl Draft {
                 experiment,
                 setting: setting.into(),
                 claims: Vec::new(),
+                notes: Vec::new(),
                 sheets: Vec::new(),
                 figures: Vec::new(),
                 times: Vec::new(),
@@ -153,7 +168,7 @@ impl Draft {
         paper: &str,
         measured: impl Into<String>,
         verdict: Verdict,
-        reason: &str,
+        reason: impl Into<String>,
     ) {
         self.finding.claims.push(Claim {
             paper: paper.into(),
@@ -161,6 +176,10 @@ impl Draft {
             verdict,
             reason: reason.into(),
         });
+    }
+
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
+        self.finding.notes.push(text.into());
     }
 
     pub(crate) fn figure(&mut self, name: &str, caption: impl Into<String>, svg: String) {
@@ -172,5 +191,34 @@ impl Draft {
             name: name.into(),
             svg,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_follow_from_both_fronts() {
+        let (yes, no) = (Some(true), Some(false));
+        for (paper, ours, verdict) in [
+            (yes, yes, Verdict::Holds),
+            (yes, no, Verdict::InPart),
+            (no, yes, Verdict::InPart),
+            (None, yes, Verdict::InPart),
+            (no, no, Verdict::DoesNotHold),
+            (None, no, Verdict::DoesNotHold),
+            (None, None, Verdict::Unknown),
+        ] {
+            assert_eq!(Verdict::both(paper, ours), verdict);
+        }
+    }
+
+    #[test]
+    fn without_numbers_nothing_is_said() {
+        assert_eq!(Verdict::of(Some(true), None), Verdict::Holds);
+        assert_eq!(Verdict::of(Some(false), Some(true)), Verdict::InPart);
+        assert_eq!(Verdict::of(Some(false), Some(false)), Verdict::DoesNotHold);
+        assert_eq!(Verdict::of(None, Some(true)), Verdict::Unknown);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fairfront_core::{Dataset, FairProblem, Linear, Points, Problem, RowSource};
 use fairfront_data::{Encoded, Part};
+use fairfront_pareto::{Values, hypervolume};
 use fairfront_run::{Error, FrontTable, RunInfo, parse_objective};
 
 use crate::finding::Time;
@@ -52,13 +53,20 @@ impl Front {
         value.copied().flatten().unwrap_or(f64::NAN)
     }
 
-    /// All values of the objectives on training rows, point by point.
+    /// All values of the objectives on the rows of a split, point by point.
     pub(crate) fn values(&self, split: &str) -> Result<Vec<f64>, Error> {
         let m = self.info.objectives.len();
         let columns = (0..m).map(|i| self.objective(split, i));
         let columns: Vec<Vec<f64>> = columns.collect::<Result<_, Error>>()?;
         let point = |i: usize| columns.iter().map(move |column| column[i]);
         Ok((0..self.table.len()).flat_map(point).collect())
+    }
+
+    /// The largest value of an objective on training rows, as a share of the unmitigated model's.
+    pub(crate) fn reach(&self, index: usize) -> Result<f64, Error> {
+        let values = self.objective("train", index)?;
+        let unmitigated = self.unmitigated(&self.objective_name("train", index));
+        Ok(values.into_iter().fold(0.0, f64::max) / unmitigated)
     }
 
     /// Which points are nearly fair: their objective of this place, on training rows, is below a share of
@@ -78,15 +86,15 @@ pub(crate) struct Price {
     pub(crate) accuracy: f64,
     /// The gap there.
     pub(crate) gap: f64,
-    /// How much less accurate the most accurate nearly fair point is.
+    /// How much less accurate the most accurate nearly fair point is; NaN where no point is nearly fair.
     pub(crate) cost: f64,
     /// The gap there.
     pub(crate) fair_gap: f64,
 }
 
 impl Price {
-    /// On the rows of a split; `None` where no point is nearly fair.
-    pub(crate) fn of(front: &Front, split: &str, gap: &str) -> Result<Option<Self>, Error> {
+    /// On the rows of a split; what is nearly fair is so on training rows.
+    pub(crate) fn of(front: &Front, split: &str, gap: &str) -> Result<Self, Error> {
         let accuracy = front.column(&format!("{split}.accuracy"))?;
         let gaps = front.column(&format!("{split}.{gap}"))?;
         let best = |points: &mut dyn Iterator<Item = usize>| {
@@ -94,13 +102,23 @@ impl Price {
         };
         let most = best(&mut (0..accuracy.len()));
         let fair = best(&mut front.nearly_fair(1, NEARLY)?.into_iter());
-        Ok(most.zip(fair).map(|(most, fair)| Self {
-            accuracy: accuracy[most],
-            gap: gaps[most],
-            cost: accuracy[most] - accuracy[fair],
-            fair_gap: gaps[fair],
-        }))
+        let at =
+            |values: &[f64], point: Option<usize>| point.map_or(f64::NAN, |point| values[point]);
+        Ok(Self {
+            accuracy: at(&accuracy, most),
+            gap: at(&gaps, most),
+            cost: at(&accuracy, most) - at(&accuracy, fair),
+            fair_gap: at(&gaps, fair),
+        })
     }
+}
+
+/// The volume that points dominate, two values to each.
+pub(crate) fn volume(points: &[f64], reference: &[f64]) -> Result<f64, Error> {
+    Ok(hypervolume(
+        Values::new(points, reference.len())?,
+        reference,
+    )?)
 }
 
 /// Two quantities of each point, one after the other.

@@ -29,17 +29,6 @@ pub(crate) enum Kind {
     Tune { tries: Vec<String> },
 }
 
-impl Kind {
-    /// How many fits there are in it.
-    pub(crate) fn pieces(&self) -> usize {
-        match self {
-            Self::Fit => 1,
-            Self::Stream { batches, .. } => batches + 1,
-            Self::Tune { tries } => 1 + tries.len(),
-        }
-    }
-}
-
 /// Rows, objectives, solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setup {
@@ -149,6 +138,18 @@ impl Variant {
             Self::EpsFair => "eps-fair",
             Self::Ours => "ours",
             Self::Measures => "measures",
+        }
+    }
+
+    /// What tables call it.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::PfSmgPaper => "PF-SMG, paper",
+            Self::EpsFairPaper => "EPS-fair, paper",
+            Self::PfSmg => "PF-SMG, ours",
+            Self::EpsFair => "EPS-fair, ours",
+            Self::Ours => "ours",
+            Self::Measures => "ours, in measures",
         }
     }
 

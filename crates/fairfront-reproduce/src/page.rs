@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use crate::finding::{Claim, Finding, Sheet, Time, Verdict};
+use crate::job::Variant;
 use crate::stat::number;
-use crate::{Effort, Experiment, Reproduction};
+use crate::{Effort, Experiment, Place, Reproduction};
 
 /// A run of the authors' own program, as they published it.
 struct Published {
@@ -52,8 +53,8 @@ const INTRODUCTION: &str = "\
 # The paper, reproduced
 
 Liu and Vicente, *Accuracy and Fairness Trade-offs in Machine Learning: A Stochastic Multi-Objective Approach*, is where
-fairfront starts from. This page runs its experiments again and says of each claim whether it holds. It is written by the
-command below from the numbers it found, verdicts included; nothing on it is edited by hand.
+fairfront starts from. Here its experiments are run again, and of each claim is said whether it holds. The page is
+written by the command below from the numbers it found, verdicts included; nothing on it is edited by hand.
 
 <!-- not run: takes long -->
 
@@ -62,12 +63,20 @@ fairfront reproduce --out reproduction --docs docs
 ```
 
 `--quick` goes the same way in a minute or two, with small budgets. `fairfront reproduce --help` lists the experiments.
-The paper's settings are those of `--preset paper`; every experiment is run once more with our own. Claims are told in our
-words. *f1* is the log loss, *f2* the square of the covariance of a binary attribute with the score, *f3* the smooth
-maximum of these squares over the groups of an attribute, *f4* the square of the covariance with false negatives
-([objectives](objectives.md), [method](method.md)). *CV score* is the difference between the largest and the smallest share of
-positive outcomes of groups. Numbers after ± are standard deviations over seeds or problems. How a verdict follows from
-numbers is in the experiment's file in `crates/fairfront-reproduce/src/`.
+Claims are told in our words. Most are looked at twice: on fronts of PF-SMG with the paper's settings (`--preset paper`), and
+on the fronts that fairfront finds for the same objectives, which are exact where these are covariances of scores. A claim
+*holds* where it does on both, *in part* where it does on one. How a verdict follows from numbers is in the experiment's file in
+`crates/fairfront-reproduce/src/`. What the paper leaves open of PF-SMG (exploration, holes, thinning) is as in the
+authors' published program for Adult and gender, everywhere; f1 has the penalty that the paper mentions, with λ = 1e-4.
+
+*f1* is the log loss, *f2* the square of the covariance of a binary attribute with the score, *f3* the smooth maximum of
+these squares over the groups of an attribute, *f4* the square of the covariance with false negatives. The *CV score* is
+the difference between the largest and the smallest share of positive outcomes of groups. Numbers after ± are standard
+deviations over seeds.
+";
+
+const LINKS: &str = "\
+[Objectives](objectives.md) and [method](method.md) have the formulas, [reading a front](reading.md) the words.
 ";
 
 const FUTURE: &str = "\
@@ -75,20 +84,23 @@ const FUTURE: &str = "\
 
 - Other predictors than linear ones, several classes, regression: not there yet.
 - Approximations that are not convex, mutual information and fairness risk measures among them: there, as the objectives
-  `mutual_information`, `group_risk` and `worst_group_loss` ([objectives](objectives.md)), beside smooth versions of the
-  rates themselves, which are what fairfront minimises by default.
+  `mutual_information`, `group_risk` and `worst_group_loss`, beside smooth versions of the rates themselves, which are
+  what fairfront minimises by default.
 ";
 
-/// The page; `figures` is the folder of its figures.
-pub(crate) fn markdown(found: &Reproduction, figures: &str) -> String {
+/// The page.
+pub(crate) fn markdown(found: &Reproduction, place: Place) -> String {
     let mut page = String::from(INTRODUCTION);
+    if place == Place::Documentation {
+        page.push_str(LINKS);
+    }
     if found.effort == Effort::Quick {
         page.push_str("\n**Small budgets: these numbers say that everything works, not what the paper is worth.**\n");
     }
     page.push_str("\n## Verdicts\n\n");
     summary(&mut page, &found.findings);
     for finding in &found.findings {
-        section(&mut page, finding, figures);
+        section(&mut page, finding, place.figures());
     }
     times(&mut page, &found.findings);
     let _ = write!(page, "\n{FUTURE}");
@@ -125,10 +137,11 @@ fn summary(page: &mut String, findings: &[Finding]) {
     let all: usize = findings.iter().map(|finding| finding.claims.len()).sum();
     let _ = writeln!(
         page,
-        "Of {all} claims {} hold, {} hold in part, {} do not hold here.\n",
+        "Of {all} claims {} hold, {} hold in part, {} do not hold here, and of {} it cannot be said.\n",
         of(findings, Verdict::Holds),
         of(findings, Verdict::InPart),
-        of(findings, Verdict::DoesNotHold)
+        of(findings, Verdict::DoesNotHold),
+        of(findings, Verdict::Unknown)
     );
     row(page, ["experiment", "claim", "verdict"]);
     row(page, ["---"; 3]);
@@ -179,6 +192,9 @@ fn section(page: &mut String, finding: &Finding, figures: &str) {
             ],
         );
     }
+    for note in &finding.notes {
+        let _ = writeln!(page, "\n{note}");
+    }
     for figure in &finding.figures {
         let caption = &figure.caption;
         let _ = writeln!(page, "\n![{caption}]({figures}/{}.svg)", figure.name);
@@ -223,7 +239,7 @@ fn times(page: &mut String, findings: &[Finding]) {
         return;
     }
     page.push_str(
-        "\n## Times\n\nCPU seconds of one thread for a whole front, means over seeds, reading and measuring included. The \
+        "\n## Times\n\nCPU seconds of one thread for a whole front, means over seeds, encoding and measuring included. The \
          authors' are those that they published with their program (Python, numpy), on a machine of theirs and on \
          fewer rows of Adult: the two columns of seconds are not of one machine, and not of one number of points.\n\n",
     );
@@ -249,7 +265,7 @@ fn times(page: &mut String, findings: &[Finding]) {
             .iter()
             .find(|published| published.problem == time.problem);
         // Theirs is PF-SMG.
-        let published = published.filter(|_| time.solver.starts_with("PF-SMG"));
+        let published = published.filter(|_| time.solver == Variant::PfSmgPaper.label());
         let cell = |number: fn(&Published) -> String| published.map(number).unwrap_or_default();
         let decimals = if time.cpu_seconds < 10.0 { 2 } else { 0 };
         row(

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fairfront_run::{Error, Figure, write_file};
+use fairfront_run::{Error, Figure, Lock, write_file};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Draft, Finding, Sheet};
@@ -37,14 +37,39 @@ pub struct Reproduction {
     pub findings: Vec<Finding>,
 }
 
+/// Where the page stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the folder of the experiments.
+    Folder,
+    /// Among the pages of the documentation, to which it links.
+    Documentation,
+}
+
+impl Place {
+    /// The folder of its figures, from there.
+    pub fn figures(self) -> &'static str {
+        match self {
+            Self::Folder => "figures",
+            Self::Documentation => "figures/reproduction",
+        }
+    }
+}
+
+const SETTINGS: &str = "settings.json";
 const JSON: &str = "reproduction.json";
 const PAGE: &str = "reproduction.md";
-const FIGURES: &str = "figures";
 
 impl Reproduction {
-    /// The page, in Markdown; `figures` is the folder that it finds its figures in.
-    pub fn to_markdown(&self, figures: &str) -> String {
-        page::markdown(self, figures)
+    /// The page, in Markdown, for the place where it is to stand.
+    pub fn to_markdown(&self, place: Place) -> String {
+        page::markdown(self, place)
+    }
+
+    /// Names of all figures, as files.
+    pub fn figures(&self) -> impl Iterator<Item = String> {
+        let drawn = self.findings.iter().flat_map(|finding| &finding.figures);
+        drawn.map(|figure| format!("{}.svg", figure.name))
     }
 
     /// Reads `reproduction.json`.
@@ -92,7 +117,7 @@ fn find(experiment: Experiment, effort: Effort, results: &Results) -> Result<Dra
 
 /// Runs experiments and writes what they say: `reproduction.md` and `reproduction.json`, figures in `figures/`,
 /// tables as CSV in a folder for each experiment, runs in `runs/`. What is done already is not done again, and
-/// findings of other experiments there stay, if they are of the same effort. `None` where it was stopped; what is done
+/// findings of other experiments there stay. A folder is for one effort. `None` where it was stopped; what is done
 /// by then is kept.
 pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Reproduction>, Error> {
     let Request { effort, out, .. } = request;
@@ -102,14 +127,18 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
     for experiment in &experiments {
         let lacks = experiment.lacks();
         if !lacks.is_empty() {
+            let get = lacks
+                .iter()
+                .map(|name| format!("fairfront data get {name}"));
             return Err(Error::Data(format!(
-                "{experiment} needs {}; get the files with fairfront data get {}, or name their folder with FAIRFRONT_DATA",
+                "{experiment} needs {}; get the files with {}, or name their folder with FAIRFRONT_DATA",
                 lacks.join(" and "),
-                lacks[0]
+                get.collect::<Vec<_>>().join(" and ")
             )));
         }
     }
-    make_folder(out)?;
+    let _lock = Lock::take(out)?;
+    settle(out, *effort)?;
     let results = Results::new(out);
     let mut all: Vec<Job> = Vec::new();
     for job in experiments.iter().flat_map(|one| jobs(*one, *effort)) {
@@ -121,15 +150,20 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
         return Ok(None);
     }
     let mut reproduction = earlier(out, *effort);
+    let place = out.join(Place::Folder.figures());
     for experiment in experiments {
         let Draft { finding, figures } = find(experiment, *effort, &results)?;
-        write_figures(&out.join(FIGURES), &figures)?;
+        make_folder(&place)?;
+        for Figure { name, svg } in &figures {
+            write_file(&place.join(format!("{name}.svg")), svg.as_bytes(), true)?;
+        }
         let folder = out.join(experiment.name());
         make_folder(&folder)?;
+        let name = |sheet: &Sheet| format!("{}.csv", sheet.name);
         for sheet in &finding.sheets {
-            let path = folder.join(format!("{}.csv", sheet.name));
-            write_file(&path, &csv_of(sheet)?, true)?;
+            write_file(&folder.join(name(sheet)), &csv_of(sheet)?, true)?;
         }
+        prune(&folder, "csv", finding.sheets.iter().map(name));
         let findings = &mut reproduction.findings;
         findings.retain(|other| other.experiment != experiment);
         findings.push(finding);
@@ -137,10 +171,59 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
     reproduction
         .findings
         .sort_by_key(|finding| finding.experiment);
+    prune(&place, "svg", reproduction.figures());
     write_file(&out.join(JSON), reproduction.to_json()?.as_bytes(), true)?;
-    let page = reproduction.to_markdown(FIGURES);
+    let page = reproduction.to_markdown(Place::Folder);
     write_file(&out.join(PAGE), page.as_bytes(), true)?;
     Ok(Some(reproduction))
+}
+
+/// What a folder of experiments was begun with.
+#[derive(Serialize, Deserialize)]
+struct Settings {
+    effort: Effort,
+}
+
+/// A folder is for one effort: hours of work are not replaced by minutes of it.
+fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
+    let path = out.join(SETTINGS);
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    match serde_json::from_str::<Settings>(&text) {
+        Ok(settings) if settings.effort != effort => {
+            let (there, asked) = match effort {
+                Effort::Quick => ("full", "small"),
+                Effort::Full => ("small", "full"),
+            };
+            Err(Error::Usage(format!(
+                "{}: experiments with {there} budgets are there; name another folder with --out for {asked} ones",
+                out.display()
+            )))
+        }
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let text = serde_json::to_string_pretty(&Settings { effort });
+            let text = text.map_err(|e| Error::Data(e.to_string()))?;
+            write_file(&path, format!("{text}\n").as_bytes(), true)
+        }
+    }
+}
+
+/// Takes away files of an earlier version that nothing names any more.
+pub fn prune(folder: &Path, ending: &str, names: impl Iterator<Item = String>) {
+    let names: Vec<String> = names.collect();
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for file in files {
+        let path = file.path();
+        let is_ours = path.extension().is_some_and(|own| own == ending);
+        let is_named = file
+            .file_name()
+            .to_str()
+            .is_some_and(|own| names.iter().any(|name| name == own));
+        if is_ours && !is_named {
+            // One that stays is in nobody's way.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 /// What was found before, or nothing yet.
@@ -156,20 +239,11 @@ fn earlier(out: &Path, effort: Effort) -> Reproduction {
     })
 }
 
-fn make_folder(folder: &Path) -> Result<(), Error> {
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(|e| Error::File {
         path: folder.display().to_string(),
         problem: format!("no folder can be made here ({}); name another", e.kind()),
     })
-}
-
-/// Writes figures into a folder.
-pub(crate) fn write_figures(folder: &Path, figures: &[Figure]) -> Result<(), Error> {
-    make_folder(folder)?;
-    for Figure { name, svg } in figures {
-        write_file(&folder.join(format!("{name}.svg")), svg.as_bytes(), true)?;
-    }
-    Ok(())
 }
 
 fn csv_of(sheet: &Sheet) -> Result<Vec<u8>, Error> {

@@ -25,9 +25,14 @@ impl Summary {
             } else {
                 0.0
             },
-            least: numbers.iter().copied().fold(f64::INFINITY, f64::min),
-            most: numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            least: numbers.iter().copied().fold(f64::NAN, f64::min),
+            most: numbers.iter().copied().fold(f64::NAN, f64::max),
         }
+    }
+
+    /// Whether something is so; `None` where there are no numbers.
+    pub(crate) fn when(&self, is_so: impl Fn(&Self) -> bool) -> Option<bool> {
+        (self.n > 0).then(|| is_so(self))
     }
 
     /// `mean ± deviation`, the mean alone for one number.
@@ -64,6 +69,9 @@ pub(crate) fn number(value: f64, decimals: usize) -> String {
 fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
+
+/// A count with its noun: `1 seed`, `10 seeds`, `1,513 points`.
+pub(crate) use fairfront_core::counted;
 
 /// The middle of some numbers; NaN of none.
 pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
@@ -131,7 +139,11 @@ mod tests {
         assert_eq!(summary.text(1), "2.0 ± 1.0");
         assert_eq!(Summary::of([0.5]).percent(0), "50 %");
         assert_eq!(Summary::of([-0.25]).text(2), "−0.25");
-        assert_eq!(Summary::of([]).text(2), "–");
+        let none = Summary::of([f64::NAN]);
+        assert_eq!(none.text(2), "–");
+        assert_eq!(none.when(|s| s.most < 1.0), None);
+        assert!(none.least.is_nan() && none.most.is_nan());
+        assert_eq!(summary.when(|s| s.most < 1.0), Some(false));
         assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median([4.0, 1.0]), 2.5);
         assert!(median([]).is_nan());

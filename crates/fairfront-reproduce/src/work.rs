@@ -1,10 +1,12 @@
 //! Jobs are done on all threads, one thread each, and what is done stays done.
 
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use fairfront_core::counted;
 use fairfront_data::Ordered;
 use fairfront_run::{
     Error, Grid, NamedFront, Trial, TuneWatcher, fit, front_table, read_run, run_info, tune,
@@ -16,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::thread_seconds;
 use crate::front::Front;
 use crate::job::{Job, Kind};
+use crate::reproduce::make_folder;
 use crate::streaming::{Streamed, stream};
 
 /// Folder of results inside that of the experiments.
@@ -50,8 +53,10 @@ struct Record {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kept {
-    /// A run folder of the job's name has it.
-    Run,
+    /// A run folder of the job's name has it, with a front of this checksum.
+    Run {
+        front_sha256: String,
+    },
     Stream(Streamed),
     Tune(Tuned),
 }
@@ -99,7 +104,12 @@ impl Results {
         let text = std::fs::read_to_string(self.record_path(job)).ok()?;
         let record: Record = serde_json::from_str(&text).ok()?;
         let same = record.job == *job && record.program == env!("CARGO_PKG_VERSION");
-        let whole = !matches!(record.result, Kept::Run) || read_run(&self.path(job)).is_ok();
+        let whole = match &record.result {
+            Kept::Run { front_sha256 } => {
+                read_run(&self.path(job)).is_ok_and(|(run, _)| run.front_sha256 == *front_sha256)
+            }
+            Kept::Stream(_) | Kept::Tune(_) => true,
+        };
         (same && whole).then_some(record)
     }
 
@@ -165,7 +175,7 @@ impl Results {
         let shares = Shares::new(&todo, watcher);
         watcher.begins(todo.len(), before);
         let next = AtomicUsize::new(0);
-        let failed: Mutex<Vec<Error>> = Mutex::new(Vec::new());
+        let failed: Mutex<Vec<String>> = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..threads.clamp(1, todo.len().max(1)) {
                 scope.spawn(|| {
@@ -179,16 +189,20 @@ impl Results {
                         }
                         if let Err(error) = self.run(job, watcher, &shares.of(at)) {
                             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                            failed.push(Error::Data(format!("{}: {error}", job.name)));
+                            failed.push(format!("{}: {error}", job.name));
                         }
                     }
                 });
             }
         });
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match failed.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok(!watcher.stop_signal().is_set()),
+        match failed.len() {
+            0 => Ok(!watcher.stop_signal().is_set()),
+            n => Err(Error::Data(format!(
+                "{} failed ({}); the others are done, and the same command tries these again",
+                counted(n, "piece of work"),
+                failed.join("; ")
+            ))),
         }
     }
 
@@ -196,64 +210,54 @@ impl Results {
     fn run(&self, job: &Job, watcher: &dyn Watcher, share: &Share) -> Result<(), Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let pool = pool.map_err(|e| Error::Data(format!("no thread can be had: {e}")))?;
-        let record = pool.install(|| -> Result<Option<Record>, Error> {
-            let start = thread_seconds();
-            let result = self.result(job, watcher.stop_signal(), share)?;
-            Ok(result.map(|result| Record {
-                program: env!("CARGO_PKG_VERSION").into(),
-                job: job.clone(),
-                cpu_seconds: thread_seconds() - start,
-                result,
-            }))
-        })?;
-        let Some(record) = record else {
+        let mut observer = OfJob {
+            stop: watcher.stop_signal(),
+            share,
+            one_fit: job.kind == Kind::Fit,
+        };
+        let done = pool.install(|| self.result(job, &mut observer))?;
+        let Some((result, cpu_seconds)) = done.filter(|_| !observer.stop.is_set()) else {
             return Ok(());
+        };
+        let record = Record {
+            program: env!("CARGO_PKG_VERSION").into(),
+            job: job.clone(),
+            cpu_seconds,
+            result,
         };
         let text = serde_json::to_string_pretty(&record);
         let text = text.map_err(|e| Error::Data(e.to_string()))?;
         write_file(&self.record_path(job), format!("{text}\n").as_bytes(), true)?;
         share.tell(1.0);
-        watcher.ended(&job.name, record.cpu_seconds);
+        watcher.ended(&job.name, cpu_seconds);
         Ok(())
     }
 
-    /// `None` where it was stopped.
-    fn result(&self, job: &Job, stop: StopSignal, share: &Share) -> Result<Option<Kept>, Error> {
-        let place = self.path(job);
-        let parent = place.parent().unwrap_or(&place);
-        std::fs::create_dir_all(parent).map_err(|e| Error::File {
-            path: parent.display().to_string(),
-            problem: format!("no folder can be made here ({}); name another", e.kind()),
-        })?;
-        let mut observer = OfJob {
-            stop,
-            share,
-            pieces: job.kind.pieces(),
-        };
+    /// What is kept, and CPU seconds without reading and writing; `None` where it was stopped.
+    fn result(&self, job: &Job, observer: &mut OfJob) -> Result<Option<(Kept, f64)>, Error> {
         let prepared = job.setup.prepare()?;
-        let result = match &job.kind {
+        let start = thread_seconds();
+        let kept = match &job.kind {
             Kind::Fit => {
                 let request = job.setup.request(&prepared.spec)?;
-                let fitted = fit(&prepared, &request, &mut observer)?;
+                let fitted = fit(&prepared, &request, observer)?;
+                let seconds = thread_seconds() - start;
                 if fitted.outcome.stop == StopReason::Stopped {
                     return Ok(None);
                 }
                 let mut info = run_info(&prepared, &fitted);
                 let encoding = fitted.encoded.encoding.to_json();
-                let table = front_table(&fitted);
-                write_run(&place, true, &mut info, &table, &encoding)?;
-                Kept::Run
+                let place = self.clear(job)?;
+                write_run(&place, true, &mut info, &front_table(&fitted), &encoding)?;
+                let front_sha256 = info.front_sha256;
+                return Ok(Some((Kept::Run { front_sha256 }, seconds)));
             }
-            Kind::Stream { batches, rows } => Kept::Stream(stream(
-                &job.setup,
-                &prepared,
-                *batches,
-                *rows,
-                &mut observer,
-            )?),
+            Kind::Stream { batches, rows } => {
+                Kept::Stream(stream(&job.setup, &prepared, *batches, *rows, observer)?)
+            }
             Kind::Tune { tries } => {
                 let grid = Grid::parse(tries)?;
-                let tuning = tune(&prepared, &job.setup.ask, &grid, &mut observer)?;
+                let tuning = tune(&prepared, &job.setup.ask, &grid, observer)?;
                 let trial = |trial: &Trial| TunedTrial {
                     settings: trial.settings.clone(),
                     accuracy: trial.end.score().map(|score| score.accuracy),
@@ -266,7 +270,32 @@ impl Results {
                 })
             }
         };
-        Ok((!observer.stop.is_set()).then_some(result))
+        let seconds = thread_seconds() - start;
+        self.clear(job)?;
+        Ok(Some((kept, seconds)))
+    }
+
+    /// Takes away what there is of a job, whole or damaged, the record first: without it nothing else counts. Returns
+    /// where its run goes.
+    fn clear(&self, job: &Job) -> Result<PathBuf, Error> {
+        let place = self.path(job);
+        make_folder(place.parent().unwrap_or(&place))?;
+        let record = self.record_path(job);
+        for (path, removed) in [
+            (&record, std::fs::remove_file(&record)),
+            (&place, std::fs::remove_dir_all(&place)),
+        ] {
+            match removed {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    return Err(Error::File {
+                        path: path.display().to_string(),
+                        problem: format!("it cannot be removed ({}); remove it by hand", e.kind()),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(place)
     }
 }
 
@@ -319,13 +348,13 @@ impl Share<'_> {
 struct OfJob<'a> {
     stop: StopSignal,
     share: &'a Share<'a>,
-    /// Fits of the job: that of the current one says nothing of the others.
-    pieces: usize,
+    /// Whether there is no other fit in the job than the current one.
+    one_fit: bool,
 }
 
 impl Observer for OfJob<'_> {
     fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
-        if self.pieces == 1 {
+        if self.one_fit {
             self.share.tell(progress.share);
         }
         match self.stop.is_set() {

@@ -68,6 +68,7 @@ pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
     Term, Unmet, select, weights,
 };
+pub use store::Lock;
 pub use stream::{
     CommittedBatch, Drift, Fed, Feed, FrontShift, GroupShift, Keep, Live, LiveOptions, Shift,
     Stream, StreamInfo, StreamOptions, Watcher,

@@ -4,14 +4,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fairfront_data::Error;
-use fairfront_reproduce::{Effort, Experiment, Reproduction, Request, Watcher, reproduce};
+use fairfront_reproduce::{
+    Effort, Experiment, Place, Reproduction, Request, Watcher, prune, reproduce,
+};
 use fairfront_solve::StopSignal;
 
 use crate::reproduce_args::ReproduceArgs;
 use crate::{output, progress, render};
-
-/// Where the documentation has the figures of the page.
-const FIGURES: &str = "figures/reproduction";
 
 pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let named = args.experiments.iter().map(|name| name.parse());
@@ -81,14 +80,15 @@ fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> anyhow::R
 
 /// The page and its figures, as the documentation has them.
 fn write_docs(found: &Reproduction, out: &Path, docs: &Path) -> anyhow::Result<()> {
-    let folder = docs.join(FIGURES);
+    let place = Place::Documentation;
+    let folder = docs.join(place.figures());
     std::fs::create_dir_all(&folder)?;
-    for figure in found.findings.iter().flat_map(|finding| &finding.figures) {
-        let name = format!("{}.svg", figure.name);
-        let svg = std::fs::read(out.join("figures").join(&name))?;
+    for name in found.figures() {
+        let svg = std::fs::read(out.join(Place::Folder.figures()).join(&name))?;
         fairfront_run::write_file(&folder.join(name), &svg, true)?;
     }
-    let page = found.to_markdown(FIGURES);
+    prune(&folder, "svg", found.figures());
+    let page = found.to_markdown(place);
     fairfront_run::write_file(&docs.join("reproduction.md"), page.as_bytes(), true)?;
     Ok(())
 }

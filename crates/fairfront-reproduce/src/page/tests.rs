@@ -18,6 +18,7 @@ fn found() -> Reproduction {
                 claim("|a| falls.", Verdict::Holds, ""),
                 claim("b rises.", Verdict::DoesNotHold, "there is none"),
             ],
+            notes: vec!["A note.".into()],
             sheets: vec![Sheet {
                 name: "numbers".into(),
                 caption: "Numbers.".into(),
@@ -42,19 +43,23 @@ fn found() -> Reproduction {
 
 #[test]
 fn a_page_has_everything_once_and_links_to_it() {
-    let page = found().to_markdown("pictures");
-    assert!(page.contains("Of 2 claims 1 hold, 0 hold in part, 1 do not hold here."));
+    let page = found().to_markdown(Place::Documentation);
+    assert!(page.contains(
+        "Of 2 claims 1 hold, 0 hold in part, 1 do not hold here, and of 0 it cannot be said."
+    ));
     assert!(page.contains("[COMPAS, two measures](#compas-two-measures)"));
     assert!(page.contains("\n## COMPAS, two measures\n"));
     assert!(page.contains("| \\|a\\| falls. | Rank correlation −0.9. | holds |"));
     assert!(page.contains(
         "| b rises. | Rank correlation −0.9. *There is none.* | **does not hold here** |"
     ));
-    assert!(page.contains("![One.](pictures/one.svg)"));
+    assert!(page.contains("![One.](figures/reproduction/one.svg)"));
     assert!(page.contains("| n | v |\n| --- | --- |\n| 1 | 2 \\| 3 |"));
     assert!(
         page.contains("| Adult, gender | PF-SMG, paper | 27133 | 551 | 113 | 5000 | 1513 | 2778 |")
     );
+    assert!(page.contains("\nA note.\n"));
+    assert!(page.contains("](method.md)"));
     assert!(!page.contains("Small budgets"));
 }
 
@@ -64,7 +69,9 @@ fn small_budgets_are_said() {
         effort: Effort::Quick,
         ..found()
     };
-    assert!(quick.to_markdown("f").contains("Small budgets"));
+    let page = quick.to_markdown(Place::Folder);
+    assert!(page.contains("Small budgets") && page.contains("](figures/one.svg)"));
+    assert!(!page.contains("](method.md)"));
 }
 
 #[test]

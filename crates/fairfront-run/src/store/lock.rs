@@ -11,18 +11,18 @@ use crate::Error;
 /// How often a lock that is held is tried again, for a second in all.
 const PATIENCE: usize = 20;
 
-/// The right to write in a state, held until it is dropped or the process ends, however it ends.
+/// The right to write in a folder, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     /// Closing it gives the lock back.
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock of a state and makes its folder where there is none. A file left over from a
+    /// Takes the lock of a folder, a file `lock` in it, and makes the folder where there is none. A file left over from a
     /// process that was killed is no obstacle: the system takes its lock away, and the file alone says
     /// nothing.
-    pub(crate) fn take(folder: &Path) -> Result<Self, Error> {
+    pub fn take(folder: &Path) -> Result<Self, Error> {
         make_folder(folder).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
                 Error::file(folder, "this is there and is no folder; name another place")
@@ -48,7 +48,7 @@ impl Lock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let problem = format!(
-                    "another process works on this state{}; wait for it or stop it",
+                    "another process works here{}; wait for it or stop it",
                     holder(&path)
                 );
                 return Err(Error::file(folder, problem));

@@ -21,7 +21,7 @@ use std::path::Path;
 
 pub(crate) use generation::{Damaged, Generations, is_state, read_stable, resolve};
 pub(crate) use ledger::{Committed, Ledger};
-pub(crate) use lock::Lock;
+pub use lock::Lock;
 pub(crate) use spool::{Entry, Spool};
 
 use crate::Error;

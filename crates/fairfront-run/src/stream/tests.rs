@@ -355,10 +355,7 @@ fn a_state_is_held_by_one() {
     let at = folder();
     let stream = begun(at.path());
     let error = Stream::open(at.path()).err().expect("held").to_string();
-    assert!(
-        error.contains("another process works on this state"),
-        "{error}"
-    );
+    assert!(error.contains("another process works here"), "{error}");
     drop(stream);
     assert!(Stream::open(at.path()).unwrap().is_some());
     // What has nothing in it but a lock is begun anew.

@@ -41,7 +41,7 @@ fn one_process_at_a_time() {
     }
     let refused = Lock::take(&state).expect_err("held").to_string();
     let expected = format!(
-        "{}: another process works on this state (process {}); wait for it or stop it",
+        "{}: another process works here (process {}); wait for it or stop it",
         state.display(),
         child.id()
     );
