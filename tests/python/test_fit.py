@@ -2,9 +2,12 @@
 
 import csv
 import io
+import json
+import re
 
 import fairlearn.metrics as fl
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from scipy.special import expit
@@ -134,9 +137,7 @@ def test_measures_of_groups(run, name):
         known = split.known(attribute)
         y, w, group = split.y[known] > 0, split.w[known], split.groups[attribute][known]
         total = {
-            (g, label): w[(group == g) & (y == label)].sum()
-            for g in groups(run, attribute)
-            for label in (True, False)
+            (g, label): w[(group == g) & (y == label)].sum() for g in groups(run, attribute) for label in (True, False)
         }
         for params, seen in run.points():
             decision = scores(split, params)[1][known]
@@ -251,9 +252,7 @@ def test_the_front_is_nondominated(run):
 
 def test_the_unmitigated_model(run):
     train = run.splits["train"]
-    model = LogisticRegression(
-        C=1 / (train.w.sum() * LAMBDA), solver="newton-cholesky", tol=1e-12, max_iter=200
-    )
+    model = LogisticRegression(C=1 / (train.w.sum() * LAMBDA), solver="newton-cholesky", tol=1e-12, max_iter=200)
     model.fit(train.z[:, :-1], train.y, sample_weight=train.w)
     params = np.append(model.coef_[0], model.intercept_[0])
     expected, _ = objective("log_loss", train, params)
@@ -308,3 +307,28 @@ def test_rows_of_unknown_group_count_for_the_loss_only(run):
             seen = run.info["unmitigated"]["values"]
             counts = [seen[f"{name}.count({attribute}={g})"] for g in groups(run, attribute)]
             near(sum(counts), split.w[known].sum(), (name, attribute))
+
+
+def test_a_run_holds_no_row(fairfront, tmp_path):
+    """Not one number of a column without equal values is in the run, its page, or a model of it."""
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({name: rng.normal(50, 20, 1_500) for name in ("income", "savings", "debt")})
+    rows["sex"] = rng.choice(["f", "m"], len(rows))
+    score = rows.income - rows.debt + 10 * (rows.sex == "m") + rng.normal(0, 10, len(rows))
+    rows["paid"] = np.where(score > 5, "yes", "no")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    run, model = tmp_path / "run", tmp_path / "model.json"
+    fairfront("fit", tmp_path / "rows.csv", "--target", "paid", "--positive", "yes", "--sensitive", "sex", "--out", run)
+    fairfront("select", run, "--knee", "--model", model)
+    texts = [path.read_text() for path in (run / "run.json", run / "encoding.json", run / "report.html", model)]
+    number = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+    held = {float(found) for text in texts for found in number.findall(text)}
+    front = pd.read_parquet(run / "front.parquet")
+    held |= set(front.drop(columns="params").to_numpy().ravel()) | set(np.concatenate(front.params.tolist()))
+    assert len(held) > 200
+    # As they are, and as the models see them.
+    for column in ("income", "savings", "debt"):
+        values = rows[column].to_numpy()
+        (rule,) = [r for r in json.loads(texts[1])["numeric"] if r["column"] == column]
+        scaled = (values - rule["shift"]) / rule["factor"]
+        assert not held & set(values) and not held & set(scaled)
