@@ -66,7 +66,8 @@ def columns(fairfront, run):
 
 
 def timeless(found):
-    """What was found, less what a clock said."""
+    """What was found, less what a clock said and where it was written."""
+    found["command"] = None
     for finding in found["findings"]:
         for taken in finding["times"]:
             taken["cpu_seconds"] = None
@@ -159,11 +160,45 @@ def test_one_process_works_in_a_folder(fairfront, tmp_path):
 def test_what_no_finding_names_goes(fairfront, tmp_path):
     out = tmp_path / "out"
     assert reproduce(fairfront, "figures", "--out", out).returncode == 0
-    (out / "figures/old.svg").write_text("<svg/>")
-    (out / "figures/kept.txt").write_text("")
+    # A figure of an earlier version, and one of the user's.
+    found = json.loads((out / "reproduction.json").read_text())
+    found["findings"][0]["figures"].append({"name": "old", "caption": ""})
+    (out / "reproduction.json").write_text(json.dumps(found))
+    for name in ("old.svg", "own.svg"):
+        (out / "figures" / name).write_text("<svg/>")
     assert reproduce(fairfront, "figures", "--out", out).returncode == 0
     names = {path.name for path in (out / "figures").iterdir()}
-    assert names == {"how-pf-smg-moves-a-front.svg", "what-hypervolume-measures.svg", "kept.txt"}
+    assert names == {"how-pf-smg-moves-a-front.svg", "what-hypervolume-measures.svg", "own.svg"}
+
+
+@pytest.mark.parametrize("settings", [None, "{}"])
+def test_a_folder_of_the_users_is_left_alone(fairfront, tmp_path, settings):
+    (tmp_path / "figures").mkdir()
+    files = {"figures/mine.svg": "<svg/>", "reproduction.md": "mine", "notes.txt": ""}
+    files |= {"settings.json": settings} if settings else {}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = reproduce(fairfront, "figures", "--out", tmp_path)
+    assert done.returncode == 2 and "with --out" in done.stderr
+    assert all((tmp_path / name).read_text() == text for name, text in files.items())
+
+
+def test_damaged_data_are_no_data_that_lack(fairfront, data, tmp_path):
+    (tmp_path / "adult.data").write_bytes((data / "adult.data").read_bytes()[:100_000])
+    shutil.copy(data / "adult.test", tmp_path)
+    for args in (["tables"], []):
+        done = reproduce(fairfront, *args, "--out", tmp_path / "out", FAIRFRONT_DATA=str(tmp_path))
+        assert done.returncode == 1 and "100,000 bytes" in done.stderr, done.stderr
+
+
+def test_families_of_problems_have_their_own_winners(all_of_it):
+    """Shares of all problems are those of the three kinds, by how many there are of each."""
+    out, _ = all_of_it
+    sheet = pd.read_csv(out / "profiles/indicators.csv")
+    kinds = sheet[["synthetic", "Adult, gender", "Adult, race"]].apply(lambda c: c.str.removesuffix(" %").astype(float))
+    best = sheet["best on"].str.removesuffix(" %").astype(float)
+    # Two problems of each kind.
+    assert np.allclose(kinds.mean(axis=1), best, atol=1)
 
 
 def test_profiles_agree_with_their_runs(fairfront, made_up):
@@ -313,7 +348,8 @@ def test_streams_and_searches_say_every_batch_and_combination(all_of_it):
 def test_what_is_wrong_is_said(fairfront, tmp_path, monkeypatch, args, code, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
-    done = reproduce(fairfront, *args, FAIRFRONT_DATA=str(tmp_path))
+    out = [] if "--out" in args else ["--out", "out"]
+    done = reproduce(fairfront, *args, *out, FAIRFRONT_DATA=str(tmp_path))
     assert done.returncode == code, done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith("error: ") and said in last

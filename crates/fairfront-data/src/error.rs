@@ -371,20 +371,31 @@ fn reason(source: &std::io::Error) -> String {
     }
 }
 
-/// "did you mean …" over the names that there are, or a list of them.
+/// "did you mean …" over the names that there are, or a list of them, and how a name is written where it holds a
+/// character of the grammar.
 pub fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
+    let how = near(wanted, &names)
+        .first()
+        .map_or_else(String::new, |first| {
+            let quoted = grammar::quote(first);
+            match quoted == **first {
+                true => String::new(),
+                false => format!(
+                    " Its name holds a character of the grammar: write {}",
+                    shell(&quoted)
+                ),
+            }
+        });
+    format!("{}{how}", near_words(wanted, names))
+}
+
+/// The same over words that are written as they are.
+pub(crate) fn near_words<'a>(wanted: &str, words: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = words.into_iter().collect();
     let near = near(wanted, &names);
-    if let Some(first) = near.first() {
-        let quoted = grammar::quote(first);
-        let how = match quoted == **first {
-            true => String::new(),
-            false => format!(
-                " Its name holds a character of the grammar: write {}",
-                shell(&quoted)
-            ),
-        };
-        return format!("did you mean {}?{how}", quoted_list(&near, 3));
+    if !near.is_empty() {
+        return format!("did you mean {}?", quoted_list(&near, 3));
     }
     if names.is_empty() {
         return "there are none".into();

@@ -67,6 +67,17 @@ impl<'a> Scanner<'a> {
         Err(self.fail("expected the end"))
     }
 
+    /// The same after names alone: what follows is most likely part of one.
+    fn finish_names(&mut self) -> Result<(), Error> {
+        if self.at_end() {
+            return Ok(());
+        }
+        let quoted = crate::error::shell(&quote(self.text));
+        Err(self.fail(&format!(
+            "this character belongs to the grammar; a name that holds one stands in double quotes: {quoted}"
+        )))
+    }
+
     /// A bare or quoted name.
     pub fn name(&mut self) -> Result<String, Error> {
         self.skip_spaces();
@@ -139,7 +150,7 @@ pub fn quote(name: &str) -> String {
 pub fn names(text: &str) -> Result<Vec<String>, Error> {
     let mut scanner = Scanner::new(text);
     let names = scanner.names()?;
-    scanner.finish()?;
+    scanner.finish_names()?;
     Ok(names)
 }
 
@@ -150,7 +161,7 @@ pub fn attribute(text: &str) -> Result<Vec<String>, Error> {
     while scanner.take(':') {
         names.push(scanner.name()?);
     }
-    scanner.finish()?;
+    scanner.finish_names()?;
     Ok(names)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fairfront_data::{Known, data_folder, near_names};
+use fairfront_data::{Known, PublishedFile, data_folder, near_names};
 use fairfront_run::Error;
 use serde::{Deserialize, Serialize};
 
@@ -69,10 +69,10 @@ impl Experiment {
         match self {
             Self::Tables => "who is in Adult and COMPAS",
             Self::AdultGender => {
-                "Adult by gender: four panels, ten seeds, EPS-fair, balanced samples"
+                "Adult by gender: four panels, many seeds, EPS-fair, balanced samples"
             }
-            Self::AdultRace => "Adult by race: four panels, ten seeds, EPS-fair, the true maximum",
-            Self::Profiles => "PF-SMG, EPS-fair and the exact front on forty problems",
+            Self::AdultRace => "Adult by race: four panels, many seeds, EPS-fair, the true maximum",
+            Self::Profiles => "PF-SMG, EPS-fair and the exact front on many problems",
             Self::CompasOpportunity => {
                 "COMPAS: false negatives, with and without race, both centrings"
             }
@@ -97,17 +97,33 @@ impl Experiment {
         }
     }
 
-    /// The data sets that are not at hand.
-    pub fn lacks(self) -> Vec<&'static str> {
-        let needs = self.needs().iter().copied();
-        needs.filter(|name| !at_hand(name)).collect()
+    /// The data sets that are not at hand. Files that are there and damaged are an error.
+    pub fn lacks(self) -> Result<Vec<&'static str>, Error> {
+        let mut lacks = Vec::new();
+        for name in self.needs() {
+            if !at_hand(name)? {
+                lacks.push(*name);
+            }
+        }
+        Ok(lacks)
     }
 }
 
-/// Whether a known data set can be read.
-pub(crate) fn at_hand(name: &str) -> bool {
-    let known = Known::named(name).ok().flatten();
-    known.is_some_and(|known| known.paths(data_folder().as_deref()).is_ok())
+/// Whether a known data set can be read; an error where its files are damaged, or only some of them are there.
+pub(crate) fn at_hand(name: &str) -> Result<bool, Error> {
+    let folder = data_folder();
+    let Some(known) = Known::named(name)? else {
+        return Ok(false);
+    };
+    let is_there =
+        |file: &PublishedFile| folder.as_ref().is_some_and(|f| f.join(file.name).exists());
+    match known.files().iter().any(is_there) {
+        true => {
+            known.paths(folder.as_deref())?;
+            Ok(true)
+        }
+        false => Ok(known.files().is_empty()),
+    }
 }
 
 impl fmt::Display for Experiment {

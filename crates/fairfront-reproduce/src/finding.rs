@@ -31,6 +31,8 @@ pub struct Finding {
 pub struct Claim {
     /// The claim, in our words.
     pub paper: String,
+    /// When it holds.
+    pub rule: String,
     /// What is found.
     pub measured: String,
     /// Whether it holds.
@@ -69,9 +71,10 @@ impl Verdict {
     pub(crate) fn both(paper: Option<bool>, ours: Option<bool>) -> Self {
         match (paper, ours) {
             (Some(true), Some(true)) => Self::Holds,
-            (Some(true), _) | (_, Some(true)) => Self::InPart,
-            (Some(false), _) | (_, Some(false)) => Self::DoesNotHold,
-            (None, None) => Self::Unknown,
+            (Some(true), Some(false)) | (Some(false), Some(true)) => Self::InPart,
+            (Some(false), Some(false)) => Self::DoesNotHold,
+            // Half of the numbers do not make half of a verdict.
+            (None, _) | (_, None) => Self::Unknown,
         }
     }
 }
@@ -165,13 +168,14 @@ impl Draft {
 
     pub(crate) fn claim(
         &mut self,
-        paper: &str,
+        (paper, rule): (&str, &str),
         measured: impl Into<String>,
         verdict: Verdict,
         reason: impl Into<String>,
     ) {
         self.finding.claims.push(Claim {
             paper: paper.into(),
+            rule: rule.into(),
             measured: measured.into(),
             verdict,
             reason: reason.into(),
@@ -205,9 +209,9 @@ mod tests {
             (yes, yes, Verdict::Holds),
             (yes, no, Verdict::InPart),
             (no, yes, Verdict::InPart),
-            (None, yes, Verdict::InPart),
+            (None, yes, Verdict::Unknown),
             (no, no, Verdict::DoesNotHold),
-            (None, no, Verdict::DoesNotHold),
+            (no, None, Verdict::Unknown),
             (None, None, Verdict::Unknown),
         ] {
             assert_eq!(Verdict::both(paper, ours), verdict);

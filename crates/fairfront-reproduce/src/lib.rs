@@ -31,5 +31,5 @@ pub use effort::Effort;
 pub use experiment::Experiment;
 pub use explain::explain;
 pub use finding::{Claim, Drawn, Finding, Sheet, Time, Verdict};
-pub use reproduce::{Place, Reproduction, Request, prune, reproduce};
+pub use reproduce::{Place, Reproduction, Request, reproduce};
 pub use work::Watcher;

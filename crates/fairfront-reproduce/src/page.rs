@@ -55,24 +55,23 @@ const INTRODUCTION: &str = "\
 Liu and Vicente, *Accuracy and Fairness Trade-offs in Machine Learning: A Stochastic Multi-Objective Approach*, is where
 fairfront starts from. Here its experiments are run again, and of each claim is said whether it holds. The page is
 written by the command below from the numbers it found, verdicts included; nothing on it is edited by hand.
+";
 
-<!-- not run: takes long -->
-
-```sh
-fairfront reproduce --out reproduction --docs docs
-```
-
+const WORDS: &str = "\
 `--quick` goes the same way in a minute or two, with small budgets. `fairfront reproduce --help` lists the experiments.
-Claims are told in our words. Most are looked at twice: on fronts of PF-SMG with the paper's settings (`--preset paper`), and
-on the fronts that fairfront finds for the same objectives, which are exact where these are covariances of scores. A claim
-*holds* where it does on both, *in part* where it does on one. How a verdict follows from numbers is in the experiment's file in
-`crates/fairfront-reproduce/src/`. What the paper leaves open of PF-SMG (exploration, holes, thinning) is as in the
-authors' published program for Adult and gender, everywhere; f1 has the penalty that the paper mentions, with λ = 1e-4.
+Claims are told in our words, each with the rule of its verdict. Most are looked at twice: on fronts of PF-SMG with the
+paper's settings (`--preset paper`), and on the fronts that fairfront finds for the same objectives, which are exact where
+these are covariances of scores. Such a claim *holds* where its rule is met on both, *in part* where it is on one. What the
+paper leaves open of PF-SMG (exploration, holes, thinning) is as in the authors' published program for Adult and
+gender, everywhere; f1 has the penalty that the paper mentions, with λ = 1e-4.
 
 *f1* is the log loss, *f2* the square of the covariance of a binary attribute with the score, *f3* the smooth maximum of
 these squares over the groups of an attribute, *f4* the square of the covariance with false negatives. The *CV score* is
-the difference between the largest and the smallest share of positive outcomes of groups. Numbers after ± are standard
-deviations over seeds.
+the difference between the largest and the smallest share of positive outcomes of groups, elsewhere called
+`demographic_parity_difference`; of false negatives it is `equal_opportunity_difference`. A *rank correlation* (Spearman's) is 1
+where one quantity rises whenever the other does, and −1 where it falls. *Hypervolume* is the area that a front dominates,
+*purity* the share of its points that no other front dominates, *Γ* its widest gap, *Δ* how uneven its gaps are. Numbers
+after ± are standard deviations over seeds.
 ";
 
 const LINKS: &str = "\
@@ -91,8 +90,30 @@ const FUTURE: &str = "\
 /// The page.
 pub(crate) fn markdown(found: &Reproduction, place: Place) -> String {
     let mut page = String::from(INTRODUCTION);
+    let _ = write!(
+        page,
+        "\n<!-- not run: takes long -->\n\n```sh\n{}\n```\n",
+        found.command
+    );
+    let _ = write!(
+        page,
+        "\nfairfront {} on {}. The files of Adult and COMPAS are those first published, held to their SHA-256.\n\n{WORDS}",
+        found.program, found.machine
+    );
     if place == Place::Documentation {
         page.push_str(LINKS);
+    }
+    let has = |one: &Experiment| {
+        found
+            .findings
+            .iter()
+            .any(|finding| finding.experiment == *one)
+    };
+    let left_out: Vec<&str> = (Experiment::ALL.iter().filter(|one| !has(one)))
+        .map(|one| one.name())
+        .collect();
+    if !left_out.is_empty() {
+        let _ = write!(page, "\n**Not run: {}.**\n", left_out.join(", "));
     }
     if found.effort == Effort::Quick {
         page.push_str("\n**Small budgets: these numbers say that everything works, not what the paper is worth.**\n");
@@ -183,13 +204,10 @@ fn section(page: &mut String, finding: &Finding, figures: &str) {
         row(page, ["---"; 3]);
     }
     for claim in &finding.claims {
+        let paper = format!("{} *Holds if {}.*", claim.paper, claim.rule);
         row(
             page,
-            [
-                claim.paper.as_str(),
-                &found_here(claim),
-                &bold(claim.verdict),
-            ],
+            [paper.as_str(), &found_here(claim), &bold(claim.verdict)],
         );
     }
     for note in &finding.notes {

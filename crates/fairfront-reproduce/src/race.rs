@@ -70,7 +70,10 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     let mixed = |summary: &Summary| summary.when(|s| (0.05..0.8).contains(&s.mean));
     let [paper, bounds] = &overlaid.dominates;
     draft.claim(
-        "Which of PF-SMG's and EPS-fair's fronts dominates is mixed.",
+        (
+            "Which of PF-SMG's and EPS-fair's fronts dominates is mixed.",
+            "either dominates between 5 and 80 % of the other's points on average",
+        ),
         overlaid.text("f3"),
         Verdict::both(mixed(paper), mixed(bounds)),
         "EPS-fair bounds each of the five covariances and so their maximum, which is not what f3 with β = 8 is",
@@ -93,10 +96,13 @@ fn with_score(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
         Ok([with_f3, over(seeds, by_accuracy)?])
     };
     let (paper, exact) = (of(|seed| &seed.pf_smg)?, of(|seed| &seed.exact)?);
-    let rises = |[f3, accuracy]: &[Summary; 2]| f3.when(|s| s.mean > 0.5 && accuracy.mean > 0.5);
+    let rises = |[f3, accuracy]: &[Summary; 2]| Some(f3.rises()? && accuracy.rises()?);
     let text = |[f3, accuracy]: &[Summary; 2]| format!("{} and {}", f3.text(2), accuracy.text(2));
     draft.claim(
-        "Noise aside, f3 rises with the CV score, and accuracy with the CV score.",
+        (
+            "Noise aside, f3 rises with the CV score, and accuracy with the CV score.",
+            "both mean rank correlations on test rows are above 0.5",
+        ),
         format!(
             "rank correlations with the CV score on test rows, of f3 and of accuracy: {} with PF-SMG, {} on the exact front",
             text(&paper),
@@ -150,7 +156,10 @@ fn unfair(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     let (paper, paper_text) = judged(|seed| &seed.pf_smg)?;
     let (exact, exact_text) = judged(|seed| &seed.exact)?;
     draft.claim(
-        "The most accurate predictors are unfair to American-Indian, Black and Other.",
+        (
+            "The most accurate predictors are unfair to American-Indian, Black and Other.",
+            "each of the three has fewer positive outcomes than both Asian and White on at least nine of ten seeds",
+        ),
         format!(
             "positive outcomes of the most accurate predictor on test rows. PF-SMG: {paper_text}. Exact front: {exact_text}"
         ),
@@ -178,9 +187,11 @@ fn gap_without_asian(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
     };
     let paper = over(seeds, |seed| correlation(&seed.pf_smg))?;
     let exact = over(seeds, |seed| correlation(&seed.exact))?;
-    let rises = |summary: &Summary| summary.when(|s| s.mean > 0.8);
     draft.claim(
-        "The largest gap of percentages rises with f3, Asian left out.",
+        (
+            "The largest gap of percentages rises with f3, Asian left out.",
+            "their mean rank correlation on test rows is above 0.5",
+        ),
         format!(
             "rank correlation on test rows {} with PF-SMG, {} on the exact front (from {} to {})",
             paper.text(2),
@@ -188,7 +199,7 @@ fn gap_without_asian(draft: &mut Draft, seeds: &[Seed]) -> Result<(), Error> {
             number(exact.least, 2),
             number(exact.most, 2)
         ),
-        Verdict::both(rises(&paper), rises(&exact)),
+        Verdict::both(paper.rises(), exact.rises()),
         "",
     );
     Ok(())
@@ -241,7 +252,11 @@ fn maximum(
     let [of_maximum, of_mean, volumes] = [of_maximum, of_mean, volumes].map(Summary::of);
     let nearly_the_mean = of_mean.when(|s| (0.9..1.1).contains(&s.mean)) == Some(true);
     draft.claim(
-        "The maximum over groups can be replaced by its smooth version with β = 8.",
+        (
+            "The maximum over groups can be replaced by its smooth version with β = 8.",
+            "its fronts have 99 % of the hypervolume in log loss and true maximum, and its values are above 90 % of the \
+             maximum; in part with 95 % of the hypervolume",
+        ),
         format!(
             "judged by log loss and the true maximum, fronts of the smooth maximum have {} of the hypervolume of fronts of \
              the maximum (log-sum-exp, β = 5,000); f3 is {} of the true maximum and {} times the mean of the groups' \

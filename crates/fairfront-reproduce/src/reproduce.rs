@@ -24,6 +24,8 @@ pub struct Request {
     pub threads: usize,
     /// Where everything is written.
     pub out: PathBuf,
+    /// The command, for the page.
+    pub command: String,
 }
 
 /// What experiments came to: `reproduction.json`.
@@ -33,6 +35,10 @@ pub struct Reproduction {
     pub program: String,
     /// How much was spent.
     pub effort: Effort,
+    /// The command that was given last.
+    pub command: String,
+    /// What it ran on: processor, system, pieces of work at a time.
+    pub machine: String,
     /// In the order of the paper.
     pub findings: Vec<Finding>,
 }
@@ -125,7 +131,7 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
     experiments.sort_unstable();
     experiments.dedup();
     for experiment in &experiments {
-        let lacks = experiment.lacks();
+        let lacks = experiment.lacks()?;
         if !lacks.is_empty() {
             let get = lacks
                 .iter()
@@ -149,7 +155,15 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
     if !results.work(all, request.threads, watcher)? {
         return Ok(None);
     }
-    let mut reproduction = earlier(out, *effort);
+    let earlier = earlier(out, *effort);
+    let mut reproduction = Reproduction {
+        program: env!("CARGO_PKG_VERSION").into(),
+        effort: *effort,
+        command: request.command.clone(),
+        machine: machine(request.threads),
+        findings: earlier.map_or_else(Vec::new, |earlier| earlier.findings),
+    };
+    let drawn_before: Vec<String> = reproduction.figures().collect();
     let place = out.join(Place::Folder.figures());
     for experiment in experiments {
         let Draft { finding, figures } = find(experiment, *effort, &results)?;
@@ -163,7 +177,6 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
         for sheet in &finding.sheets {
             write_file(&folder.join(name(sheet)), &csv_of(sheet)?, true)?;
         }
-        prune(&folder, "csv", finding.sheets.iter().map(name));
         let findings = &mut reproduction.findings;
         findings.retain(|other| other.experiment != experiment);
         findings.push(finding);
@@ -171,7 +184,12 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
     reproduction
         .findings
         .sort_by_key(|finding| finding.experiment);
-    prune(&place, "svg", reproduction.figures());
+    // What an earlier version drew and this one does not.
+    let drawn: Vec<String> = reproduction.figures().collect();
+    for old in drawn_before.iter().filter(|old| !drawn.contains(old)) {
+        // One that stays is in nobody's way.
+        let _ = std::fs::remove_file(place.join(old));
+    }
     write_file(&out.join(JSON), reproduction.to_json()?.as_bytes(), true)?;
     let page = reproduction.to_markdown(Place::Folder);
     write_file(&out.join(PAGE), page.as_bytes(), true)?;
@@ -184,59 +202,60 @@ struct Settings {
     effort: Effort,
 }
 
-/// A folder is for one effort: hours of work are not replaced by minutes of it.
+/// A folder is ours or empty, and for one effort: hours of work are not replaced by minutes of it.
 fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
     let path = out.join(SETTINGS);
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
-    match serde_json::from_str::<Settings>(&text) {
-        Ok(settings) if settings.effort != effort => {
-            let (there, asked) = match effort {
-                Effort::Quick => ("full", "small"),
-                Effort::Full => ("small", "full"),
-            };
-            Err(Error::Usage(format!(
-                "{}: experiments with {there} budgets are there; name another folder with --out for {asked} ones",
-                out.display()
-            )))
-        }
-        Ok(_) => Ok(()),
-        Err(_) => {
-            let text = serde_json::to_string_pretty(&Settings { effort });
-            let text = text.map_err(|e| Error::Data(e.to_string()))?;
-            write_file(&path, format!("{text}\n").as_bytes(), true)
-        }
+    let refused = |problem: String| Err(Error::Usage(format!("{}: {problem}", out.display())));
+    if let Ok(text) = std::fs::read_to_string(&path) {
+        return match serde_json::from_str::<Settings>(&text) {
+            Ok(settings) if settings.effort == effort => Ok(()),
+            Ok(settings) => {
+                let budgets = |effort| match effort {
+                    Effort::Full => "full",
+                    Effort::Quick => "small",
+                };
+                refused(format!(
+                    "experiments with {} budgets are there; name another folder with --out for {} ones",
+                    budgets(settings.effort),
+                    budgets(effort)
+                ))
+            }
+            Err(_) => refused(format!(
+                "its {SETTINGS} is damaged or not ours; name another folder with --out"
+            )),
+        };
     }
+    let files = std::fs::read_dir(out).into_iter().flatten().flatten();
+    // The lock is ours by now.
+    if files.into_iter().any(|file| file.file_name() != "lock") {
+        let problem = "there are files that no experiment wrote; name an empty folder, or a new one, with --out";
+        return refused(problem.into());
+    }
+    let text = serde_json::to_string_pretty(&Settings { effort });
+    let text = text.map_err(|e| Error::Data(e.to_string()))?;
+    write_file(&path, format!("{text}\n").as_bytes(), true)
 }
 
-/// Takes away files of an earlier version that nothing names any more.
-pub fn prune(folder: &Path, ending: &str, names: impl Iterator<Item = String>) {
-    let names: Vec<String> = names.collect();
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    for file in files {
-        let path = file.path();
-        let is_ours = path.extension().is_some_and(|own| own == ending);
-        let is_named = file
-            .file_name()
-            .to_str()
-            .is_some_and(|own| names.iter().any(|name| name == own));
-        if is_ours && !is_named {
-            // One that stays is in nobody's way.
-            let _ = std::fs::remove_file(path);
-        }
-    }
+/// The processor, where the system says it, the system, and how much is done at a time.
+fn machine(threads: usize) -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"));
+    let model = model
+        .and_then(|line| line.split_once(':'))
+        .map(|(_, model)| model.trim());
+    let model = model.map_or_else(String::new, |model| format!("{model}, "));
+    let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
+    let threads = fairfront_core::counted(threads, "thread");
+    format!("{model}{system} on {processor}, {threads}")
 }
 
-/// What was found before, or nothing yet.
-fn earlier(out: &Path, effort: Effort) -> Reproduction {
-    let program = env!("CARGO_PKG_VERSION");
-    let text = std::fs::read_to_string(out.join(JSON)).unwrap_or_default();
-    let found = Reproduction::from_json(&text).ok();
-    let found = found.filter(|found| found.program == program && found.effort == effort);
-    found.unwrap_or_else(|| Reproduction {
-        program: program.into(),
-        effort,
-        findings: Vec::new(),
-    })
+/// What was found before by this version.
+fn earlier(out: &Path, effort: Effort) -> Option<Reproduction> {
+    let text = std::fs::read_to_string(out.join(JSON)).ok()?;
+    let found = Reproduction::from_json(&text).ok()?;
+    (found.program == env!("CARGO_PKG_VERSION") && found.effort == effort).then_some(found)
 }
 
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {

@@ -84,6 +84,22 @@ pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
+/// Two quantities rise together where their rank correlation is above this, and are opposed where it is below
+/// minus this.
+const TOGETHER: f64 = 0.5;
+
+impl Summary {
+    /// Whether rank correlations say that two quantities rise together, on average.
+    pub(crate) fn rises(&self) -> Option<bool> {
+        self.when(|s| s.mean > TOGETHER)
+    }
+
+    /// Whether they say that one falls when the other rises.
+    pub(crate) fn falls(&self) -> Option<bool> {
+        self.when(|s| s.mean < -TOGETHER)
+    }
+}
+
 /// Spearman's rank correlation: 1 where one rises whenever the other does, −1 where it falls. NaN where one
 /// of them never changes. Pairs with a number that is none are left out.
 pub(crate) fn rank_correlation(x: &[f64], y: &[f64]) -> f64 {

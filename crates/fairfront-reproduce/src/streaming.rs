@@ -157,7 +157,8 @@ impl Judged {
 
     fn approaches(&self) -> Option<bool> {
         let (first, end) = (self.shares.first()?, self.shares.last()?);
-        Some(end > first && self.falls < 0.005 && *end > self.last - 0.02)
+        // Where there is next to nothing to approach, nothing can be said.
+        (self.last > 0.5).then(|| end > first && self.falls < 0.005 && *end > self.last - 0.02)
     }
 
     fn text(&self) -> String {
@@ -252,7 +253,10 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     draft.finding.sheets.push(sheet);
     let (paper, ours) = (&judged[0], &judged[1]);
     draft.claim(
-        "The successive fronts approach the one of the whole data set.",
+        (
+            "The successive fronts approach the one of the whole data set.",
+            "the hypervolume rises over the batches, never falls by 0.5 %, and ends above that of a fit on all rows less 2 %",
+        ),
         format!("PF-SMG: {}. Ours: {}", paper.text(), ours.text()),
         Verdict::both(paper.approaches(), ours.approaches()),
         "",

@@ -107,7 +107,7 @@ pub(crate) fn find() -> Result<Draft, Error> {
         }
         same &= all[0] + all[1] == prepared.n_rows();
         draft.claim(
-            published.claim,
+            (published.claim, "all counts are the same"),
             format!(
                 "{}, every count compared",
                 counted(prepared.n_rows(), "row")

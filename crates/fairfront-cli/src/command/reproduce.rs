@@ -4,20 +4,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fairfront_data::Error;
-use fairfront_reproduce::{
-    Effort, Experiment, Place, Reproduction, Request, Watcher, prune, reproduce,
-};
+use fairfront_reproduce::{Effort, Experiment, Place, Reproduction, Request, Watcher, reproduce};
 use fairfront_solve::StopSignal;
 
 use crate::reproduce_args::ReproduceArgs;
-use crate::{output, progress, render};
+use crate::{output, progress, render, word};
 
 pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let named = args.experiments.iter().map(|name| name.parse());
     let mut experiments: Vec<Experiment> = named.collect::<Result<_, _>>()?;
     if experiments.is_empty() {
         for experiment in Experiment::ALL {
-            let lacks = experiment.lacks();
+            let lacks = experiment.lacks()?;
             match lacks.is_empty() {
                 true => experiments.push(experiment),
                 false => output::note(&format!(
@@ -43,6 +41,7 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
         },
         threads: args.threads.unwrap_or_else(cores),
         out: args.out.clone(),
+        command: command(args),
     };
     let found = reproduce(&request, &Jobs::new(args.quiet || args.json))?;
     let Some(found) = found else {
@@ -60,6 +59,21 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
         false => output::print(&render::reproduction(&found, &args.out))?,
     }
     Ok(0)
+}
+
+/// The command as the page shows it.
+fn command(args: &ReproduceArgs) -> String {
+    let mut words = ["fairfront", "reproduce"].map(String::from).to_vec();
+    words.extend(args.experiments.iter().cloned());
+    word::flag(&mut words, "out", &args.out.display().to_string());
+    if args.quick {
+        words.push("--quick".into());
+    }
+    if let Some(docs) = &args.docs {
+        word::flag(&mut words, "docs", &docs.display().to_string());
+    }
+    let words: Vec<String> = words.iter().map(|word| word::quoted(word)).collect();
+    words.join(" ")
 }
 
 /// The documentation has one page of everything, or the one that it had.
@@ -87,7 +101,6 @@ fn write_docs(found: &Reproduction, out: &Path, docs: &Path) -> anyhow::Result<(
         let svg = std::fs::read(out.join(Place::Folder.figures()).join(&name))?;
         fairfront_run::write_file(&folder.join(name), &svg, true)?;
     }
-    prune(&folder, "svg", found.figures());
     let page = found.to_markdown(place);
     fairfront_run::write_file(&docs.join("reproduction.md"), page.as_bytes(), true)?;
     Ok(())

@@ -13,7 +13,7 @@ pub use demo::{DEMO_BIAS_RACE, DEMO_BIAS_WOMEN};
 pub use place::{DATA_FOLDER, cache_folder, data_folder, named_folder};
 pub use published::PublishedFile;
 
-use crate::error::{Error, near_names};
+use crate::error::{Error, near_names, near_words};
 use crate::grammar::{self, Call};
 use crate::prepare::Exclusion;
 use crate::read::{Reading, TextInput, table_text};
@@ -124,7 +124,7 @@ impl Known {
                     let names = KNOWN.iter().map(|k| k.name);
                     return Err(Error::Usage(format!(
                         "no data set {name:?}; {}",
-                        near_names(name, names)
+                        near_words(name, names)
                     )));
                 }
             },
