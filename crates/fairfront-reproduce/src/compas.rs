@@ -62,7 +62,7 @@ const COMPARED: Compared = Compared {
     rate_axis: "false negative rate",
     rate_better: Better::Lower,
     gap: GAP,
-    gap_axis: "CV score of false negative rates",
+    gap_axis: "CV score, false negatives",
     attribute: "race",
     groups: &["African-American", "Caucasian"],
 };

@@ -5,19 +5,18 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use fairfront_core::{
-    Batches, FairProblem, Gradients, Linear, OfRoots, Points, Problem, Roots, RowSource,
-};
+use fairfront_core::{Batches, FairProblem, Gradients, OfRoots, Points, Problem, Roots};
 use fairfront_data::{Encoded, Known, Part, Prepared};
-use fairfront_pareto::{hypervolume, ranges, select_spread};
+use fairfront_pareto::{ranges, select_spread};
 use fairfront_report::{Better, Scatter, Scatters, Series, Side, Volume};
-use fairfront_run::{Error, Figure, parse_objective};
+use fairfront_run::{Error, Figure};
 use fairfront_solve::{BatchSchedule, Front, Observer, PfSmg, Progress, Trace};
 
 use crate::Experiment;
 use crate::finding::Draft;
+use crate::front::{problem_on, volume};
 
 /// Two features and an intercept, 2,000 rows; loss and disparate impact are in conflict.
 const DATA: &str = "synthetic:2";
@@ -71,15 +70,7 @@ fn problem() -> Result<FairProblem, Error> {
         Known::named(DATA)?.ok_or_else(|| Error::Usage(format!("{DATA} is no known data set")))?;
     let prepared = Prepared::from_known(&known, &known.spec(), None)?;
     let encoded = Encoded::new(&prepared)?;
-    let rows = encoded.part(Part::Train);
-    let objectives = (OBJECTIVES.iter())
-        .map(|text| parse_objective(text, &rows.schema().attributes))
-        .collect::<Result<_, _>>()?;
-    Ok(FairProblem::new(
-        Arc::new(rows.clone()),
-        Box::new(Linear),
-        objectives,
-    )?)
+    problem_on(encoded.part(Part::Train), &OBJECTIVES.map(String::from))
 }
 
 /// A few points, and the area that they dominate up to a reference point.
@@ -99,9 +90,8 @@ impl Dominated {
         let at_zero = problem.values(&Points::from_vec(n, vec![0.0; n]))?;
         let largest = values.iter().skip(1).step_by(2).copied();
         let reference = [at_zero[0], 1.1 * largest.fold(0.0, f64::max)];
-        let judged = fairfront_pareto::Values::new(&values, 2)?;
         Ok(Self {
-            volume: hypervolume(judged, &reference)?,
+            volume: volume(&values, &reference)?,
             values,
             reference,
         })

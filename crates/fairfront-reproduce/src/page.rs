@@ -71,7 +71,7 @@ the difference between the largest and the smallest share of positive outcomes o
 `demographic_parity_difference`; of false negatives it is `equal_opportunity_difference`. A *rank correlation* (Spearman's) is 1
 where one quantity rises whenever the other does, and −1 where it falls. *Hypervolume* is the area that a front dominates,
 *purity* the share of its points that no other front dominates, *Γ* its widest gap, *Δ* how uneven its gaps are. Numbers
-after ± are standard deviations over seeds.
+after ± are standard deviations over seeds, or over problems where there are many.
 ";
 
 const LINKS: &str = "\

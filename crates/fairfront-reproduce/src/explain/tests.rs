@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use fairfront_pareto::hypervolume;
+
 use super::*;
 
 fn exact(problem: &FairProblem) -> Front {
