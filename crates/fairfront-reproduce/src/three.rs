@@ -116,19 +116,20 @@ impl Found {
         let opposed = match opposed.len() {
             0 => "in no band of loss are they opposed".into(),
             BANDS => "in every band of loss they are opposed".into(),
-            _ => format!(
-                "they are opposed in bands {} of {BANDS} by loss",
+            n => format!(
+                "they are opposed in {} {} of {BANDS} by loss",
+                if n == 1 { "band" } else { "bands" },
                 opposed.join(", ")
             ),
         };
-        let both = 100.0 * self.both.mean;
+        let both = 100.0 * self.both.most;
         let both = match both < 0.01 {
             true => "below 0.01 %".into(),
             false => format!("down to {} %", number(both, 2)),
         };
         format!(
-            "both come {both} of the unmitigated model's in one model; {opposed}, and can be exchanged over {} % of it \
-             at most",
+            "on every seed both come {both} of the unmitigated model's in one model; {opposed}, and can be exchanged over \
+             {} % of it at most",
             number(100.0 * widest, 1)
         )
     }
