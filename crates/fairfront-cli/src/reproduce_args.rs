@@ -37,8 +37,8 @@ pub(crate) fn about() -> String {
         "\
 Run the paper's experiments again, and say which of its claims hold
 
-Each experiment is a figure or a table of Liu and Vicente, with the paper's settings, and once more with
-ours beside it. Runs, figures (SVG), numbers (CSV, JSON) and a page of claims and verdicts
+Each experiment is a figure or a table of Liu and Vicente, with the paper's settings, and once more
+with ours beside it. Runs, figures (SVG), numbers (CSV, JSON) and a page of claims and verdicts
 (reproduction.md) are written to --out. Stopped or killed, the same command goes on where it was.
 
 {}
