@@ -8,6 +8,7 @@
 mod adult;
 mod clock;
 mod compas;
+mod contest;
 mod effort;
 mod experiment;
 mod explain;
