@@ -110,12 +110,12 @@ def test_killed_at_any_moment_it_goes_on(fairfront, made_up, tmp_path):
     environment = os.environ | {"FAIRFRONT_DATA": str(tmp_path)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60
-        while len(list(out.rglob("seed-*/*.json"))) < 3 and process.poll() is None:
+        while len(list(out.glob("runs/synthetic/seed-*/*.json"))) < 3 and process.poll() is None:
             assert time.monotonic() < deadline
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
     # What is damaged is done again, too: a record, a run, a run that is not the record's.
-    first, second, third = sorted(out.rglob("seed-*/*.json"))[:3]
+    first, second, third = sorted(out.glob("runs/synthetic/seed-*/*.json"))[:3]
     first.write_text(first.read_text()[:-20])
     (second.with_suffix("") / "run.json").write_text("{")
     shutil.rmtree(third.with_suffix(""))
