@@ -180,7 +180,8 @@ def test_a_folder_of_the_users_is_left_alone(fairfront, tmp_path, settings):
         (tmp_path / name).write_text(text)
     done = reproduce(fairfront, "figures", "--out", tmp_path)
     assert done.returncode == 2 and "with --out" in done.stderr
-    assert all((tmp_path / name).read_text() == text for name, text in files.items())
+    found = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == files
 
 
 def test_damaged_data_are_no_data_that_lack(fairfront, data, tmp_path):

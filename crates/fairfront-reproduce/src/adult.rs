@@ -48,6 +48,11 @@ impl Seed {
             .map(|seed| Self::read(case, seed, effort, results))
             .collect()
     }
+
+    /// In the order of [`VARIANTS`].
+    fn fronts(&self) -> [&Front; 4] {
+        [&self.pf_smg, &self.eps_fair, &self.exact, &self.measures]
+    }
 }
 
 /// A number of every seed.
@@ -170,11 +175,8 @@ pub(crate) fn seed_sheet(seeds: &[Seed], gap: &str) -> Result<Sheet, Error> {
         ],
     );
     for (i, seed) in seeds.iter().enumerate() {
-        for (variant, front) in [
-            (Variant::PfSmgPaper, &seed.pf_smg),
-            (Variant::EpsFairPaper, &seed.eps_fair),
-            (Variant::Ours, &seed.exact),
-        ] {
+        // The last is of other objectives.
+        for (variant, front) in VARIANTS.into_iter().zip(seed.fronts()).take(3) {
             let price = Price::of(front, "test", gap)?;
             sheet.row([
                 i.to_string(),
@@ -191,21 +193,12 @@ pub(crate) fn seed_sheet(seeds: &[Seed], gap: &str) -> Result<Sheet, Error> {
     Ok(sheet)
 }
 
-pub(crate) fn add_times(
-    draft: &mut Draft,
-    problem: &str,
-    case: Case,
-    effort: Effort,
-    results: &Results,
-) -> Result<(), Error> {
-    for variant in VARIANTS {
-        let fronts =
-            (0..effort.seeds()).map(|seed| results.front(&case.fit(seed, variant, effort)));
-        let fronts: Vec<Front> = fronts.collect::<Result<_, Error>>()?;
-        let time = time(problem, variant.label(), &fronts);
-        draft.finding.times.push(time);
+/// What the fronts took.
+pub(crate) fn add_times(draft: &mut Draft, problem: &str, seeds: &[Seed]) {
+    for (i, variant) in VARIANTS.into_iter().enumerate() {
+        let fronts = seeds.iter().map(|seed| seed.fronts()[i]);
+        draft.finding.times.push(time(problem, variant, fronts));
     }
-    Ok(())
 }
 
 /// The paper's four panels of the first seed, and the fronts of the others beside each other.

@@ -1,5 +1,6 @@
 //! COMPAS: false negatives by race.
 
+use fairfront_core::counted;
 use fairfront_report::Better;
 use fairfront_run::Error;
 
@@ -7,7 +8,7 @@ use crate::finding::{Draft, Sheet, Verdict};
 use crate::front::{Front, time, volume};
 use crate::job::{Case, Job, Variant};
 use crate::panel::{Compared, four_panels};
-use crate::stat::{Summary, counted, number, rank_correlation};
+use crate::stat::{Summary, number, rank_correlation};
 use crate::work::Results;
 use crate::{Effort, Experiment};
 
@@ -182,10 +183,8 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     eps_fair(&mut draft, effort, results)?;
     figures(&mut draft, effort, results)?;
     for variant in VARIANTS {
-        let fronts =
-            (0..effort.few_seeds()).map(|seed| results.front(&PAPER.fit(seed, variant, effort)));
-        let fronts: Vec<Front> = fronts.collect::<Result<_, Error>>()?;
-        let time = time("COMPAS, false negatives", variant.label(), &fronts);
+        let fronts = results.fronts(PAPER, effort.few_seeds(), variant, effort)?;
+        let time = time("COMPAS, false negatives", variant, &fronts);
         draft.finding.times.push(time);
     }
     Ok(draft)

@@ -1,5 +1,6 @@
 //! Solvers side by side on many problems: who is the best in what, of all problems and of each kind.
 
+use fairfront_core::counted;
 use fairfront_pareto::{Better, Profile, Values};
 use fairfront_report::{Line, ProfilePanels, Profiles};
 use fairfront_run::{CompareOptions, Error, JudgedFront, NamedFront, compare};
@@ -8,7 +9,7 @@ use crate::Effort;
 use crate::experiment::at_hand;
 use crate::finding::Sheet;
 use crate::job::{ADULT_GENDER, ADULT_RACE, Case, SYNTHETIC, Variant};
-use crate::stat::{counted, median, number};
+use crate::stat::{median, number};
 use crate::work::Results;
 
 /// Differences below this share of an objective's range are none: two solvers that both find the exact
@@ -121,39 +122,38 @@ impl<'a> Judged<'a> {
         })
     }
 
-    /// An indicator by problem and solver.
-    fn numbers(&self, indicator: &Indicator) -> Vec<f64> {
-        self.fronts.iter().flatten().map(indicator.of).collect()
-    }
-
-    fn profile(&self, indicator: &Indicator) -> Result<Profile, Error> {
-        let numbers = self.numbers(indicator);
-        let values = Values::new(&numbers, self.contest.solvers.len())?;
-        Ok(Profile::new(values, indicator.better)?)
+    /// Profiles over the problems of a family, or over all; `None` where there are none.
+    fn profile(
+        &self,
+        family: Option<Case>,
+        indicator: &Indicator,
+    ) -> Result<Option<Profile>, Error> {
+        let is_own = |case: &Case| family.is_none_or(|family| family.name == case.name);
+        let own = self.fronts.iter().zip(&self.problems);
+        let own = own.filter(|(_, (case, _))| is_own(case));
+        let own: Vec<f64> = own
+            .flat_map(|(fronts, _)| fronts.iter().map(indicator.of))
+            .collect();
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let values = Values::new(&own, self.contest.solvers.len())?;
+        Ok(Some(Profile::new(values, indicator.better)?))
     }
 
     /// On what share of the problems a solver is the best, or as good.
     pub(crate) fn wins(&self, indicator: usize, solver: usize) -> Result<f64, Error> {
-        Ok(self.profile(&INDICATORS[indicator])?.share(solver, 1.0))
+        self.share(None, indicator, solver)
     }
 
     /// The same of the problems of a family; NaN where there are none.
     fn wins_in(&self, family: Case, indicator: usize, solver: usize) -> Result<f64, Error> {
-        let indicator = &INDICATORS[indicator];
-        let own = self.fronts.iter().zip(&self.problems);
-        let own = own.filter(|(_, (case, _))| case.name == family.name);
-        let own: Vec<f64> = own
-            .flat_map(|(fronts, _)| fronts.iter().map(indicator.of))
-            .collect();
-        match own.is_empty() {
-            true => Ok(f64::NAN),
-            false => Ok(best_share(
-                &own,
-                self.contest.solvers.len(),
-                indicator.better,
-                solver,
-            )?),
-        }
+        self.share(Some(family), indicator, solver)
+    }
+
+    fn share(&self, family: Option<Case>, indicator: usize, solver: usize) -> Result<f64, Error> {
+        let profile = self.profile(family, &INDICATORS[indicator])?;
+        Ok(profile.map_or(f64::NAN, |profile| profile.share(solver, 1.0)))
     }
 
     pub(crate) fn median(&self, indicator: usize, solver: usize) -> f64 {
@@ -195,8 +195,9 @@ impl<'a> Judged<'a> {
         let n = self.contest.solvers.len();
         let mut steps: Vec<Vec<(f64, f64)>> = Vec::new();
         for indicator in &INDICATORS {
-            let profile = self.profile(indicator)?;
-            steps.extend((0..n).map(|solver| profile.steps(solver)));
+            let profile = self.profile(None, indicator)?;
+            let of = |solver| profile.as_ref().map_or_else(Vec::new, |p| p.steps(solver));
+            steps.extend((0..n).map(of));
         }
         let panels = INDICATORS.iter().zip(steps.chunks_exact(n));
         let panels = panels.map(|(indicator, steps)| Profiles {
@@ -237,17 +238,6 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// On what share of problems a solver is the best, or as good; numbers by problem, then by solver.
-fn best_share(
-    numbers: &[f64],
-    solvers: usize,
-    better: Better,
-    solver: usize,
-) -> Result<f64, Error> {
-    let profile = Profile::new(Values::new(numbers, solvers)?, better)?;
-    Ok(profile.share(solver, 1.0))
-}
-
 pub(crate) fn percent(share: f64) -> String {
     match share.is_finite() {
         true => format!("{:.0} %", 100.0 * share),
@@ -259,28 +249,47 @@ pub(crate) fn percent(share: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Two kinds of problems with opposite winners; their order must not matter.
+    fn front(gamma: f64) -> JudgedFront {
+        JudgedFront {
+            name: String::new(),
+            method: None,
+            points: 1,
+            points_found: 1,
+            purity: 1.0,
+            gamma,
+            scaled_gamma: gamma,
+            delta: 0.0,
+            hypervolume: None,
+            epsilon: None,
+            igd_plus: None,
+            seconds_per_point: None,
+            gradients_per_point: None,
+            gap: None,
+            values: Vec::new(),
+        }
+    }
+
+    /// Kinds of problems with opposite winners, in turns: their order must not matter.
     #[test]
     fn shares_are_of_the_problems_at_hand() {
-        let (first, second) = ([1.0, 2.0, 3.0, 4.0], [9.0, 8.0, 7.0, 6.0]);
-        for (solver, share) in [(0, 1.0), (1, 0.0)] {
-            assert_eq!(
-                best_share(&first, 2, Better::Smaller, solver).expect("numbers"),
-                share
-            );
-            assert_eq!(
-                best_share(&second, 2, Better::Larger, solver).expect("numbers"),
-                share
-            );
-            assert_eq!(
-                best_share(&second, 2, Better::Smaller, solver).expect("numbers"),
-                1.0 - share
-            );
-        }
-        let both = [first, second].concat();
-        assert_eq!(
-            best_share(&both, 2, Better::Smaller, 0).expect("numbers"),
-            0.5
-        );
+        let contest = Contest {
+            name: "",
+            title: "",
+            solvers: &[(Variant::PfSmg, "a"), (Variant::EpsFair, "b")],
+        };
+        let judged = Judged {
+            contest: &contest,
+            problems: vec![(SYNTHETIC, 0), (ADULT_GENDER, 0), (SYNTHETIC, 1)],
+            fronts: [[3.0, 4.0], [9.0, 8.0], [1.0, 2.0]]
+                .map(|gammas| gammas.map(front).to_vec())
+                .to_vec(),
+        };
+        let gamma = 1;
+        let share = |family, solver| judged.wins_in(family, gamma, solver).expect("numbers");
+        assert_eq!([share(SYNTHETIC, 0), share(SYNTHETIC, 1)], [1.0, 0.0]);
+        assert_eq!([share(ADULT_GENDER, 0), share(ADULT_GENDER, 1)], [0.0, 1.0]);
+        assert!(share(ADULT_RACE, 0).is_nan());
+        assert!((judged.wins(gamma, 0).expect("numbers") - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!(judged.first_wins(gamma).expect("numbers"), (true, true));
     }
 }

@@ -8,7 +8,7 @@ use fairfront_pareto::{Values, hypervolume};
 use fairfront_run::{Error, FrontTable, RunInfo, parse_objective};
 
 use crate::finding::Time;
-use crate::job::Setup;
+use crate::job::{Setup, Variant};
 use crate::stat::Summary;
 
 /// A point counts as nearly fair where its objective is below this share of the unmitigated model's.
@@ -151,13 +151,18 @@ pub(crate) fn problem_on(rows: &Dataset, objectives: &[String]) -> Result<FairPr
 }
 
 /// What fronts of a problem took, on average.
-pub(crate) fn time(problem: &str, solver: &str, fronts: &[Front]) -> Time {
+pub(crate) fn time<'a>(
+    problem: &str,
+    variant: Variant,
+    fronts: impl IntoIterator<Item = &'a Front>,
+) -> Time {
+    let fronts: Vec<&Front> = fronts.into_iter().collect();
     let rows = fronts
         .first()
         .and_then(|front| front.info.rows.get("train"));
     Time {
         problem: problem.into(),
-        solver: solver.into(),
+        solver: variant.label().into(),
         rows: rows.copied().unwrap_or(0),
         points: Summary::of(fronts.iter().map(|front| front.table.len() as f64)).mean,
         cpu_seconds: Summary::of(fronts.iter().map(|front| front.cpu_seconds)).mean,

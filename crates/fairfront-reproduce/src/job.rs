@@ -38,7 +38,7 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
     /// Whether the sensitive attribute is a feature.
     pub(crate) use_sensitive: bool,
-    /// Whether training rows are drawn so that groups are equally large.
+    /// Whether rows are drawn so that groups are equally large, test rows too.
     pub(crate) balanced: bool,
     /// Whether all rows are training rows.
     pub(crate) all_rows: bool,

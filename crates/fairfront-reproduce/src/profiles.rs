@@ -4,7 +4,7 @@ use fairfront_run::Error;
 
 use crate::contest::{Contest, Judged, percent, problems};
 use crate::finding::{Draft, Sheet, Verdict};
-use crate::front::{Front, time};
+use crate::front::time;
 use crate::job::{ADULT_GENDER, ADULT_RACE, Case, Job, SYNTHETIC, Variant};
 use crate::stat::{Summary, number};
 use crate::work::Results;
@@ -116,13 +116,11 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
     prices(&mut draft, paper, ours, exact)?;
     lost.claim(&mut draft);
     for variant in [Variant::PfSmgPaper, Variant::EpsFairPaper, Variant::Ours] {
-        let fronts = (0..effort.synthetic())
-            .map(|seed| results.front(&SYNTHETIC.fit(seed, variant, effort)));
-        let fronts: Vec<Front> = fronts.collect::<Result<_, Error>>()?;
+        let fronts = results.fronts(SYNTHETIC, effort.synthetic(), variant, effort)?;
         draft
             .finding
             .times
-            .push(time("synthetic", variant.label(), &fronts));
+            .push(time("synthetic", variant, &fronts));
     }
     Ok(draft)
 }

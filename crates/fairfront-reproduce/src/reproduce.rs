@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fairfront_core::counted;
 use fairfront_run::{Error, Figure, Lock, write_file};
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +144,8 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
             )));
         }
     }
+    // Before anything is written, and again when nobody else can write.
+    is_settled(out, *effort)?;
     let _lock = Lock::take(out)?;
     settle(out, *effort)?;
     let results = Results::new(out);
@@ -202,13 +205,13 @@ struct Settings {
     effort: Effort,
 }
 
-/// A folder is ours or empty, and for one effort: hours of work are not replaced by minutes of it.
-fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
-    let path = out.join(SETTINGS);
+/// Whether a folder is one of experiments already. One that is neither ours nor empty is refused, and so is one
+/// of another effort: hours of work are not replaced by minutes of it.
+fn is_settled(out: &Path, effort: Effort) -> Result<bool, Error> {
     let refused = |problem: String| Err(Error::Usage(format!("{}: {problem}", out.display())));
-    if let Ok(text) = std::fs::read_to_string(&path) {
+    if let Ok(text) = std::fs::read_to_string(out.join(SETTINGS)) {
         return match serde_json::from_str::<Settings>(&text) {
-            Ok(settings) if settings.effort == effort => Ok(()),
+            Ok(settings) if settings.effort == effort => Ok(true),
             Ok(settings) => {
                 let budgets = |effort| match effort {
                     Effort::Full => "full",
@@ -226,14 +229,26 @@ fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
         };
     }
     let files = std::fs::read_dir(out).into_iter().flatten().flatten();
-    // The lock is ours by now.
-    if files.into_iter().any(|file| file.file_name() != "lock") {
+    // A lock may be ours, and so is a file that a kill left unfinished.
+    let is_ours = |name: &str| name == "lock" || name.starts_with(".fairfront-");
+    if files
+        .into_iter()
+        .any(|file| !file.file_name().to_str().is_some_and(is_ours))
+    {
         let problem = "there are files that no experiment wrote; name an empty folder, or a new one, with --out";
         return refused(problem.into());
     }
+    Ok(false)
+}
+
+/// Makes a folder one of experiments.
+fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
+    if is_settled(out, effort)? {
+        return Ok(());
+    }
     let text = serde_json::to_string_pretty(&Settings { effort });
     let text = text.map_err(|e| Error::Data(e.to_string()))?;
-    write_file(&path, format!("{text}\n").as_bytes(), true)
+    write_file(&out.join(SETTINGS), format!("{text}\n").as_bytes(), true)
 }
 
 /// The processor, where the system says it, the system, and how much is done at a time.
@@ -247,7 +262,7 @@ fn machine(threads: usize) -> String {
         .map(|(_, model)| model.trim());
     let model = model.map_or_else(String::new, |model| format!("{model}, "));
     let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
-    let threads = fairfront_core::counted(threads, "thread");
+    let threads = counted(threads, "thread");
     format!("{model}{system} on {processor}, {threads}")
 }
 

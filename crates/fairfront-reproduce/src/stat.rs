@@ -70,9 +70,6 @@ fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
 
-/// A count with its noun: `1 seed`, `10 seeds`, `1,513 points`.
-pub(crate) use fairfront_core::counted;
-
 /// The middle of some numbers; NaN of none.
 pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.into_iter().filter(|v| !v.is_nan()).collect();

@@ -1,6 +1,6 @@
 //! Adult as a stream: do the successive fronts approach the one of all rows?
 
-use fairfront_core::{Dataset, Points, Problem};
+use fairfront_core::{Dataset, Points, Problem, counted};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
 use fairfront_run::{Error, Keep, Live, LiveOptions};
 use fairfront_solve::{Observer, Trace};
@@ -11,7 +11,7 @@ use crate::finding::{Draft, Sheet, Verdict};
 use crate::front::{problem_on, volume};
 use crate::job::{ADULT_GENDER, Job, Kind, Setup, Variant};
 use crate::panel::{Fronts, front_panels};
-use crate::stat::{counted, number};
+use crate::stat::number;
 use crate::work::Results;
 use crate::{Effort, Experiment};
 

@@ -1,11 +1,11 @@
 //! Who is in Adult and COMPAS.
 
+use fairfront_core::counted;
 use fairfront_data::{Known, Prepared, data_folder};
 use fairfront_run::Error;
 
 use crate::Experiment;
 use crate::finding::{Draft, Sheet, Verdict};
-use crate::stat::counted;
 
 /// A table of the paper: groups with their counts of negative and positive labels.
 struct Published {

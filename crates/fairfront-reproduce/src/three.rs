@@ -1,5 +1,6 @@
 //! Three objectives: two attributes, or two measures.
 
+use fairfront_core::counted;
 use fairfront_pareto::{Values, nondominated};
 use fairfront_report::{Series, Space};
 use fairfront_run::Error;
@@ -8,7 +9,7 @@ use crate::finding::{Draft, Sheet, Verdict};
 use crate::front::{Front, pairs, time};
 use crate::job::{ADULT_BOTH, COMPAS_BOTH, Case, Job, Variant};
 use crate::panel::{Fronts, front_panels};
-use crate::stat::{Summary, counted, number, rank_correlation};
+use crate::stat::{Summary, number, rank_correlation};
 use crate::work::Results;
 use crate::{Effort, Experiment};
 
@@ -151,9 +152,7 @@ fn found(
         &["front", "band", "log loss", "correlation", "reach, %"],
     );
     let mut of = |variant: Variant| -> Result<Found, Error> {
-        let fronts =
-            (0..effort.few_seeds()).map(|seed| results.front(&case.fit(seed, variant, effort)));
-        let fronts: Vec<Front> = fronts.collect::<Result<_, Error>>()?;
+        let fronts = results.fronts(case, effort.few_seeds(), variant, effort)?;
         let scaled: Vec<Scaled> = fronts
             .iter()
             .map(Scaled::of)
@@ -178,10 +177,7 @@ fn found(
             ]);
             bands.push([correlation, span]);
         }
-        draft
-            .finding
-            .times
-            .push(time(problem, variant.label(), &fronts));
+        draft.finding.times.push(time(problem, variant, &fronts));
         Ok(Found {
             both: Summary::of(scaled.iter().map(Scaled::both)),
             bands,
@@ -193,20 +189,34 @@ fn found(
     Ok(found)
 }
 
-fn space(front: &Front, split: &str, title: &str, axes: [&str; 3]) -> Result<String, Error> {
-    let marked = (0..3).map(|i| front.unmitigated(&front.objective_name(split, i)));
-    let values = front.values(split)?;
-    Ok(Space {
-        title: title.into(),
-        axes,
-        front: Series {
-            name: "models of the front",
-            values: &values,
-        },
-        marked: marked.collect(),
-        marked_name: "unmitigated model",
+/// Fronts of the first seed in space, by solver: names and titles of the figures.
+fn add_spaces(
+    draft: &mut Draft,
+    case: Case,
+    effort: Effort,
+    results: &Results,
+    split: &str,
+    axes: [&str; 3],
+    named: [(&str, &str); 2],
+) -> Result<(), Error> {
+    for (variant, (name, title)) in VARIANTS.into_iter().zip(named) {
+        let front = results.front(&case.fit(0, variant, effort))?;
+        let marked = (0..3).map(|i| front.unmitigated(&front.objective_name(split, i)));
+        let values = front.values(split)?;
+        let svg = Space {
+            title: title.into(),
+            axes,
+            front: Series {
+                name: "models of the front",
+                values: &values,
+            },
+            marked: marked.collect(),
+            marked_name: "unmitigated model",
+        }
+        .to_svg();
+        draft.figure(name, format!("{title}."), svg);
     }
-    .to_svg())
+    Ok(())
 }
 
 /// The two fairness objectives against each other, band by band.
@@ -281,25 +291,19 @@ pub(crate) fn two_attributes(effort: Effort, results: &Results) -> Result<Draft,
         },
     );
     let axes = ["f1, log loss", "f2, by gender", "f3, by race"];
-    for (variant, name, title) in [
+    let spaces = [
         (
-            Variant::PfSmgPaper,
             "adult-two-attributes",
             "Adult, gender and race: PF-SMG, test rows",
         ),
         (
-            Variant::Ours,
             "adult-two-attributes-exact",
             "Adult, gender and race: exact front, test rows",
         ),
-    ] {
-        let front = results.front(&ADULT_BOTH.fit(0, variant, effort))?;
-        draft.figure(
-            name,
-            format!("{title}."),
-            space(&front, "test", title, axes)?,
-        );
-    }
+    ];
+    add_spaces(
+        &mut draft, ADULT_BOTH, effort, results, "test", axes, spaces,
+    )?;
     let figure = (
         "adult-two-attributes-bands",
         "Adult: f2 and f3 by bands of log loss, as shares of the unmitigated model's",
@@ -371,25 +375,25 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
         "f2, positive outcomes",
         "f4, false negatives",
     ];
-    for (variant, name, title) in [
+    let spaces = [
         (
-            Variant::PfSmgPaper,
             "compas-two-measures",
             "COMPAS, two measures: PF-SMG, all rows",
         ),
         (
-            Variant::Ours,
             "compas-two-measures-ours",
             "COMPAS, two measures: ours, all rows",
         ),
-    ] {
-        let front = results.front(&COMPAS_BOTH.fit(0, variant, effort))?;
-        draft.figure(
-            name,
-            format!("{title}."),
-            space(&front, "train", title, axes)?,
-        );
-    }
+    ];
+    add_spaces(
+        &mut draft,
+        COMPAS_BOTH,
+        effort,
+        results,
+        "train",
+        axes,
+        spaces,
+    )?;
     let figure = (
         "compas-two-measures-bands",
         "COMPAS: f2 and f4 by bands of log loss, as shares of the unmitigated model's",

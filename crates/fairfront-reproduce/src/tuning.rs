@@ -1,10 +1,11 @@
 //! The paper's grid search.
 
+use fairfront_core::counted;
 use fairfront_run::Error;
 
 use crate::finding::{Draft, Sheet, Verdict};
 use crate::job::{ADULT_GENDER, Job, Kind, Variant};
-use crate::stat::{counted, number};
+use crate::stat::number;
 use crate::work::Results;
 use crate::{Effort, Experiment};
 

@@ -9,15 +9,16 @@ use std::sync::{Mutex, PoisonError};
 use fairfront_core::counted;
 use fairfront_data::Ordered;
 use fairfront_run::{
-    Error, Grid, NamedFront, Trial, TuneWatcher, fit, front_table, read_run, run_info, tune,
-    write_file, write_run,
+    Error, FrontTable, Grid, NamedFront, RunInfo, Trial, TuneWatcher, fit, front_table, read_run,
+    run_info, tune, write_file, write_run,
 };
 use fairfront_solve::{Observer, Progress, StopReason, StopSignal};
 use serde::{Deserialize, Serialize};
 
+use crate::Effort;
 use crate::clock::thread_seconds;
 use crate::front::Front;
-use crate::job::{Job, Kind};
+use crate::job::{Case, Job, Kind, Variant};
 use crate::reproduce::make_folder;
 use crate::streaming::{Streamed, stream};
 
@@ -99,29 +100,32 @@ impl Results {
         self.folder.join(format!("{}.json", job.name))
     }
 
-    /// What was kept of this very job.
-    fn record(&self, job: &Job) -> Option<Record> {
+    /// What was kept of this very job, and its run where it has one.
+    fn record(&self, job: &Job) -> Option<(Record, Option<(RunInfo, FrontTable)>)> {
         let text = std::fs::read_to_string(self.record_path(job)).ok()?;
         let record: Record = serde_json::from_str(&text).ok()?;
-        let same = record.job == *job && record.program == env!("CARGO_PKG_VERSION");
-        let whole = match &record.result {
+        if record.job != *job || record.program != env!("CARGO_PKG_VERSION") {
+            return None;
+        }
+        let run = match &record.result {
             Kept::Run { front_sha256 } => {
-                read_run(&self.path(job)).is_ok_and(|(run, _)| run.front_sha256 == *front_sha256)
+                let run = read_run(&self.path(job)).ok()?;
+                (run.0.front_sha256 == *front_sha256).then_some(Some(run))?
             }
-            Kept::Stream(_) | Kept::Tune(_) => true,
+            Kept::Stream(_) | Kept::Tune(_) => None,
         };
-        (same && whole).then_some(record)
+        Some((record, run))
     }
 
-    fn expect(&self, job: &Job) -> Result<Record, Error> {
-        self.record(job)
-            .ok_or_else(|| Error::Data(format!("{}: there is no result; run it again", job.name)))
+    fn expect(&self, job: &Job) -> Result<(Record, Option<(RunInfo, FrontTable)>), Error> {
+        let found = self.record(job);
+        found.ok_or_else(|| missing(job, "there is no result; run it again"))
     }
 
     /// The front of a fit.
     pub(crate) fn front(&self, job: &Job) -> Result<Front, Error> {
-        let record = self.expect(job)?;
-        let (info, table) = read_run(&self.path(job))?;
+        let (record, run) = self.expect(job)?;
+        let (info, table) = run.ok_or_else(|| missing(job, "this is no fit"))?;
         Ok(Front {
             info,
             table,
@@ -129,9 +133,22 @@ impl Results {
         })
     }
 
+    /// The fronts of a problem by one solver, seed by seed.
+    pub(crate) fn fronts(
+        &self,
+        case: Case,
+        seeds: u64,
+        variant: Variant,
+        effort: Effort,
+    ) -> Result<Vec<Front>, Error> {
+        (0..seeds)
+            .map(|seed| self.front(&case.fit(seed, variant, effort)))
+            .collect()
+    }
+
     /// The front of a fit as it is compared, its seconds those of the clock of its thread.
     pub(crate) fn named_front(&self, job: &Job) -> Result<NamedFront, Error> {
-        let record = self.expect(job)?;
+        let (record, _) = self.expect(job)?;
         let mut front = NamedFront::read(&self.path(job))?;
         if let Some(run) = &mut front.run {
             run.seconds = record.cpu_seconds;
@@ -141,18 +158,18 @@ impl Results {
 
     /// The fronts of a stream.
     pub(crate) fn stream(&self, job: &Job) -> Result<Streamed, Error> {
-        match self.expect(job)?.result {
+        match self.expect(job)?.0.result {
             Kept::Stream(streamed) => Ok(streamed),
-            _ => Err(Error::Data(format!("{}: this is no stream", job.name))),
+            _ => Err(missing(job, "this is no stream")),
         }
     }
 
     /// What a grid search found, and CPU seconds.
     pub(crate) fn tuned(&self, job: &Job) -> Result<(Tuned, f64), Error> {
-        let record = self.expect(job)?;
+        let (record, _) = self.expect(job)?;
         match record.result {
             Kept::Tune(tuned) => Ok((tuned, record.cpu_seconds)),
-            _ => Err(Error::Data(format!("{}: this is no search", job.name))),
+            _ => Err(missing(job, "this is no search")),
         }
     }
 
@@ -280,23 +297,22 @@ impl Results {
     fn clear(&self, job: &Job) -> Result<PathBuf, Error> {
         let place = self.path(job);
         make_folder(place.parent().unwrap_or(&place))?;
+        let gone = |path: &Path, removed: std::io::Result<()>| match removed {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::File {
+                path: path.display().to_string(),
+                problem: format!("it cannot be removed ({}); remove it by hand", e.kind()),
+            }),
+            _ => Ok(()),
+        };
         let record = self.record_path(job);
-        for (path, removed) in [
-            (&record, std::fs::remove_file(&record)),
-            (&place, std::fs::remove_dir_all(&place)),
-        ] {
-            match removed {
-                Err(e) if e.kind() != ErrorKind::NotFound => {
-                    return Err(Error::File {
-                        path: path.display().to_string(),
-                        problem: format!("it cannot be removed ({}); remove it by hand", e.kind()),
-                    });
-                }
-                _ => {}
-            }
-        }
+        gone(&record, std::fs::remove_file(&record))?;
+        gone(&place, std::fs::remove_dir_all(&place))?;
         Ok(place)
     }
+}
+
+fn missing(job: &Job, problem: &str) -> Error {
+    Error::Data(format!("{}: {problem}", job.name))
 }
 
 /// How much of each job is done, in thousandths.
