@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use fairfront_data::{
-    Column, ColumnType, Encoded, Error as DataError, Known, MissingPolicy, MissingSensitive, Part,
+    Column, ColumnType, Encoded, Error as DataError, Known, MissingPolicy, MissingSensitive,
     Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, data_folder, grammar,
 };
 use pyo3::exceptions::PyValueError;
@@ -63,7 +63,7 @@ impl Settings {
         };
         Ok(Spec {
             split: match share > 0.0 {
-                true => SplitRule::Shares([100.0 - share, share, 0.0]),
+                true => SplitRule::Shares([100.0 - share, share, 0.0, 0.0]),
                 false => SplitRule::None,
             },
             seed: self.seed,
@@ -272,8 +272,7 @@ impl PyDataset {
     /// Rows for training, validation and test.
     #[getter]
     fn rows(&self) -> Vec<(&'static str, usize)> {
-        let of = |part: Part| (part.name(), self.prepared.split.part(part).len());
-        Part::ALL.map(of).to_vec()
+        self.prepared.split.counts()
     }
 
     /// What was decided, and what to be wary of.

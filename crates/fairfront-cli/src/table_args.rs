@@ -93,7 +93,8 @@ pub(crate) struct TableArgs {
     #[arg(long, help_heading = "Missing values")]
     no_default_missing: bool,
 
-    /// Training/validation/test percentages, none, or column:NAME [default: 60/10/30]
+    /// Training/validation/test percentages, or training/validation/certify/test as in 50/10/20/20,
+    /// none, or column:NAME [default: 60/10/30]
     #[arg(long, value_name = "SPLIT", help_heading = "Rows")]
     split: Option<String>,
     /// Cut the groups of this sensitive attribute to one size

@@ -10,11 +10,13 @@
 //! - [`measure`]: what a person reads about models, accuracy and rates by group.
 //! - [`better_thresholds`]: the same models with thresholds that suit the measures better.
 //! - [`calibrated`]: the same models, scaled so that their probabilities fit.
+//! - [`Contrast`] and [`Cell`]: tests of requirements on rates.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 
 mod calibrate;
 mod cholesky;
+mod contrast;
 mod dataset;
 mod error;
 mod fair_problem;
@@ -25,11 +27,13 @@ mod predictor;
 mod problem;
 mod random;
 mod sample;
+mod special;
 mod text;
 mod threshold;
 
 pub use calibrate::calibrated;
 pub use cholesky::Cholesky;
+pub use contrast::{Cell, Contrast};
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
 };
@@ -44,5 +48,9 @@ pub use objective::{
 pub use predictor::{Linear, Predictor, Rows, TILE_ROWS, scores};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
+pub use special::{
+    binomial_at_least, binomial_at_most, clopper_pearson_lower, clopper_pearson_upper, normal_cdf,
+    normal_quantile, wilson,
+};
 pub use text::{counted, grouped, hex};
 pub use threshold::better_thresholds;

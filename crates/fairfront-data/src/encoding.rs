@@ -420,14 +420,14 @@ impl Training<'_> {
 pub struct Encoded {
     /// How the rows were encoded.
     pub encoding: Encoding,
-    /// Training, validation and test rows, in the order of [`Part::ALL`].
-    pub parts: [Dataset; 3],
+    /// The rows of each part, in the order of [`Part::ALL`].
+    pub parts: [Dataset; 4],
     /// What is rare, constant or unseen.
     pub notices: Vec<Notice>,
 }
 
 impl Encoded {
-    /// Fits the encoding on the training rows and applies it to all three parts.
+    /// Fits the encoding on the training rows and applies it to all parts.
     pub fn new(prepared: &Prepared) -> Result<Self, Error> {
         if prepared.target.is_none() {
             return Err(Error::Usage(
@@ -474,6 +474,7 @@ impl Encoded {
         let parts = [
             encode(Part::Train)?,
             encode(Part::Validation)?,
+            encode(Part::Certify)?,
             encode(Part::Test)?,
         ];
         Ok(Self {

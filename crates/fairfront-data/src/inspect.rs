@@ -7,7 +7,6 @@ use crate::ordered::Ordered;
 use crate::prepare::{Dropped, Prepared};
 use crate::proxy::{self, Proxy};
 use crate::spec::{Role, attribute_name};
-use crate::split::Part;
 use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
 
 /// A group with fewer rows, positives or negatives than this gives rates not to be trusted.
@@ -139,9 +138,12 @@ impl Inspection {
             unknown: Ordered(Vec::new()),
             proxies: Ordered(Vec::new()),
             split: Ordered(
-                Part::ALL
-                    .map(|part| (part.name().to_owned(), prepared.split.part(part).len()))
-                    .to_vec(),
+                prepared
+                    .split
+                    .counts()
+                    .into_iter()
+                    .map(|(name, rows)| (name.to_owned(), rows))
+                    .collect(),
             ),
             features: encoding.as_ref().map_or(0, |e| e.schema().n_features()),
             notices: Vec::new(),

@@ -46,6 +46,7 @@ mod ordered;
 mod prepare;
 mod proxy;
 mod read;
+mod row_role;
 mod rule;
 mod spec;
 mod split;
@@ -75,10 +76,11 @@ pub use read::{
     Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn, column_order,
     first_table, guarded, next_table, open_text, panics_are_caught, read_batches, read_table,
 };
+pub use row_role::RowRole;
 pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 pub use spec::{
     Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };
-pub use split::{Part, Split, drawn_part};
+pub use split::{Part, Split, drawn_part, named_counts};
 pub use stored::StoredRows;
 pub use table::{Column, ColumnType, LeftOut, MISSING, Notice, NoticeLevel, Table, Values};

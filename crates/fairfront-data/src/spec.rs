@@ -116,21 +116,21 @@ impl Merge {
     }
 }
 
-/// How rows are divided into training, validation and test.
+/// How rows are divided into training, validation, certify and test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitRule {
-    /// At random by seed: percentages of training, validation and test rows.
-    Shares([f64; 3]),
+    /// At random by seed: percentages of training, validation, certify and test rows.
+    Shares([f64; 4]),
     /// All rows are for training.
     None,
-    /// A column whose values are `train`, `validation` and `test`.
+    /// A column whose values are `train`, `validation`, `certify` and `test`.
     Column(String),
 }
 
 impl Default for SplitRule {
     fn default() -> Self {
-        Self::Shares([60.0, 10.0, 30.0])
+        Self::Shares([60.0, 10.0, 0.0, 30.0])
     }
 }
 
@@ -150,13 +150,15 @@ impl FromStr for SplitRule {
         let wrong = || {
             Error::Usage(format!(
                 "unknown split {text:?}; give percentages that sum to 100, such as 60/10/30 \
-                 (training/validation/test) or 70/30 (training/test), or none, or column:NAME"
+                 (training/validation/test), 50/10/20/20 (training/validation/certify/test) or \
+                 70/30 (training/test), or none, or column:NAME"
             ))
         };
         let parts: Option<Vec<f64>> = text.split('/').map(|p| p.trim().parse().ok()).collect();
         let shares = match parts.as_deref() {
-            Some(&[train, test]) => [train, 0.0, test],
-            Some(&[train, validation, test]) => [train, validation, test],
+            Some(&[train, test]) => [train, 0.0, 0.0, test],
+            Some(&[train, validation, test]) => [train, validation, 0.0, test],
+            Some(&[train, validation, certify, test]) => [train, validation, certify, test],
             _ => return Err(wrong()),
         };
         let sound = shares.iter().all(|s| *s >= 0.0) && shares[0] > 0.0;
@@ -551,7 +553,7 @@ mod tests {
         );
         assert_eq!(
             "80/20".parse::<SplitRule>().unwrap(),
-            SplitRule::Shares([80.0, 0.0, 20.0])
+            SplitRule::Shares([80.0, 0.0, 0.0, 20.0])
         );
         assert_eq!("none".parse::<SplitRule>().unwrap(), SplitRule::None);
         assert_eq!(

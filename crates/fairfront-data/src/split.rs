@@ -6,27 +6,32 @@ use crate::error::quoted_list;
 use crate::spec::SplitRule;
 use crate::table::{MISSING, Table};
 
-/// One of the three uses of rows.
+/// What a row is used for. [`RowRole`] says what each part may influence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// Solvers see these rows, and only these.
     Train,
-    /// A point is chosen on these.
+    /// These rows decide which models are kept, and in which order they are tested.
     Validation,
-    /// What is reported.
+    /// These rows certify requirements; nothing shows them before a model is chosen.
+    Certify,
+    /// What is reported; these rows certify as well if there are no `certify` rows.
     Test,
 }
 
 impl Part {
-    /// All three, in order.
-    pub const ALL: [Self; 3] = [Self::Train, Self::Validation, Self::Test];
+    /// All four, in order.
+    pub const ALL: [Self; 4] = [Self::Train, Self::Validation, Self::Certify, Self::Test];
+    /// The parts whose measures are shown.
+    pub const SHOWN: [Self; 3] = [Self::Train, Self::Validation, Self::Test];
 
-    /// `train`, `validation`, `test`.
+    /// `train`, `validation`, `certify`, `test`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Train => "train",
             Self::Validation => "validation",
+            Self::Certify => "certify",
             Self::Test => "test",
         }
     }
@@ -37,10 +42,11 @@ impl Part {
 ///
 /// ```
 /// use fairfront_data::{Part, drawn_part};
-/// assert_eq!(drawn_part([100.0, 0.0, 0.0], 7, 12), Part::Train);
-/// assert_eq!(drawn_part([60.0, 10.0, 30.0], 7, 12), drawn_part([60.0, 10.0, 30.0], 7, 12));
+/// assert_eq!(drawn_part([100.0, 0.0, 0.0, 0.0], 7, 12), Part::Train);
+/// let shares = [60.0, 10.0, 0.0, 30.0];
+/// assert_eq!(drawn_part(shares, 7, 12), drawn_part(shares, 7, 12));
 /// ```
-pub fn drawn_part(shares: [f64; 3], seed: u64, row: u64) -> Part {
+pub fn drawn_part(shares: [f64; 4], seed: u64, row: u64) -> Part {
     let drawn = Stream::new(seed, Purpose::Arrival, [row, 0]).uniform() * 100.0;
     let within = |part: &Part| drawn < shares[..=*part as usize].iter().sum::<f64>();
     let found = Part::ALL.into_iter().find(within);
@@ -49,10 +55,17 @@ pub fn drawn_part(shares: [f64; 3], seed: u64, row: u64) -> Part {
     found.or_else(last).unwrap_or(Part::Train)
 }
 
+/// Names and numbers of rows of all parts; `certify` only if it has any.
+pub fn named_counts(count: impl Fn(Part) -> usize) -> Vec<(&'static str, usize)> {
+    let of = |part: Part| (part.name(), count(part));
+    let shown = |part: &Part| *part != Part::Certify || count(*part) > 0;
+    Part::ALL.into_iter().filter(shown).map(of).collect()
+}
+
 /// Which prepared rows are for what: positions among the prepared rows, increasing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
-    parts: [Vec<u32>; 3],
+    parts: [Vec<u32>; 4],
 }
 
 impl Split {
@@ -68,6 +81,11 @@ impl Split {
     /// The rows of a part.
     pub fn part(&self, part: Part) -> &[u32] {
         &self.parts[part as usize]
+    }
+
+    /// How many rows each part has; `certify` only if it has any.
+    pub fn counts(&self) -> Vec<(&'static str, usize)> {
+        named_counts(|part| self.part(part).len())
     }
 
     /// The part of each of the prepared rows.
@@ -92,7 +110,7 @@ impl Split {
         let n = rows.len();
         let split = match rule {
             SplitRule::None => Self {
-                parts: [(0..n as u32).collect(), Vec::new(), Vec::new()],
+                parts: [(0..n as u32).collect(), Vec::new(), Vec::new(), Vec::new()],
             },
             SplitRule::Shares(shares) => Self::by_shares(*shares, seed, n),
             SplitRule::Column(column) => Self::by_column(column, table, rows)?,
@@ -102,21 +120,36 @@ impl Split {
                 "the split leaves none of {n} rows for training; choose another --split"
             )));
         }
+        if let SplitRule::Shares([_, _, certify, _]) = rule
+            && *certify > 0.0
+            && split.part(Part::Certify).is_empty()
+        {
+            return Err(Error::NoRowsLeft(format!(
+                "{certify}% of {n} rows leave none to certify on; choose another --split"
+            )));
+        }
         Ok(split)
     }
 
-    fn by_shares(shares: [f64; 3], seed: u64, n: usize) -> Self {
+    fn by_shares(shares: [f64; 4], seed: u64, n: usize) -> Self {
         let mut order: Vec<u32> = (0..n as u32).collect();
         Stream::new(seed, Purpose::Split, [0, 0]).shuffle(&mut order);
         let share = |percent: f64| (n as f64 * percent / 100.0).round() as usize;
         let n_train = share(shares[0]).min(n);
         let n_validation = share(shares[1]).min(n - n_train);
+        // Without test rows, rounding leaves no row over for them.
+        let n_certify = match shares[3] > 0.0 {
+            true => share(shares[2]).min(n - n_train - n_validation),
+            false if shares[2] > 0.0 => n - n_train - n_validation,
+            false => 0,
+        };
         let mut part_of = vec![Part::Test; n];
-        for (i, &row) in order[..n_train + n_validation].iter().enumerate() {
-            part_of[row as usize] = if i < n_train {
-                Part::Train
-            } else {
-                Part::Validation
+        let (chosen, last) = (n_train + n_validation, n_train + n_validation + n_certify);
+        for (i, &row) in order[..last].iter().enumerate() {
+            part_of[row as usize] = match i {
+                i if i < n_train => Part::Train,
+                i if i < chosen => Part::Validation,
+                _ => Part::Certify,
             };
         }
         Self::from_parts(&part_of)
@@ -169,7 +202,7 @@ impl<'a> ColumnParts<'a> {
         };
         found.map_err(|value| {
             let names = Part::ALL.map(Part::name);
-            let names = quoted_list(&names, 3);
+            let names = quoted_list(&names, 4);
             format!("the split is {value}; it must be one of {names}")
         })
     }
@@ -209,24 +242,25 @@ mod tests {
 
     #[test]
     fn adult_has_the_paper_s_number_of_training_rows() {
-        let split = Split::by_shares([60.0, 10.0, 30.0], 0, 45_222);
+        let split = Split::by_shares([60.0, 10.0, 0.0, 30.0], 0, 45_222);
         let sizes = Part::ALL.map(|p| split.part(p).len());
-        assert_eq!(sizes, [27_133, 4_522, 13_567]);
+        assert_eq!(sizes, [27_133, 4_522, 0, 13_567]);
     }
 
     proptest! {
         #[test]
-        fn every_row_is_in_one_part(n in 1_usize..3000, seed: u64, a in 1_u32..100, b in 0_u32..100) {
+        fn every_row_is_in_one_part(n in 1_usize..3000, seed: u64, a in 1_u32..100, b in 0_u32..100, c in 0_u32..100) {
             let b = b.min(100 - a);
-            let shares = [f64::from(a), f64::from(b), f64::from(100 - a - b)];
+            let c = c.min(100 - a - b);
+            let shares = [a, b, c, 100 - a - b - c].map(f64::from);
             let split = Split::by_shares(shares, seed, n);
             let mut all: Vec<u32> = Part::ALL.iter().flat_map(|p| split.part(*p).to_vec()).collect();
             all.sort_unstable();
             prop_assert_eq!(all, (0..n as u32).collect::<Vec<_>>());
             prop_assert_eq!(&split, &Split::by_shares(shares, seed, n));
             for (part, share) in Part::ALL.into_iter().zip(shares) {
-                // Each of two roundings moves a part by at most half a row.
-                prop_assert!((split.part(part).len() as f64 - n as f64 * share / 100.0).abs() <= 1.0);
+                // Each of three roundings moves a part by at most half a row.
+                prop_assert!((split.part(part).len() as f64 - n as f64 * share / 100.0).abs() <= 1.5);
             }
         }
 
@@ -252,12 +286,13 @@ mod tests {
         let rule = SplitRule::Column("part".into());
         let split =
             |t: &Table| Split::new(&rule, 0, t, &(0..t.n_rows() as u32).collect::<Vec<_>>());
-        let found = split(&table(&["train", "test", "train", "validation"])).unwrap();
+        let found = split(&table(&["train", "test", "train", "validation", "certify"])).unwrap();
         assert_eq!(found.part(Part::Train), [0, 2]);
         assert_eq!(found.part(Part::Test), [1]);
+        assert_eq!(found.part(Part::Certify), [4]);
         assert_eq!(
             split(&table(&["train", "dev"])).unwrap_err().to_string(),
-            r#"t.csv, row 2, column "part": the split is "dev"; it must be one of "train", "validation", "test""#
+            r#"t.csv, row 2, column "part": the split is "dev"; it must be one of "train", "validation", "certify", "test""#
         );
         assert!(
             split(&table(&["test"]))

@@ -100,7 +100,7 @@ impl StoredRows {
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part> {
         self.parts
             .iter()
-            .map(|part| Part::ALL[usize::from(*part).min(2)])
+            .map(|part| Part::ALL[usize::from(*part).min(3)])
     }
 
     /// Puts the rows of another store behind these.
@@ -203,9 +203,9 @@ impl StoredRows {
         (encoding, Cow::Owned(rows))
     }
 
-    /// Training, validation and test rows, in the order of [`Part::ALL`], under a schema that may have
+    /// The rows of each part, in the order of [`Part::ALL`], under a schema that may have
     /// grown since the rows were encoded.
-    pub fn datasets(&self, schema: &Schema) -> Result<[Dataset; 3], Error> {
+    pub fn datasets(&self, schema: &Schema) -> Result<[Dataset; 4], Error> {
         let expected = [
             schema.numeric.len(),
             schema.categorical.len(),
@@ -230,6 +230,7 @@ impl StoredRows {
         Ok([
             dataset(Part::Train)?,
             dataset(Part::Validation)?,
+            dataset(Part::Certify)?,
             dataset(Part::Test)?,
         ])
     }

@@ -419,7 +419,7 @@ pub(crate) fn split_values(
 ) -> Result<Vec<SplitValues>, Error> {
     let mut points = front.clone();
     points.push(unmitigated);
-    let parts = Part::ALL.into_iter();
+    let parts = Part::SHOWN.into_iter();
     let with_rows = parts.filter(|part| encoded.part(*part).n_rows() > 0);
     with_rows
         .map(|part| values_on(problem, part, encoded.part(part), &points))

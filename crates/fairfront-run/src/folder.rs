@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Measures, Points, RowSource, Schema, hex};
-use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec};
+use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts};
 use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -263,8 +263,8 @@ pub(crate) fn run_info_of(
 
 /// How many rows are for training, validation and test.
 pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
-    let of = |part: Part| (part.name().to_owned(), encoded.part(part).n_rows());
-    Ordered(Part::ALL.map(of).to_vec())
+    let counts = named_counts(|part| encoded.part(part).n_rows()).into_iter();
+    Ordered(counts.map(|(name, n)| (name.to_owned(), n)).collect())
 }
 
 /// The files of a run.

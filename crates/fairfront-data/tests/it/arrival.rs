@@ -279,8 +279,8 @@ fn later_rows_follow_the_rules_of_the_first() {
 
 #[test]
 fn parts_are_drawn_by_row_number_alone() {
-    let shares = [60.0, 10.0, 30.0];
-    let mut counts = [0.0; 3];
+    let shares = [60.0, 10.0, 0.0, 30.0];
+    let mut counts: [f64; 4] = [0.0; 4];
     for row in 0..20_000 {
         counts[drawn_part(shares, 3, row) as usize] += 1.0 / 200.0;
     }
@@ -295,7 +295,7 @@ fn parts_are_drawn_by_row_number_alone() {
     };
     assert_ne!(draw(1), draw(2));
     // A part without a share gets nothing, though the shares do not quite sum to 100.
-    let near = [33.3, 66.699_999_999_999, 0.0];
+    let near = [33.3, 66.699_999_999_999, 0.0, 0.0];
     assert!((0..5000).all(|row| drawn_part(near, 0, row) != Part::Test));
 
     let parts = draw(7);
@@ -484,7 +484,7 @@ proptest! {
     fn growth_keeps_all_scores_and_stored_rows(n in 30_usize..3000, m in 1_usize..200, seed: u16, pool in 0_usize..2) {
         let mut spec = spec();
         spec.pool_rare = pool * 3;
-        spec.split = SplitRule::Shares([60.0, 10.0, 30.0]);
+        spec.split = SplitRule::Shares([60.0, 10.0, 0.0, 30.0]);
         let (started, encoding, _, table, arrival) =
             grown_once(&spec, &batch(4, n, seed.into()), &batch(9, m, 1 + usize::from(seed)));
         let n_params = started.encoding.schema().n_features() + 1;

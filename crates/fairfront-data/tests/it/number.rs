@@ -44,7 +44,7 @@ fn encoded(columns: Vec<Column>, weighted: bool) -> Result<Encoded, fairfront_da
         positive: Some("1".into()),
         sensitive: vec![names(&["g"])],
         weight: weighted.then(|| "w".into()),
-        split: SplitRule::Shares([50.0, 20.0, 30.0]),
+        split: SplitRule::Shares([50.0, 20.0, 0.0, 30.0]),
         missing: MissingPolicy::Keep,
         ..Spec::default()
     };

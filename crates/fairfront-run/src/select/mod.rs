@@ -112,7 +112,7 @@ impl FrontColumns {
             let accuracy = format!("{}.accuracy", part.name());
             self.columns.get(&accuracy).is_some()
         };
-        Part::ALL.into_iter().filter(has_rows).collect()
+        Part::SHOWN.into_iter().filter(has_rows).collect()
     }
 
     /// The rows that choices are made on: validation rows, training rows where there are none.

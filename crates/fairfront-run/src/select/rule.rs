@@ -316,7 +316,7 @@ fn names(columns: &[Column]) -> String {
 
 fn no_value(columns: &[&Column]) -> Error {
     let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-    let others: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
+    let others: Vec<&str> = Part::SHOWN.iter().map(|part| part.name()).collect();
     Error::Data(format!(
         "no point to choose from has a value of {}, which these rows cannot give; choose by something \
          else, or by a measure on other rows, as in --best train.accuracy ({})",

@@ -91,7 +91,7 @@ pub(super) fn next(
 }
 
 /// The parts of rows of a table.
-fn drawn(spec: &Spec, shares: [f64; 3], rows: &[u32], number: impl Fn(usize) -> u64) -> Vec<Part> {
+fn drawn(spec: &Spec, shares: [f64; 4], rows: &[u32], number: impl Fn(usize) -> u64) -> Vec<Part> {
     let part = |row: &u32| drawn_part(shares, spec.seed, number(*row as usize));
     rows.iter().map(part).collect()
 }

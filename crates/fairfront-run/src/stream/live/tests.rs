@@ -149,7 +149,7 @@ fn streamed(at: &Path, live: &LiveOptions, batch: usize) -> ((FrontTable, String
 #[test]
 fn it_is_a_stream_without_a_folder() {
     let (table, spec) = demo();
-    let shares = SplitRule::Shares([70.0, 30.0, 0.0]);
+    let shares = SplitRule::Shares([70.0, 30.0, 0.0, 0.0]);
     for (keep, split) in [
         (Keep::All, SplitRule::None),
         (Keep::Window(500), shares.clone()),

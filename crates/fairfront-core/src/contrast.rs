@@ -1,0 +1,383 @@
+//! Tests of what a requirement says about one or two rates (docs/certify.md has the formulas).
+
+use serde::{Deserialize, Serialize};
+
+use crate::special::{
+    binomial_at_least, binomial_at_most, bisect, clopper_pearson_lower, clopper_pearson_upper,
+    normal_cdf,
+};
+
+/// Weighted successes among weighted trials: people selected in a group, say.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Cell {
+    /// Σw of the successes.
+    pub successes: f64,
+    /// Σw of all trials.
+    pub trials: f64,
+    /// Σw² of the successes.
+    pub successes_squared: f64,
+    /// Σw² of all trials.
+    pub trials_squared: f64,
+}
+
+impl Cell {
+    /// A cell of people who count once each.
+    pub fn counted(successes: f64, trials: f64) -> Self {
+        Self {
+            successes,
+            trials,
+            successes_squared: successes,
+            trials_squared: trials,
+        }
+    }
+
+    /// Share of successes; `None` without trials.
+    pub fn rate(&self) -> Option<f64> {
+        (self.trials > 0.0).then(|| self.successes / self.trials)
+    }
+
+    /// Whether some rows count more than others.
+    pub fn is_weighted(&self) -> bool {
+        self.trials != self.trials_squared || self.successes != self.successes_squared
+    }
+
+    /// (Σw)² / Σw²: as many equal rows say as much about a rate. The number of rows if all have
+    /// weight 1.
+    pub fn effective(&self) -> f64 {
+        match self.trials_squared > 0.0 {
+            true if self.is_weighted() => self.trials * self.trials / self.trials_squared,
+            true => self.trials,
+            false => 0.0,
+        }
+    }
+
+    /// The squared standard error of the rate, Σw²(d − r)² / (Σw)².
+    pub fn variance(&self) -> f64 {
+        let Some(rate) = self.rate() else {
+            return f64::INFINITY;
+        };
+        let failures_squared = self.trials_squared - self.successes_squared;
+        let sum =
+            self.successes_squared * (1.0 - rate) * (1.0 - rate) + failures_squared * rate * rate;
+        (sum / (self.trials * self.trials)).max(0.0)
+    }
+
+    /// Successes and trials that enter the formulas: effective ones if rows have weights, fewer still
+    /// if the variance of the rate is larger than they say.
+    fn numbers(&self) -> (f64, f64) {
+        let Some(rate) = self.rate() else {
+            return (0.0, 0.0);
+        };
+        if !self.is_weighted() {
+            return (self.successes, self.trials);
+        }
+        let (spread, variance) = (rate * (1.0 - rate), self.variance());
+        let trials = match spread > 0.0 && variance > 0.0 {
+            true => self.effective().min(spread / variance),
+            false => self.effective(),
+        };
+        (rate * trials, trials)
+    }
+}
+
+/// What has to be rejected for one part of a requirement to be certified.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Contrast {
+    /// H: `p_a − p_b ≥ limit`.
+    Difference {
+        /// a.
+        a: Cell,
+        /// b.
+        b: Cell,
+        /// The largest difference allowed.
+        limit: f64,
+    },
+    /// H: `p_a ≤ limit · p_b`.
+    Ratio {
+        /// a.
+        a: Cell,
+        /// b.
+        b: Cell,
+        /// The smallest ratio allowed.
+        limit: f64,
+    },
+    /// H: `p ≤ limit`.
+    AtLeast {
+        /// The cell.
+        cell: Cell,
+        /// The smallest rate allowed.
+        limit: f64,
+    },
+    /// H: `p ≥ limit`.
+    AtMost {
+        /// The cell.
+        cell: Cell,
+        /// The largest rate allowed.
+        limit: f64,
+    },
+}
+
+impl Contrast {
+    /// The p-value: Farrington and Manning's score test for two cells, the binomial tail for one. 1
+    /// where a cell has no trials.
+    pub fn p_value(&self) -> f64 {
+        match *self {
+            Self::Difference { a, b, limit } => difference(a.numbers(), b.numbers(), limit),
+            Self::Ratio { a, b, limit } => ratio(a.numbers(), b.numbers(), limit),
+            Self::AtLeast { cell, limit } => match cell.numbers() {
+                (_, 0.0) => 1.0,
+                (x, n) => binomial_at_least(x, n, limit.clamp(0.0, 1.0)),
+            },
+            Self::AtMost { cell, limit } => match cell.numbers() {
+                (_, 0.0) => 1.0,
+                (x, n) => binomial_at_most(x, n, limit.clamp(0.0, 1.0)),
+            },
+        }
+    }
+
+    /// The p-value of the finite-sample test, valid for any number of rows: for two cells the smallest δ
+    /// whose Clopper–Pearson bounds at δ/2 each keep the limit. For unweighted cells.
+    pub fn exact_p_value(&self) -> f64 {
+        match *self {
+            Self::Difference { a, b, limit } => {
+                exact(a, b, |upper_a, lower_b| upper_a.1 - lower_b.0 <= limit)
+            }
+            Self::Ratio { a, b, limit } => exact(a, b, |of_a, of_b| of_a.0 >= limit * of_b.1),
+            Self::AtLeast { .. } | Self::AtMost { .. } => self.p_value(),
+        }
+    }
+
+    /// The cells that are compared.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+        let (first, second) = match *self {
+            Self::Difference { a, b, .. } | Self::Ratio { a, b, .. } => (a, Some(b)),
+            Self::AtLeast { cell, .. } | Self::AtMost { cell, .. } => (cell, None),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
+/// Rates between 0 and 1 with their variance at the restricted maximum.
+fn tail(estimate: f64, variance: f64) -> f64 {
+    match variance > 0.0 {
+        true => normal_cdf(estimate / variance.sqrt()),
+        // Rates without variance say something only if they are not at the limit.
+        false if estimate < 0.0 => 0.0,
+        false => 1.0,
+    }
+}
+
+/// H: p_a − p_b ≥ ε.
+fn difference((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
+    if n_a <= 0.0 || n_b <= 0.0 || limit < -1.0 {
+        return 1.0;
+    }
+    if limit >= 1.0 {
+        // No two rates differ by more than 1, and only 1 and 0 by that.
+        return if limit > 1.0 || x_a < n_a || x_b > 0.0 {
+            0.0
+        } else {
+            1.0
+        };
+    }
+    let (p_a, p_b) = (x_a / n_a, x_b / n_b);
+    let restricted = restricted_difference(p_a, p_b, n_b / n_a, limit);
+    let (q_a, q_b) = (restricted, restricted - limit);
+    let variance = q_a * (1.0 - q_a) / n_a + q_b * (1.0 - q_b) / n_b;
+    tail(p_a - p_b - limit, variance)
+}
+
+/// p̃_a, the maximum-likelihood rate of a where p̃_a − p̃_b = ε: a root of a cubic, in closed form.
+fn restricted_difference(p_a: f64, p_b: f64, theta: f64, limit: f64) -> f64 {
+    let a = 1.0 + theta;
+    let b = -(1.0 + theta + p_a + theta * p_b + limit * (theta + 2.0));
+    let c = limit * limit + limit * (2.0 * p_a + theta + 1.0) + p_a + theta * p_b;
+    let d = -p_a * limit * (1.0 + limit);
+    let third = b / (3.0 * a);
+    let v = third * third * third - b * c / (6.0 * a * a) + d / (2.0 * a);
+    let u = (third * third - c / (3.0 * a)).max(0.0).sqrt();
+    let u = if v < 0.0 { -u } else { u };
+    let cosine = match u == 0.0 {
+        true => 1.0,
+        false => (v / (u * u * u)).clamp(-1.0, 1.0),
+    };
+    let w = (std::f64::consts::PI + libm::acos(cosine)) / 3.0;
+    let (low, high) = (limit.max(0.0), (1.0 + limit).min(1.0));
+    (2.0 * u * libm::cos(w) - third).clamp(low, high)
+}
+
+/// H: p_a ≤ ρ p_b.
+fn ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
+    if n_a <= 0.0 || n_b <= 0.0 {
+        return 1.0;
+    }
+    if limit <= 0.0 {
+        // A ratio is at least 0, and above it unless nobody is selected.
+        return if limit < 0.0 || x_a > 0.0 { 0.0 } else { 1.0 };
+    }
+    // p̃_b is the smaller root of A p² + B p + C.
+    let a = (n_a + n_b) * limit;
+    let b = -(n_a * limit + x_a + n_b + x_b * limit);
+    let c = x_a + x_b;
+    let root = (b * b - 4.0 * a * c).max(0.0).sqrt();
+    let q_b = (2.0 * c / (root - b)).clamp(0.0, (1.0 / limit).min(1.0));
+    let q_a = limit * q_b;
+    let variance = q_a * (1.0 - q_a) / n_a + limit * limit * q_b * (1.0 - q_b) / n_b;
+    tail(limit * x_b / n_b - x_a / n_a, variance)
+}
+
+/// The smallest δ at which the one-sided bounds at δ/2 of a and b, each (lower, upper), keep the limit.
+fn exact(a: Cell, b: Cell, keeps: impl Fn((f64, f64), (f64, f64)) -> bool) -> f64 {
+    if a.trials <= 0.0 || b.trials <= 0.0 {
+        return 1.0;
+    }
+    let bounds = |cell: Cell, level: f64| {
+        (
+            clopper_pearson_lower(cell.successes, cell.trials, level),
+            clopper_pearson_upper(cell.successes, cell.trials, level),
+        )
+    };
+    let fails = |delta: f64| !keeps(bounds(a, delta / 2.0), bounds(b, delta / 2.0));
+    match fails(1.0) {
+        true => 1.0,
+        false => bisect(fails),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The restricted maximum by golden-section search on the log-likelihood.
+    fn brute(x: [f64; 2], n: [f64; 2], low: f64, high: f64, of: impl Fn(f64) -> [f64; 2]) -> f64 {
+        let log = |x: f64, p: f64| {
+            if x == 0.0 {
+                0.0
+            } else {
+                x * p.max(1e-300).ln()
+            }
+        };
+        let likelihood = |at: f64| {
+            let p = of(at);
+            (0..2)
+                .map(|i| log(x[i], p[i]) + log(n[i] - x[i], 1.0 - p[i]))
+                .sum::<f64>()
+        };
+        let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
+        let (mut low, mut high) = (low, high);
+        for _ in 0..200 {
+            let (left, right) = (high - ratio * (high - low), low + ratio * (high - low));
+            match likelihood(left) > likelihood(right) {
+                true => high = right,
+                false => low = left,
+            }
+        }
+        0.5 * (low + high)
+    }
+
+    proptest! {
+        #[test]
+        fn restricted_rates_are_the_most_likely(
+            n in [1_u32..400, 1_u32..400], share in [0.0..1.0_f64, 0.0..1.0], limit in 0.001..0.9_f64
+        ) {
+            let n = n.map(f64::from);
+            let x = [(share[0] * (n[0] + 1.0)).floor().min(n[0]), (share[1] * (n[1] + 1.0)).floor().min(n[1])];
+            let found = restricted_difference(x[0] / n[0], x[1] / n[1], n[1] / n[0], limit);
+            let expected = brute(x, n, limit, 1.0, |p| [p, p - limit]);
+            // A search on a flat maximum finds the place to half of the digits.
+            prop_assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+
+            let contrast = Contrast::Ratio { a: Cell::counted(x[0], n[0]), b: Cell::counted(x[1], n[1]), limit };
+            let q = brute(x, n, 0.0, 1.0, |p| [limit * p, p]);
+            let variance = limit * q * (1.0 - limit * q) / n[0] + limit * limit * q * (1.0 - q) / n[1];
+            let estimate = limit * x[1] / n[1] - x[0] / n[0];
+            if variance > 1e-9 {
+                prop_assert!((contrast.p_value() - normal_cdf(estimate / variance.sqrt())).abs() < 1e-3);
+            }
+        }
+
+        #[test]
+        fn more_rows_and_wider_limits_help(
+            n in 20_u32..2000, shares in [0.0..1.0_f64, 0.0..1.0], limit in 0.01..0.5_f64
+        ) {
+            let n = f64::from(n);
+            let cell = |share: f64, times: f64| Cell::counted((share * n).floor() * times, n * times);
+            let p = |limit, times| Contrast::Difference {
+                a: cell(shares[0], times), b: cell(shares[1], times), limit
+            }.p_value();
+            prop_assert!((0.0..=1.0).contains(&p(limit, 1.0)));
+            prop_assert!(p(limit + 0.05, 1.0) <= p(limit, 1.0) + 1e-12);
+            if (shares[0] * n).floor() / n - (shares[1] * n).floor() / n < limit {
+                prop_assert!(p(limit, 4.0) <= p(limit, 1.0) + 1e-12);
+            }
+        }
+
+        #[test]
+        fn equal_weights_change_nothing(
+            n in 40_u32..500, shares in [0.0..1.0_f64, 0.0..1.0], limit in 0.01..0.5_f64, w in 0.1..9.0_f64
+        ) {
+            let n = f64::from(n);
+            let cell = |share: f64, w: f64| {
+                let x = (share * n).floor();
+                Cell { successes: w * x, trials: w * n, successes_squared: w * w * x, trials_squared: w * w * n }
+            };
+            let p = |w| Contrast::Difference { a: cell(shares[0], w), b: cell(shares[1], w), limit }.p_value();
+            prop_assert!((p(w) - p(1.0)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_exact_test_is_valid_for_every_pair_of_rates() {
+        // All outcomes of 12 and 9 people, for rates on the boundary of the hypothesis.
+        let (n_a, n_b, limit) = (12, 9, 0.2);
+        let choose =
+            |n: i32, k: i32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
+        let probability = |n: i32, k: i32, p: f64| choose(n, k) * p.powi(k) * (1.0 - p).powi(n - k);
+        let mut p_values = Vec::new();
+        for x_a in 0..=n_a {
+            for x_b in 0..=n_b {
+                let contrast = Contrast::Difference {
+                    a: Cell::counted(f64::from(x_a), f64::from(n_a)),
+                    b: Cell::counted(f64::from(x_b), f64::from(n_b)),
+                    limit,
+                };
+                p_values.push((x_a, x_b, contrast.exact_p_value()));
+            }
+        }
+        for step in 0..=20 {
+            let p_b = 0.8 * f64::from(step) / 20.0;
+            for level in [0.05, 0.1, 0.2, 0.5] {
+                let rejected: f64 = p_values
+                    .iter()
+                    .filter(|(_, _, p)| *p <= level)
+                    .map(|(x_a, x_b, _)| {
+                        probability(n_a, *x_a, p_b + limit) * probability(n_b, *x_b, p_b)
+                    })
+                    .sum();
+                assert!(rejected <= level + 1e-12, "{p_b} {level} {rejected}");
+            }
+        }
+    }
+
+    #[test]
+    fn degenerate_cells_have_a_p_value() {
+        let cell = Cell::counted;
+        let p = |a, b, limit| Contrast::Difference { a, b, limit }.p_value();
+        assert_eq!(p(cell(0.0, 0.0), cell(3.0, 9.0), 0.1), 1.0);
+        assert_eq!(p(cell(5.0, 9.0), cell(3.0, 9.0), 1.5), 0.0);
+        assert_eq!(p(cell(0.0, 9.0), cell(0.0, 9.0), 0.0), 1.0);
+        assert!(p(cell(0.0, 900.0), cell(0.0, 900.0), 0.05) < 1e-6);
+        assert!(p(cell(9.0, 9.0), cell(0.0, 9.0), 0.05) > 0.99);
+        let r = |a, b, limit| Contrast::Ratio { a, b, limit }.p_value();
+        assert_eq!(r(cell(0.0, 9.0), cell(0.0, 9.0), 0.8), 1.0);
+        assert!(r(cell(900.0, 900.0), cell(900.0, 900.0), 0.8) < 1e-6);
+        assert_eq!(r(cell(1.0, 9.0), cell(0.0, 9.0), 0.0), 0.0);
+        let one = Contrast::AtLeast {
+            cell: cell(90.0, 100.0),
+            limit: 0.8,
+        };
+        assert!((one.p_value() - 0.005_695).abs() < 1e-3);
+        assert_eq!(one.exact_p_value(), one.p_value());
+    }
+}
