@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fairfront_run::{Keep, Live, LiveOptions, Run};
+use fairfront_run::{Keep, Live, LiveOptions};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -114,13 +114,7 @@ impl PyLive {
             };
             let fitted = live.update(table, watch)?;
             let run = fitted.and_then(|_| live.run());
-            Ok(run.map(|(info, front, encoding)| {
-                PyRun::new(Run {
-                    info,
-                    front,
-                    encoding,
-                })
-            }))
+            Ok(run.map(PyRun::new))
         });
         self.give_back(live);
         updated

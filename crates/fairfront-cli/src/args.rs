@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairfront_run::Demand;
 use fairfront_solve::{EpsFair, Method, PfSmg, Trace, Weighted};
 
 use crate::reproduce_args::{REPRODUCE_EXAMPLES, ReproduceArgs, about};
@@ -122,9 +123,8 @@ pub(crate) enum Command {
 pub(crate) struct SelectArgs {
     /// Run folder
     pub(crate) run: PathBuf,
-    /// What the point has to meet, as in 'accuracy >= 0.8'; repeat for several
-    #[arg(long, value_name = "REQUIREMENT")]
-    pub(crate) require: Vec<String>,
+    #[command(flatten)]
+    pub(crate) certify: CertifyArgs,
     /// Take the best point in this measure or objective [default: accuracy]
     #[arg(long, value_name = "MEASURE", group = "rule")]
     pub(crate) best: Option<String>,
@@ -149,6 +149,60 @@ pub(crate) struct SelectArgs {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What has to hold on new people, and how sure that has to be.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct CertifyArgs {
+    /// A requirement that the model has to keep on new people, such as
+    /// 'demographic_parity_difference(sex) <= 0.05'; repeat for several
+    #[arg(long, value_name = "REQUIREMENT", help_heading = "Requirements")]
+    pub(crate) require: Vec<String>,
+    /// Certify requirements at this confidence, or none to check them on validation rows without a test
+    /// [default: 0.95]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        requires = "require",
+        help_heading = "Requirements"
+    )]
+    pub(crate) confidence: Option<String>,
+    /// Certify by finite-sample tests, which hold for any number of rows and need more of them
+    #[arg(long, requires = "require", help_heading = "Requirements")]
+    pub(crate) exact: bool,
+}
+
+impl CertifyArgs {
+    /// The confidence; `None` for none.
+    pub(crate) fn level(&self) -> Result<Option<f64>, fairfront_data::Error> {
+        match self.confidence.as_deref() {
+            None => Ok(Some(0.95)),
+            Some("none") if self.exact => Err(fairfront_data::Error::Usage(
+                "--exact: nothing is tested with --confidence none; leave one of them out".into(),
+            )),
+            Some("none") => Ok(None),
+            Some(text) => match text.parse::<f64>() {
+                Ok(share) if share > 0.0 && share < 1.0 => Ok(Some(share)),
+                _ => Err(fairfront_data::Error::Usage(format!(
+                    "--confidence {text}: choose a number between 0 and 1, such as 0.95, or none"
+                ))),
+            },
+        }
+    }
+
+    /// What is to be certified; `None` without requirements and without a test.
+    pub(crate) fn demand(&self, best: Option<&str>) -> anyhow::Result<Option<Demand>> {
+        let level = self.level()?;
+        let Some(confidence) = level.filter(|_| !self.require.is_empty()) else {
+            return Ok(None);
+        };
+        Ok(Some(Demand::parse(
+            &self.require,
+            confidence,
+            self.exact,
+            best,
+        )?))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -286,6 +340,16 @@ pub(crate) struct FitArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
+    #[command(flatten)]
+    pub(crate) certify: CertifyArgs,
+    /// Order models for these tests by this measure [default: accuracy]
+    #[arg(
+        long,
+        value_name = "MEASURE",
+        requires = "require",
+        help_heading = "Requirements"
+    )]
+    pub(crate) best: Option<String>,
     /// End after this many seconds and keep what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
@@ -313,6 +377,19 @@ impl FitArgs {
         Self {
             max_seconds: self.max_seconds.or(config.max_seconds),
             checkpoint_every: self.checkpoint_every.or(config.checkpoint_every),
+            certify: CertifyArgs {
+                require: match self.certify.require.is_empty() {
+                    true => config.require.clone(),
+                    false => self.certify.require.clone(),
+                },
+                confidence: self
+                    .certify
+                    .confidence
+                    .clone()
+                    .or(config.confidence.clone()),
+                exact: self.certify.exact || config.exact,
+            },
+            best: self.best.clone().or(config.best.clone()),
             solver: self.solver.over(config.into()),
             ..self.clone()
         }
@@ -507,21 +584,27 @@ Examples:
 const SELECT: &str = "\
 Choose one point of a front: by requirements, knee, weights, regret or id
 
-A requirement is a measure or an objective of the run, <=, >=, < or >, and a number. Names are those of \
-`fairfront show RUN --csv`; train., validation. or test. in front says on which rows. Without it these \
-are validation rows, or training rows where there are none. objective.NAME is the objective on training \
-rows.
+A requirement is a measure, <=, >=, < or >, and a number. It is certified: models are tested, in an order \
+that validation rows give, on rows that nothing was chosen by. These are certify rows (--split \
+50/10/20/20), or test rows. A requirement that `fit --require` fixed, or one on certify rows, is tested \
+as it stands; a requirement that is stated after test rows were shown has to hold for the whole \
+simultaneous band. Uses of the same rows are logged in the run folder and spend confidence. If no model \
+can be certified, the exit code is 4, nothing is written, and the error names the closest model and the \
+number of rows that would be needed.
 
-Among the points that meet all requirements one rule decides: --best, --knee, --weights or --regret. Of \
-equally good points it is the one with the better first objective on training rows, then the one with \
-the smaller id. Where no point meets them, the exit code is 3, nothing is written, and the error says \
-which point comes nearest and by how much it misses.";
+With --confidence none, requirements are checked on validation rows without a test, and the result is \
+labeled not certified; any column of `fairfront show RUN --csv` can be required then, and the exit code \
+is 3 if no model meets the requirements.
+
+Among the models that remain, one rule decides: --best, --knee, --weights or --regret. Ties go to the \
+better first objective on training rows, then to the smaller id.";
 
 const SELECT_EXAMPLES: &str = "\
 Examples:
   fairfront select runs/sex --require 'demographic_parity_ratio(sex) >= 0.8'
-  fairfront select runs/sex --require 'accuracy >= 0.8' \\
-    --best 'equal_opportunity_difference(sex)' --model model.json
+  fairfront select runs/sex --require 'demographic_parity_difference(sex) <= 0.05' \\
+    --require 'accuracy >= 0.8' --confidence 0.9 --model model.json
+  fairfront select runs/sex --require 'test.log_loss <= 0.4' --confidence none
   fairfront select runs/sex --knee
   fairfront select runs/sex --weights 'error_rate=0.7,demographic_parity(sex)=0.3'
   fairfront select runs/sex --id 12 --json";

@@ -1,7 +1,7 @@
 //! The `fairfront` command as a library, so that another front end can call the same code.
 //!
 //! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3
-//! requirements unmet (`select`), 130 stopped by Ctrl-C (what is done is kept).
+//! requirements unmet (`select --confidence none`), 4 no model can be certified, 130 stopped by Ctrl-C (what is done is kept).
 
 mod args;
 mod command;

@@ -133,6 +133,11 @@ pub(crate) struct FitConfig {
     pub(crate) set: Vec<String>,
     pub(crate) polish: bool,
     pub(crate) front_in: Option<FrontInName>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub(crate) require: Vec<String>,
+    pub(crate) confidence: Option<String>,
+    pub(crate) exact: bool,
+    pub(crate) best: Option<String>,
     pub(crate) max_seconds: Option<f64>,
     pub(crate) checkpoint_every: Option<f64>,
 }

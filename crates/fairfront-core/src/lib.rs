@@ -10,14 +10,17 @@
 //! - [`measure`]: what a person reads about models, accuracy and rates by group.
 //! - [`better_thresholds`]: the same models with thresholds that suit the measures better.
 //! - [`calibrated`]: the same models, scaled so that their probabilities fit.
+//! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
 //! - [`Contrast`] and [`Cell`]: tests of requirements on rates.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 
+mod bootstrap;
 mod calibrate;
 mod cholesky;
 mod contrast;
 mod dataset;
+mod decision;
 mod error;
 mod fair_problem;
 mod lanes;
@@ -31,12 +34,14 @@ mod special;
 mod text;
 mod threshold;
 
+pub use bootstrap::{MOST_REDRAWN, Redrawn, redraw};
 pub use calibrate::calibrated;
 pub use cholesky::Cholesky;
 pub use contrast::{Cell, Contrast};
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
 };
+pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};

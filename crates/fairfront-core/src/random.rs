@@ -26,6 +26,8 @@ pub enum Purpose {
     Reservoir = 8,
     /// Which combinations of a grid of settings are tried.
     Tuning = 9,
+    /// Weights of rows in a bootstrap replicate.
+    Bootstrap = 11,
 }
 
 /// A random stream keyed by (seed, purpose, two further keys).

@@ -2,7 +2,7 @@
 
 use fairfront_core::{Dataset, Points, Problem, counted};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
-use fairfront_run::{Error, Keep, Live, LiveOptions};
+use fairfront_run::{Error, Keep, Live, LiveOptions, Run};
 use fairfront_solve::{Observer, Trace};
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,10 @@ pub(crate) fn stream(
         let batch: Vec<usize> = batch.iter().map(|row| *row as usize).collect();
         let before = arrived.last().copied().unwrap_or(0);
         live.update(prepared.table.select(&batch), observer)?;
-        let Some((_, front, encoding)) = live.run() else {
+        let Some(Run {
+            front, encoding, ..
+        }) = live.run()
+        else {
             let message = "the first batch is too small for a front";
             return Err(Error::Data(message.into()));
         };

@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use fairfront_core::counted;
 use fairfront_data::Ordered;
 use fairfront_run::{
-    Error, FrontTable, Grid, NamedFront, RunInfo, Trial, TuneWatcher, fit, front_table, read_run,
-    run_info, tune, write_file, write_run,
+    Error, FrontTable, Grid, NamedFront, Run, RunInfo, Trial, TuneWatcher, fit, read_run, tune,
+    write_file, write_run,
 };
 use fairfront_solve::{Observer, Progress, StopReason, StopSignal};
 use serde::{Deserialize, Serialize};
@@ -262,11 +262,10 @@ impl Results {
                 if fitted.outcome.stop == StopReason::Stopped {
                     return Ok(None);
                 }
-                let mut info = run_info(&prepared, &fitted);
-                let encoding = fitted.encoded.encoding.to_json();
+                let mut run = Run::of(&prepared, &fitted);
                 let place = self.clear(job)?;
-                write_run(&place, true, &mut info, &front_table(&fitted), &encoding)?;
-                let front_sha256 = info.front_sha256;
+                write_run(&place, true, &mut run)?;
+                let front_sha256 = run.info.front_sha256;
                 return Ok(Some((Kept::Run { front_sha256 }, seconds)));
             }
             Kind::Stream { batches, rows } => {

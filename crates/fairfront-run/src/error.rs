@@ -19,6 +19,9 @@ pub enum Error {
     /// No point of a front meets the requirements.
     #[error("{0}")]
     Unmet(Box<crate::Unmet>),
+    /// No model can be certified for the requirements.
+    #[error("{0}")]
+    Uncertified(Box<crate::Uncertified>),
     /// Reading and preparing the table.
     #[error(transparent)]
     Table(#[from] fairfront_data::Error),
@@ -44,10 +47,11 @@ impl Error {
     }
 
     /// The exit code of a command that ends with this error: 1 failed, 2 wrong usage, 3 requirements
-    /// unmet.
+    /// unmet (only without certification), 4 no model can be certified.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Unmet(_) => 3,
+            Self::Uncertified(_) => 4,
             other if other.is_usage() => 2,
             _ => 1,
         }

@@ -13,6 +13,7 @@ use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Pol
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed, weigh};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::standing::Standing;
@@ -119,6 +120,12 @@ pub struct Fitted {
     pub(crate) starts: Option<Points>,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
+    /// Counts that order models and certify requirements.
+    pub evidence: Evidence,
+    /// Intervals of measures on the splits that are shown.
+    pub(crate) intervals: Vec<SplitIntervals>,
+    /// How they were found.
+    pub interval_info: IntervalInfo,
     /// Identifies the encoded data.
     pub fingerprint: String,
     /// Wall seconds of encoding, solving and measuring.
@@ -294,7 +301,15 @@ pub(crate) fn fit_encoded(
     let measuring = Instant::now();
     let unmitigated = judged.outcome.unmitigated.points.get(0);
     let splits = split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
+    let mut models = judged.outcome.front.points.clone();
+    models.push(unmitigated);
     judged.count_on_test(&splits)?;
+    let Weighed {
+        evidence,
+        intervals,
+        info: interval_info,
+        notices: interval_notices,
+    } = weigh(&encoded, &models, &judge::compared_in(problem))?;
     let Judged {
         outcome,
         info: judged,
@@ -316,6 +331,7 @@ pub(crate) fn fit_encoded(
         notice::few_rows(problem, encoded.part(Part::Train)),
         notice::without_meaning(&task.names, &splits),
         notice::about_outcome(&candidate.method, problem, &outcome)?,
+        interval_notices,
     ];
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
@@ -328,6 +344,9 @@ pub(crate) fn fit_encoded(
         standing,
         starts,
         splits,
+        evidence,
+        intervals,
+        interval_info,
         seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
         objectives: task.names,

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::{Measures, Points, RowSource, Schema, hex};
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts};
-use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason};
+use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
 use crate::store::{Lock, is_state, read_stable, resolve};
-use crate::{Error, FrontIn, FrontTable, JudgedInfo, StreamInfo};
+use crate::{Error, FrontIn, FrontTable, JudgedInfo, Run, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -62,6 +63,13 @@ pub struct RunInfo {
     pub fingerprint: String,
     /// SHA-256 of `front.parquet`.
     pub front_sha256: String,
+    /// SHA-256 of `tallies.json`.
+    pub tallies_sha256: String,
+    /// How the intervals of measures were found.
+    pub intervals: IntervalInfo,
+    /// What requirements that were fixed before the fit came to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certified: Option<Certificate>,
     /// Points of the front.
     pub points: usize,
     /// Why the solver ended; `stopped` means before its time.
@@ -95,7 +103,8 @@ pub(crate) struct Described<'a> {
     pub(crate) objectives: &'a [String],
     pub(crate) schema: &'a Schema,
     pub(crate) splits: &'a [SplitValues],
-    pub(crate) certificates: &'a [Certificate],
+    pub(crate) certificates: &'a [Proof],
+    pub(crate) intervals: &'a [SplitIntervals],
 }
 
 impl<'a> Described<'a> {
@@ -106,7 +115,16 @@ impl<'a> Described<'a> {
             schema: fitted.encoded.part(Part::Train).schema(),
             splits: &fitted.splits,
             certificates: &fitted.outcome.certificates,
+            intervals: &fitted.intervals,
         }
+    }
+
+    /// Names and values of the columns of intervals; the unmitigated model comes last.
+    fn interval_columns(&self) -> impl Iterator<Item = (String, &Vec<Option<f64>>)> {
+        self.intervals.iter().flat_map(|split| {
+            let columns = split.intervals.columns.iter();
+            columns.map(|(name, values)| (format!("{}.{name}", split.part.name()), values))
+        })
     }
 
     /// Names and values of one point's columns.
@@ -145,10 +163,16 @@ impl<'a> Described<'a> {
 
     /// Names and values of the unmitigated model's columns.
     pub(crate) fn unmitigated(&self) -> Vec<(String, Option<f64>)> {
-        self.columns(|split| {
+        let mut columns = self.columns(|split| {
             let objectives = split.unmitigated_objectives.clone();
             (objectives, split.unmitigated.clone())
-        })
+        });
+        let last = |values: &Vec<Option<f64>>| values.last().copied().flatten();
+        columns.extend(
+            self.interval_columns()
+                .map(|(name, values)| (name, last(values))),
+        );
+        columns
     }
 
     /// The front's table.
@@ -171,6 +195,12 @@ impl<'a> Described<'a> {
                 column.push(value);
             }
             table.params.push(point.to_vec());
+        }
+        if !table.is_empty() {
+            for (name, values) in self.interval_columns() {
+                table.names.push(name);
+                table.columns.push(values[..n].to_vec());
+            }
         }
         self.add_certificates(&mut table);
         table
@@ -245,6 +275,9 @@ pub(crate) fn run_info_of(
         rows: rows_by_split(&fitted.encoded),
         fingerprint: fitted.fingerprint.clone(),
         front_sha256: String::new(),
+        tallies_sha256: String::new(),
+        intervals: fitted.interval_info.clone(),
+        certified: None,
         points: fitted.outcome.front.len(),
         stop: fitted.outcome.stop,
         counters: fitted.outcome.counters.clone(),
@@ -268,7 +301,12 @@ pub(crate) fn rows_by_split(encoded: &Encoded) -> Ordered<usize> {
 }
 
 /// The files of a run.
-pub(crate) const FILES: [&str; 3] = ["run.json", "encoding.json", "front.parquet"];
+pub(crate) const FILES: [&str; 4] = [
+    "run.json",
+    "encoding.json",
+    "front.parquet",
+    certify::TALLIES,
+];
 /// The page, which is made of the others.
 pub(crate) const PAGE: &str = "report.html";
 /// The folder of figures, which are made of the others as well.
@@ -321,7 +359,7 @@ pub(crate) fn look(folder: &Path) -> Place {
     let own = |name: &str| {
         let kept = checkpoints && name == checkpoint::FOLDER;
         let drawn = name == FIGURES && holds_figures(&folder.join(FIGURES));
-        FILES.contains(&name) || [PAGE, ESTIMATOR].contains(&name) || kept || drawn
+        FILES.contains(&name) || [PAGE, ESTIMATOR, certify::USES].contains(&name) || kept || drawn
     };
     if let Some(other) = names.iter().find(|name| !own(name)) {
         return Place::Taken(format!(
@@ -399,33 +437,35 @@ pub(crate) fn parquet_of(table: &FrontTable) -> parquet::errors::Result<(Vec<u8>
     Ok((parquet, checksum))
 }
 
-/// The files of a run, by name: the folder only says where they are going.
+/// The files of a run, by name: the folder only says where they are going. Checksums in its info are set.
 pub(crate) fn files_of_run(
     folder: &Path,
-    info: &mut RunInfo,
-    table: &FrontTable,
-    encoding: &str,
-) -> Result<[(&'static str, Vec<u8>); 3], Error> {
-    let parquet = parquet_of(table).map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
+    run: &mut Run,
+) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+    let parquet = parquet_of(&run.front);
+    let parquet = parquet.map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
     let (parquet, checksum) = parquet;
-    info.front_sha256 = checksum;
-    let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
-    Ok([
+    run.info.front_sha256 = checksum;
+    let tallies = run.evidence.to_bytes();
+    let tallies = tallies.map_err(|e| Error::file(&folder.join(certify::TALLIES), e))?;
+    let (tallies, checksum) = tallies;
+    run.info.tallies_sha256 = checksum;
+    let json = serde_json::to_string_pretty(&run.info).map_err(|e| Error::file(folder, e))?;
+    let mut files = vec![
+        (certify::TALLIES, tallies),
         ("front.parquet", parquet),
-        ("encoding.json", encoding.as_bytes().to_vec()),
+        ("encoding.json", run.encoding.to_json().into_bytes()),
         ("run.json", format!("{json}\n").into_bytes()),
-    ])
+    ];
+    if !run.uses.is_empty() {
+        files.insert(0, (certify::USES, certify::uses_to_bytes(&run.uses)));
+    }
+    Ok(files)
 }
 
 /// Writes a run folder: beside its place first, then into place, so that it is there whole or not
 /// at all. If the place was taken meanwhile, the run goes beside it. Returns where it is.
-pub fn write_run(
-    folder: &Path,
-    force: bool,
-    info: &mut RunInfo,
-    table: &FrontTable,
-    encoding: &str,
-) -> Result<PathBuf, Error> {
+pub fn write_run(folder: &Path, force: bool, run: &mut Run) -> Result<PathBuf, Error> {
     let parent = parent_of(folder);
     let failed = |e: std::io::Error| Error::file(folder, e);
     let hidden = || {
@@ -443,7 +483,7 @@ pub fn write_run(
         };
         write().map_err(|e| Error::file(&folder.join(name), e))
     };
-    for (name, bytes) in files_of_run(folder, info, table, encoding)? {
+    for (name, bytes) in files_of_run(folder, run)? {
         file(name, &bytes)?;
     }
     #[cfg(unix)]

@@ -60,6 +60,11 @@ pub(crate) fn matching(problem: &FairProblem) -> Result<Vec<Measure>, String> {
     problem.objectives().map(measure).collect()
 }
 
+/// The measures that models of a front are compared in; none where an objective has no measure.
+pub(crate) fn compared_in(problem: &FairProblem) -> Vec<Measure> {
+    matching(problem).unwrap_or_default()
+}
+
 /// Says before any work what would be in vain: measures are asked for that an objective or these rows
 /// do not have.
 pub(crate) fn check(

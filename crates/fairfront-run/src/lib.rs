@@ -1,16 +1,18 @@
 //! From a prepared table to a run folder.
 //!
 //! [`fit`] builds the problem from objectives by name, runs the solver and measures the front on
-//! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`), and
+//! every split; [`write_run`] puts it on disk (`run.json`, `encoding.json`, `front.parquet`, `tallies.json`), and
 //! [`read_run`] reads it again. A [`Run`] is all of it in memory. With [`Checkpoints`] a fit that was killed goes on to the same result
 //! ([`fit_with_checkpoints`]). A run folder holds no row of the data. [`compare`] says what fronts are
-//! worth side by side, [`select`] goes from a front to one of its points, a [`Model`] is that point with
+//! worth side by side, [`select`] goes from a front to one of its points, [`choose_certified`] tests
+//! requirements on rows that nothing was chosen by, a [`Model`] is that point with
 //! all it takes to score rows, [`predict`] scores the rows of a file with it, [`Model::export`] writes it
 //! for other programs, [`verify()`] recomputes a run from its folder and its data, [`page_data`] is what
 //! the page of a run shows, and [`figures`] draws it for paper. [`tune`] finds the settings of a solver by
 //! grid search.
 
 mod ask;
+mod certify;
 mod checkpoint;
 mod compare;
 mod error;
@@ -38,6 +40,11 @@ mod verify;
 mod warm;
 
 pub use ask::{Ask, Solver, attribute_texts};
+pub use certify::{
+    Band, Certificate, CertifyingRows, Checked, Choice, Closest, Counted, Demand, Evidence,
+    GroupSize, IntervalInfo, ModelCertificate, Stated, TestKind, Tested, Uncertified, Use, Verdict,
+    certify_fit, choose_certified, choose_in_memory, logged_uses, uncertified_model,
+};
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
     CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,

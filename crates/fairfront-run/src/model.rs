@@ -6,7 +6,7 @@ use fairfront_data::{Encoding, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::file::write_file;
-use crate::{Error, Run};
+use crate::{Error, ModelCertificate, Run};
 
 const FORMAT: &str = "fairfront-model";
 const VERSION: u32 = 1;
@@ -33,6 +33,9 @@ pub struct Model {
     /// Objectives and measures of the model on the rows of its run, by the names of the front's
     /// columns; `None` where a measure could not be given.
     pub values: Ordered<Option<f64>>,
+    /// What was required of it, and whether that is certified; absent if nothing was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub certificate: Option<ModelCertificate>,
     /// Where it comes from.
     pub provenance: Provenance,
 }
@@ -87,6 +90,7 @@ impl Model {
             encoding,
             reading,
             values,
+            certificate: None,
             provenance,
         };
         model.check()?;

@@ -24,6 +24,7 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
         info,
         front,
         encoding,
+        ..
     } = run;
     let attributes = encoding.attributes.iter().map(|rule| PageAttribute {
         name: rule.attribute.name.clone(),

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use self::audit::Auditor;
 use self::output::Writer;
-use crate::{Error, Model};
+use crate::{Error, Model, ModelCertificate};
 
 /// The columns that predictions have beside the kept ones.
 const COLUMNS: [&str; 4] = ["score", "probability", "decision", "note"];
@@ -65,6 +65,9 @@ pub struct Predicted {
     /// The comparison with the target, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Audit>,
+    /// What was required of the model when it was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<ModelCertificate>,
 }
 
 /// A column in which something was missing or unseen.
@@ -109,6 +112,7 @@ pub fn predict(
             .collect(),
         unused: Vec::new(),
         audit: None,
+        certificate: model.certificate.clone(),
     };
     let mut audit = scorer.auditor.as_ref().map(Auditor::begin);
     let wanted = Wanted {

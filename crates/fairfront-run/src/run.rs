@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use fairfront_data::{Encoding, Known, Ordered, Prepared, Reading};
 use fairfront_report::PageData;
 
+use crate::certify::{TALLIES, USES, Use, uses_from_bytes};
 use crate::file::write_in_run;
 use crate::folder::{
     FILES, PAGE, check_folder, files_of_run, front_of, front_table, info_of, parquet_of, run_in,
@@ -12,7 +13,7 @@ use crate::folder::{
 };
 use crate::model::{Model, Provenance};
 use crate::store::read_stable;
-use crate::{Error, Fitted, FrontTable, RunInfo, page};
+use crate::{Error, Evidence, Fitted, FrontTable, RunInfo, page};
 
 /// A run: what `run.json` says, the front, and how rows are encoded.
 #[derive(Debug, Clone)]
@@ -23,12 +24,20 @@ pub struct Run {
     pub front: FrontTable,
     /// How raw columns become features.
     pub encoding: Encoding,
+    /// Counts that order models and certify requirements.
+    pub evidence: Evidence,
+    /// Uses of the certifying rows; those of a run in a folder are in its log instead.
+    pub uses: Vec<Use>,
 }
 
 impl Run {
     /// What a fit came to.
     pub fn of(prepared: &Prepared, fitted: &Fitted) -> Self {
-        let mut info = run_info(prepared, fitted);
+        Self::new(run_info(prepared, fitted), fitted)
+    }
+
+    /// The same with what its `run.json` will say.
+    pub(crate) fn new(mut info: RunInfo, fitted: &Fitted) -> Self {
         let front = front_table(fitted);
         // So that its models say where they come from; where it fails, writing says why.
         if let Ok((_, checksum)) = parquet_of(&front) {
@@ -38,6 +47,8 @@ impl Run {
             info,
             front,
             encoding: fitted.encoded.encoding.clone(),
+            evidence: fitted.evidence.clone(),
+            uses: Vec::new(),
         }
     }
 
@@ -47,12 +58,16 @@ impl Run {
         // All three files are of one commit, whoever writes there meanwhile.
         let (mut run, notices) = read_stable(folder, |folder| {
             let (info, front) = run_in(folder)?;
-            let path = folder.join("encoding.json");
-            let text = std::fs::read_to_string(&path).map_err(|e| {
-                let problem = format!("{}; the run folder is not complete, fit again", e.kind());
-                Error::file(&path, problem)
-            })?;
-            Self::put_together(info, front, &path, &text)
+            let read = |name: &str| {
+                let path = folder.join(name);
+                std::fs::read(&path).map_err(|e| {
+                    let problem =
+                        format!("{}; the run folder is not complete, fit again", e.kind());
+                    Error::file(&path, problem)
+                })
+            };
+            let (encoding, tallies) = (read("encoding.json")?, read(TALLIES)?);
+            Self::put_together(folder, info, front, &encoding, &tallies)
         })?;
         run.info.notices.extend(notices);
         Ok(run)
@@ -63,8 +78,7 @@ impl Run {
     /// where that was taken meanwhile.
     pub fn write(&mut self, folder: &Path, force: bool) -> Result<PathBuf, Error> {
         let place = check_folder(folder, force)?;
-        let encoding = self.encoding.to_json();
-        let written = write_run(&place, force, &mut self.info, &self.front, &encoding)?;
+        let written = write_run(&place, force, self)?;
         if !self.front.is_empty() {
             // By the name that was given, unless it went elsewhere.
             let named = if written == place { folder } else { &written };
@@ -81,12 +95,10 @@ impl Run {
         Ok(path)
     }
 
-    /// The very bytes of the files that [`Run::write`] writes, the page left out; `info.front_sha256` is
-    /// set to the checksum of the front's.
+    /// The very bytes of the files that [`Run::write`] writes, the page left out; the checksums in
+    /// `info` are set.
     pub fn to_files(&mut self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
-        let encoding = self.encoding.to_json();
-        let files = files_of_run(Path::new(""), &mut self.info, &self.front, &encoding)?;
-        Ok(Vec::from(files))
+        files_of_run(Path::new(""), self)
     }
 
     /// A run from the bytes of its files, by name; others than [`Run::to_files`] gives are left alone.
@@ -99,36 +111,43 @@ impl Run {
                 Error::file(Path::new(wanted), problem)
             })
         };
-        let text = |wanted: &str| {
-            std::str::from_utf8(find(wanted)?).map_err(|_| {
-                let problem = "the file is damaged (it is no text); fit again";
-                Error::file(Path::new(wanted), problem)
-            })
-        };
-        let info = info_of(Path::new("run.json"), text("run.json")?)?;
+        let info = text(Path::new("run.json"), find("run.json")?)?;
+        let info = info_of(Path::new("run.json"), info)?;
         let front = find("front.parquet")?.to_vec();
         let front = front_of(Path::new("front.parquet"), &info, front)?;
-        let encoding = text("encoding.json")?;
-        Self::put_together(info, front, Path::new("encoding.json"), encoding)
+        let (encoding, tallies) = (find("encoding.json")?, find(TALLIES)?);
+        let mut run = Self::put_together(Path::new(""), info, front, encoding, tallies)?;
+        if let Ok(uses) = find(USES) {
+            run.uses = uses_from_bytes(Path::new(USES), uses)?.0;
+        }
+        Ok(run)
     }
 
     fn put_together(
+        folder: &Path,
         info: RunInfo,
         front: FrontTable,
-        path: &Path,
-        encoding: &str,
+        encoding: &[u8],
+        tallies: &[u8],
     ) -> Result<Self, Error> {
-        let encoding = Encoding::from_json(encoding).map_err(|e| Error::file(path, e))?;
+        let path = &folder.join("encoding.json");
+        let encoding =
+            Encoding::from_json(text(path, encoding)?).map_err(|e| Error::file(path, e))?;
         let n_params = info.features.len() + 1;
         let fits = front.params.iter().all(|params| params.len() == n_params);
         if !fits || encoding.schema().feature_names() != info.features {
             let problem = "the features are not those of the front; fit again";
             return Err(Error::file(path, problem));
         }
+        let (n, schema) = (front.len(), encoding.schema());
+        let path = folder.join(TALLIES);
+        let evidence = Evidence::from_bytes(&path, tallies, &info.tallies_sha256, n, &schema)?;
         Ok(Self {
             info,
             front,
             encoding,
+            evidence,
+            uses: Vec::new(),
         })
     }
 
@@ -138,6 +157,7 @@ impl Run {
             info,
             front,
             encoding,
+            ..
         } = self;
         let Some((intercept, coefficients)) = front
             .params
@@ -183,6 +203,11 @@ impl Run {
     pub fn page(&self, name: &str) -> Result<PageData, Error> {
         page::data(self, name)
     }
+}
+
+fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, Error> {
+    std::str::from_utf8(bytes)
+        .map_err(|_| Error::file(path, "the file is corrupted (it is not text); fit again"))
 }
 
 #[cfg(test)]

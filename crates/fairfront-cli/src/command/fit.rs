@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use fairfront_data::{Error, Prepared};
 use fairfront_run::{
-    Checkpoints, Fitted, check_folder, fit, fit_with_checkpoints, front_table, read_run, run_info,
-    write_page, write_run,
+    Checkpoints, Choice, Demand, Fitted, Rule, Run, certify_fit, check_folder, choose_in_memory,
+    fit, fit_with_checkpoints, logged_uses, read_run, write_page, write_run,
 };
 use fairfront_solve::StopReason;
 
@@ -29,11 +29,20 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
             return Err(Error::Usage(message).into());
         }
     }
+    let demand = args.certify.demand(args.best.as_deref())?;
+    if demand.is_none() && !args.certify.require.is_empty() {
+        let message = "--confidence none: fit tests requirements; state those that need no test with \
+                       fairfront select";
+        return Err(Error::Usage(message.into()).into());
+    }
     let mut place = Place::check(args)?;
     super::set_threads(args.threads)?;
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
     let prepared = table.prepare_for(args.solver.is_paper())?;
     let request = args.solver.request(&prepared.table.name, &prepared.spec)?;
+    if let Some(demand) = &demand {
+        demand.check(&prepared)?;
+    }
     let fitted = match &mut place {
         Place::Plain(_) => fit(&prepared, &request, &mut bar),
         Place::Kept(checkpoints) => {
@@ -48,7 +57,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     };
     bar.finish();
     let fitted = fitted?;
-    write(place, &prepared, &fitted, args)
+    write(place, &prepared, &fitted, demand.as_ref(), args)
 }
 
 /// Where the run goes.
@@ -89,16 +98,31 @@ fn nothing_to_do(args: &FitArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
+/// Tests the requirements before anything about the certifying rows is shown, and takes the best of the
+/// certified models.
+fn choose(run: &mut Run, demand: &Demand) -> Result<Choice, fairfront_run::Error> {
+    let uses = std::mem::take(&mut run.uses);
+    certify_fit(run, demand, uses)?;
+    choose_in_memory(run, demand, &Rule::Best(demand.best.clone()))
+}
+
 /// Writes the run and says what there is.
-fn write(place: Place, prepared: &Prepared, fitted: &Fitted, args: &FitArgs) -> anyhow::Result<u8> {
-    let mut info = run_info(prepared, fitted);
-    let front = front_table(fitted);
-    let encoding = fitted.encoded.encoding.to_json();
+fn write(
+    place: Place,
+    prepared: &Prepared,
+    fitted: &Fitted,
+    demand: Option<&Demand>,
+    args: &FitArgs,
+) -> anyhow::Result<u8> {
+    let mut run = Run::of(prepared, fitted);
+    // Uses of certifying rows outlive the run that they were made with.
+    run.uses = logged_uses(&args.out)?;
+    let choice = demand.map(|demand| choose(&mut run, demand));
     let mut shown = args.out.clone();
     let mut later = Vec::new();
     match place {
         Place::Plain(out) => {
-            let place = write_run(&out, args.force, &mut info, &front, &encoding)?;
+            let place = write_run(&out, args.force, &mut run)?;
             if place != out {
                 let taken = args.out.display();
                 output::note(&format!(
@@ -110,23 +134,31 @@ fn write(place: Place, prepared: &Prepared, fitted: &Fitted, args: &FitArgs) -> 
         }
         Place::Kept(checkpoints) => {
             later = checkpoints.notices_of_work().to_vec();
-            checkpoints.place(&mut info, &front, &encoding)?;
+            checkpoints.place(&mut run)?;
         }
     }
+    let info = &run.info;
     // A front without points has nothing to choose from.
     let page = (info.points > 0).then(|| write_page(&shown));
     let page = page.transpose()?;
     if args.json {
-        output::print(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
+        output::print(&format!("{}\n", serde_json::to_string_pretty(info)?))?;
     } else if !args.quiet {
         output::note(&render::notices(&fitted.notices));
         output::note(&render::notices(&later));
-        output::print(&render::fit(&shown, &info))?;
+        output::print(&render::fit(&shown, info))?;
+        if let Some(Ok(choice)) = &choice {
+            output::print(&render::requirement(choice))?;
+        }
         super::show::run(&shown, false, false, false)?;
         if let Some(page) = page {
             let page = page.display();
             output::print(&format!("\nTo choose a model, open {page} in a browser.\n"))?;
         }
+    }
+    // The run is there; only the requirement has no model.
+    if let Some(Err(error)) = choice {
+        return Err(error.into());
     }
     let stopped = fitted.outcome.stop == StopReason::Stopped && progress::interrupted();
     Ok(match stopped {

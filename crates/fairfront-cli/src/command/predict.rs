@@ -38,7 +38,13 @@ pub(super) fn run(args: &PredictArgs) -> anyhow::Result<()> {
         Some(_) if args.json => {
             output::print(&format!("{}\n", serde_json::to_string_pretty(&done)?))
         }
-        Some(audit) => output::print(&render::audit(audit)),
+        Some(audit) => {
+            output::print(&render::audit(audit))?;
+            match &model.certificate {
+                Some(certificate) => output::print(&render::certificate(certificate)),
+                None => Ok(()),
+            }
+        }
     }
 }
 

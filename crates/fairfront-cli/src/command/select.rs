@@ -2,7 +2,8 @@ use std::path::Path;
 
 use fairfront_data::{Error, Ordered, Part};
 use fairfront_run::{
-    FrontColumns, Model, Requirement, Rule, Selection, Term, read_run, select, weights,
+    Certificate, Choice, FrontColumns, ModelCertificate, Requirement, Rule, Run, Selection, Term,
+    choose_certified, select, uncertified_model, weights,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -12,35 +13,52 @@ use crate::output::{self, Target};
 use crate::render;
 
 pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
-    let require = args.require.iter().map(|text| Requirement::parse(text));
+    let require = args
+        .certify
+        .require
+        .iter()
+        .map(|text| Requirement::parse(text));
     let require: Vec<Requirement> = require
         .collect::<Result<_, _>>()
         .map_err(|e| e.of_flag("--require"))?;
+    let demand = args.certify.demand(args.best.as_deref())?;
     let rule = rule(args)?;
     if let Some(path) = &args.model {
         check_model(path)?;
     }
     super::say_damage(&args.run);
-    let (run, table) = read_run(&args.run)?;
-    let front = FrontColumns::of(&run, &table);
+    let run = Run::read(&args.run)?;
+    let front = FrontColumns::of(&run.info, &run.front);
     if front.split() == Part::Train {
-        output::note("the run has no validation rows: training rows decide\n");
+        output::note("note: the run has no validation rows, so training rows order the models\n");
     }
-    let found = match select(&front, &require, &rule) {
+    let choice = match &demand {
+        Some(demand) => choose_certified(&args.run, &run, demand, &rule),
+        None => select(&front, &require, &rule).map(|selection| Choice {
+            of_model: uncertified_model(&run, &require, &selection),
+            selection,
+            certificate: None,
+        }),
+    };
+    let choice = match choice {
         Err(fairfront_run::Error::Unmet(unmet)) if args.json => {
-            let said = json!({ "id": null, "unmet": unmet });
-            output::print(&format!("{}\n", serde_json::to_string_pretty(&said)?))?;
+            print_json(&json!({ "id": null, "unmet": unmet }))?;
             return Err(fairfront_run::Error::Unmet(unmet).into());
         }
-        found => found?,
+        Err(fairfront_run::Error::Uncertified(uncertified)) if args.json => {
+            print_json(&json!({ "id": null, "uncertified": uncertified }))?;
+            return Err(fairfront_run::Error::Uncertified(uncertified).into());
+        }
+        choice => choice?,
     };
+    let found = &choice.selection;
     for judged in &found.judged.requirements {
         let name = judged
             .column
             .rsplit_once("objective.")
             .map(|(_, name)| name);
-        let at = name.and_then(|name| run.objectives.iter().position(|o| o == name));
-        if let Some(measure) = at.and_then(|i| run.judged.measures.get(i)) {
+        let at = name.and_then(|name| run.info.objectives.iter().position(|o| o == name));
+        if let Some(measure) = at.and_then(|i| run.info.judged.measures.get(i)) {
             output::note(&format!(
                 "notice: {} is about the smooth objective; what people read is {measure}\n",
                 judged.requirement
@@ -48,26 +66,34 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         }
     }
     if let Some(path) = &args.model {
-        Model::of(&args.run, found.id)?.write(path, args.force)?;
+        let mut model = run.model(&args.run.display().to_string(), found.id)?;
+        model.certificate.clone_from(&choice.of_model);
+        model.write(path, args.force)?;
     }
     if args.json {
         let values = front.columns.0.iter();
         let values = values.map(|(name, column)| (name.clone(), column[found.id]));
         let said = Said {
-            source: &run.source,
-            found: &found,
+            source: &run.info.source,
+            found,
+            certificate: choice.of_model.as_ref(),
+            test: choice.certificate.as_ref(),
             model: args.model.as_ref().map(|path| path.display().to_string()),
             values: Ordered(values.collect()),
             unmitigated: &front.unmitigated,
         };
-        return output::print(&format!("{}\n", serde_json::to_string_pretty(&said)?));
+        return print_json(&said);
     }
     output::print(&render::selection(
         &args.run,
         &front,
-        &found,
+        &choice,
         args.model.as_deref(),
     ))
+}
+
+fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    output::print(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
 fn rule(args: &SelectArgs) -> Result<Rule, Error> {
@@ -101,6 +127,10 @@ struct Said<'a> {
     source: &'a str,
     #[serde(flatten)]
     found: &'a Selection,
+    /// What travels with the model.
+    certificate: Option<&'a ModelCertificate>,
+    /// The test, with all models in their order.
+    test: Option<&'a Certificate>,
     model: Option<String>,
     values: Ordered<Option<f64>>,
     unmitigated: &'a Ordered<Option<f64>>,

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fairfront_core::counted;
-use fairfront_run::{FrontColumns, Selection};
+use fairfront_core::{counted, grouped};
+use fairfront_run::{Choice, FrontColumns, ModelCertificate};
 
 use super::TextTable;
 
@@ -12,15 +12,23 @@ use super::TextTable;
 pub(crate) fn selection(
     run: &Path,
     front: &FrontColumns,
-    found: &Selection,
+    choice: &Choice,
     model: Option<&Path>,
 ) -> String {
+    let found = &choice.selection;
     let mut out = format!(
-        "{}: point {} of {}\n  why: {}\n  price on {} rows: {}\n",
+        "{}: model {} of {}\n  why: {}\n",
         run.display(),
         found.id,
-        counted(front.len(), "point"),
+        counted(front.len(), "model"),
         shown(&found.reason),
+    );
+    if let Some(certificate) = &choice.of_model {
+        out.push_str(&certificate_lines(certificate));
+    }
+    let _ = writeln!(
+        out,
+        "  price on {} rows: {}",
         found.price.split,
         shown(&found.price.sentence),
     );
@@ -39,7 +47,9 @@ pub(crate) fn selection(
         .collect();
     let is_overall = |name: &&&str| {
         let kind = name.split('(').next().unwrap_or(name);
-        let compares = kind.ends_with("_difference") || kind.ends_with("_ratio");
+        // Columns of intervals end in .low and the like.
+        let compares =
+            name.ends_with(')') && (kind.ends_with("_difference") || kind.ends_with("_ratio"));
         compares || matches!(**name, "accuracy" | "log_loss")
     };
     let table = |title: &str, names: &[&str], out: &mut String| {
@@ -64,7 +74,8 @@ pub(crate) fn selection(
         "false_positive_rate(",
         "accuracy(",
     ] {
-        groups.extend(names.iter().filter(|name| name.starts_with(rate)));
+        let of_group = |name: &&&str| name.starts_with(rate) && name.ends_with(')');
+        groups.extend(names.iter().filter(of_group));
     }
     if !groups.is_empty() {
         table("by group", &groups, &mut out);
@@ -72,6 +83,34 @@ pub(crate) fn selection(
     let _ = writeln!(out, "\nIn parentheses: the unmitigated model.");
     if let Some(model) = model {
         let _ = writeln!(out, "The model is in {}.", model.display());
+    }
+    out
+}
+
+/// A certificate: each requirement with the groups behind it, and what the test covers.
+pub(crate) fn certificate_lines(certificate: &ModelCertificate) -> String {
+    let words = certificate.words();
+    let (checked, rest) = words.split_at(certificate.requirements.len());
+    let mut out = String::new();
+    for (words, checked) in checked.iter().zip(&certificate.requirements) {
+        let _ = writeln!(out, "  {}", shown(words));
+        let groups: Vec<String> = checked
+            .groups
+            .iter()
+            .map(|size| {
+                let name = size.group.as_deref().unwrap_or("all rows");
+                let rate = size
+                    .rate
+                    .map_or_else(|| "-".into(), |rate| format!("{rate:.4}"));
+                format!("{name} {rate} of {}", grouped(size.rows.round() as usize))
+            })
+            .collect();
+        if !groups.is_empty() {
+            let _ = writeln!(out, "    {}", shown(&groups.join(", ")));
+        }
+    }
+    for sentence in rest {
+        let _ = writeln!(out, "  {sentence}");
     }
     out
 }
@@ -88,4 +127,28 @@ fn label(name: &str) -> String {
 /// What would move the cursor does not get to the terminal.
 fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
+}
+
+/// What the requirements of a fit came to.
+pub(crate) fn requirement(choice: &Choice) -> String {
+    let certified = choice.certificate.as_ref().map_or(0, |c| c.certified.len());
+    let verb = if certified == 1 { "is" } else { "are" };
+    let mut out = format!(
+        "\n{} {verb} certified; model {}: {}\n",
+        counted(certified, "model"),
+        choice.selection.id,
+        shown(&choice.selection.reason)
+    );
+    if let Some(certificate) = &choice.of_model {
+        out.push_str(&certificate_lines(certificate));
+    }
+    out
+}
+
+/// The certificate that a model brings along.
+pub(crate) fn certificate(certificate: &ModelCertificate) -> String {
+    format!(
+        "\nRequired of this model when it was chosen:\n{}",
+        certificate_lines(certificate)
+    )
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use fairfront_run::{FrontTable, RunInfo, read_run, write_run};
+use fairfront_run::{FrontTable, Run, RunInfo, write_run};
 use proptest::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,10 +51,9 @@ fn refused(folder: &TempDir, args: &[&str], words: &[&str]) {
 /// Changes a run, so that its checksum is right again.
 fn change(folder: &TempDir, change: impl FnOnce(&mut RunInfo, &mut FrontTable)) {
     let run = folder.path().join("run");
-    let (mut info, mut front) = read_run(&run).expect("a run");
-    change(&mut info, &mut front);
-    let encoding = std::fs::read_to_string(run.join("encoding.json")).expect("a file");
-    write_run(&run, true, &mut info, &front, &encoding).expect("a run");
+    let mut changed = Run::read(&run).expect("a run");
+    change(&mut changed.info, &mut changed.front);
+    write_run(&run, true, &mut changed).expect("a run");
 }
 
 /// Some loans with weights and a split column, written with another separator and missing values.

@@ -13,7 +13,7 @@ use crate::folder::{FIGURES, FILES, PAGE, files_of_run, holds_figures};
 use crate::store::{
     make_folder, names_in, remove as remove_any, sync_folder, unwritten, write_through,
 };
-use crate::{Error, FrontTable, RunInfo};
+use crate::{Error, Run};
 
 const FINISHED: &str = "finished";
 const STOPPED: &str = "stopped";
@@ -105,12 +105,7 @@ fn move_out(from: &Path, run: &Path) -> Result<(), Error> {
 impl Checkpoints {
     /// Writes the run into its folder, where it appears whole. The checkpoints go, unless the work was
     /// cut short: then they stay to go on from.
-    pub fn place(
-        mut self,
-        info: &mut RunInfo,
-        table: &FrontTable,
-        encoding: &str,
-    ) -> Result<PathBuf, Error> {
+    pub fn place(mut self, made: &mut Run) -> Result<PathBuf, Error> {
         let run = self.run.clone();
         let folder = run.join(FOLDER);
         let failed = |e: std::io::Error| unwritten(&run, &e);
@@ -118,7 +113,7 @@ impl Checkpoints {
         remove_any(&new)
             .and_then(|()| make_folder(&new))
             .map_err(failed)?;
-        for (name, bytes) in files_of_run(&run, info, table, encoding)? {
+        for (name, bytes) in files_of_run(&run, made)? {
             write_through(&new.join(name), &bytes).map_err(failed)?;
         }
         sync_folder(&new).map_err(failed)?;

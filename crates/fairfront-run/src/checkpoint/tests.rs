@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::store::names_in;
-use crate::{Fitted, MethodChoice, fit, fit_with_checkpoints, front_table, run_info};
+use crate::{Fitted, MethodChoice, Run, fit, fit_with_checkpoints, front_table, run_info};
 
 static ROWS: LazyLock<Prepared> = LazyLock::new(|| {
     let known = Known::named("synthetic:3(rows=300)").expect("a name");
@@ -147,9 +147,7 @@ fn open(run: &Path, resume: bool, force: bool) -> Result<Checkpoints, Error> {
 }
 
 fn place(checkpoints: Checkpoints, fitted: &Fitted) {
-    let mut info = run_info(&ROWS, fitted);
-    let encoding = fitted.encoded.encoding.to_json();
-    let placed = checkpoints.place(&mut info, &front_table(fitted), &encoding);
+    let placed = checkpoints.place(&mut Run::of(&ROWS, fitted));
     placed.expect("a run");
 }
 

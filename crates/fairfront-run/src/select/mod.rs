@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use expression::{Comparator, Requirement, Term, weights};
 pub use price::{Change, Next, Price};
+pub(crate) use rule::select_among;
 pub use rule::{Judged, Miss, Rule, Selection, Unmet, select};
 
 use crate::{Error, FrontIn, FrontTable, RunInfo};
@@ -174,6 +175,18 @@ impl FrontColumns {
             First::Objective => objective().or_else(measure),
         };
         found.ok_or_else(|| self.unknown(term, split))
+    }
+
+    /// The column of a measure that is to be best.
+    pub(crate) fn best_column(&self, term: &Term) -> Result<Column, Error> {
+        let found = self.find(term, First::Measure);
+        found.map_err(|e| Error::Usage(format!("--best {:?}: {e}", term.to_string())))
+    }
+
+    /// The column of a requirement.
+    pub(crate) fn require_column(&self, requirement: &Requirement) -> Result<Column, Error> {
+        let found = self.find(&requirement.term, First::Measure);
+        found.map_err(|e| Error::Usage(format!("--require {:?}: {e}", requirement.to_string())))
     }
 
     /// Says what there is instead.

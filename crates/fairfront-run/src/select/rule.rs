@@ -124,13 +124,8 @@ pub fn select(
     if front.is_empty() {
         return Err(Error::Data("the front has no points; fit again".into()));
     }
-    let bounds: Vec<Column> = requirements
-        .iter()
-        .map(|requirement| {
-            let found = front.find(&requirement.term, First::Measure);
-            found.map_err(|e| usage("--require", &requirement.to_string(), &e))
-        })
-        .collect::<Result<_, _>>()?;
+    let bounds = requirements.iter().map(|r| front.require_column(r));
+    let bounds: Vec<Column> = bounds.collect::<Result<_, _>>()?;
     let misses = |point: usize| -> Vec<Miss> {
         let both = requirements.iter().zip(&bounds);
         both.map(|(requirement, column)| at(requirement, column, point))
@@ -170,6 +165,39 @@ pub fn select(
             points: front.len(),
             meeting: meeting.len(),
             requirements: misses(id),
+        },
+        price: price(front, id),
+    })
+}
+
+/// Chooses a model among those that are certified for requirements.
+pub(crate) fn select_among(
+    front: &FrontColumns,
+    certified: &[usize],
+    requirements: &[String],
+    rule: &Rule,
+) -> Result<Selection, Error> {
+    let mut models = front.order();
+    models.retain(|model| certified.contains(model));
+    let (id, why) = choose(front, &models, rule)?;
+    if !certified.contains(&id) {
+        return Err(Error::Usage(format!(
+            "--id {id}: this model is not certified for {}; choose another rule",
+            requirements.join(" and ")
+        )));
+    }
+    let certified = match models.len() {
+        1 => "the only model certified for".into(),
+        n => format!("of the {} certified for", counted(n, "model")),
+    };
+    Ok(Selection {
+        id,
+        reason: format!("{why}, {certified} {}", requirements.join(" and ")),
+        judged: Judged {
+            split: front.split().name(),
+            points: front.len(),
+            meeting: models.len(),
+            requirements: Vec::new(),
         },
         price: price(front, id),
     })
@@ -235,8 +263,7 @@ fn choose(front: &FrontColumns, points: &[usize], rule: &Rule) -> Result<(usize,
 }
 
 fn best(front: &FrontColumns, points: &[usize], term: &Term) -> Result<(usize, String), Error> {
-    let found = front.find(term, First::Measure);
-    let column = found.map_err(|e| usage("--best", &term.to_string(), &e))?;
+    let column = front.best_column(term)?;
     let (sign, word) = match column.large_is_better {
         true => (-1.0, "highest"),
         false => (1.0, "lowest"),

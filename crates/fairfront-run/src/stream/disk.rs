@@ -8,10 +8,11 @@ use super::drift::Drift;
 use super::source::Row;
 use super::state::{State, StreamInfo, StreamOptions};
 use super::{Stream, keep, reject, state};
+use crate::certify::TALLIES;
 use crate::fit::Fitted;
 use crate::folder::{files_of_run, run_in, run_info_of};
 use crate::store::{Generations, Ledger, Lock, segment};
-use crate::{Error, front_table};
+use crate::{Error, Run};
 
 impl Stream {
     /// Makes the folder of a new stream when its first row is there.
@@ -162,9 +163,7 @@ impl Stream {
         };
         let mut info = run_info_of(&source, read, spec, fitted);
         info.stream = Some(self.info(kept));
-        let encoding = fitted.encoded.encoding.to_json();
-        let files = files_of_run(&self.folder, &mut info, &front_table(fitted), &encoding)?;
-        let mut files = Vec::from(files);
+        let mut files = files_of_run(&self.folder, &mut Run::new(info, fitted))?;
         if let Some(starts) = &fitted.starts {
             files.push((STARTS, starts_bytes(starts)?));
         }
@@ -195,7 +194,7 @@ impl Stream {
             let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
             Ok((name, bytes))
         };
-        let names = ["front.parquet", "encoding.json", STARTS].into_iter();
+        let names = ["front.parquet", "encoding.json", TALLIES, STARTS].into_iter();
         let there = names.filter(|name| folder.join(name).exists());
         let mut files: Vec<_> = there.map(read).collect::<Result<_, Error>>()?;
         let (mut info, _) = run_in(&folder)?;

@@ -15,7 +15,8 @@ use super::state::{StreamInfo, add_dropped, check_rows};
 use crate::fit::Fitted;
 use crate::folder::run_info_of;
 use crate::{
-    Error, FitRequest, FrontTable, RunInfo, attribute_texts, default_objectives, front_table,
+    Error, Evidence, FitRequest, FrontTable, Run, RunInfo, attribute_texts, default_objectives,
+    front_table,
 };
 
 #[cfg(test)]
@@ -126,6 +127,7 @@ struct Found {
     info: RunInfo,
     #[serde(with = "WrittenFront")]
     front: FrontTable,
+    evidence: Evidence,
     encoding: Encoding,
     starts: Option<Vec<Vec<f64>>>,
 }
@@ -312,6 +314,7 @@ impl Live {
         memory.found = Some(Found {
             info: run_info_of(SOURCE, None, &memory.options.spec, &fitted),
             front: front_table(&fitted),
+            evidence: fitted.evidence.clone(),
             encoding: fitted.encoded.encoding.clone(),
             starts: starts.map(|starts| starts.iter().map(<[f64]>::to_vec).collect()),
         });
@@ -359,7 +362,7 @@ impl Live {
     }
 
     /// The newest front as a run, once there is one.
-    pub fn run(&self) -> Option<(RunInfo, FrontTable, Encoding)> {
+    pub fn run(&self) -> Option<Run> {
         let memory = &self.memory;
         let found = memory.found.as_ref()?;
         let mut info = found.info.clone();
@@ -373,7 +376,13 @@ impl Live {
             keep: memory.options.keep,
             kept: self.kept(),
         });
-        Some((info, found.front.clone(), found.encoding.clone()))
+        Some(Run {
+            info,
+            front: found.front.clone(),
+            encoding: found.encoding.clone(),
+            evidence: found.evidence.clone(),
+            uses: Vec::new(),
+        })
     }
 }
 

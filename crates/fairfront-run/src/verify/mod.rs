@@ -15,14 +15,18 @@ use sha2::{Digest, Sha256};
 
 pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 
+use crate::certify::{
+    Certificate as Certified, Demand, IntervalInfo, Log, Plan, Stated, TALLIES, TestKind, USES,
+    Use, Weighed, weigh,
+};
 use crate::fit::{
     CertificateInfo, SplitValues, fingerprint, parse_objectives, split_values, values_at_zero,
 };
 use crate::folder::{Described, info_in, rows_by_split};
-use crate::judge::{FrontIn, JudgedInfo, chosen_by, matching, on_test};
+use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::store::read_stable;
 use crate::stream;
-use crate::{Error, FrontTable, RunInfo};
+use crate::{Error, FrontTable, Run, RunInfo};
 
 /// What recomputing a run found.
 #[derive(Debug, Clone, Serialize)]
@@ -51,20 +55,22 @@ pub fn verify(
     published: Option<&Path>,
 ) -> Result<Verification, Error> {
     // All at once: a state may go on while its run is recomputed.
-    let ((info, encoding, (front, of_file), kept), damaged) = read_stable(folder, |place| {
-        let info = info_in(place)?;
-        let front = read_front(place, &info);
-        let kept = match info.stream {
-            Some(_) if files.is_empty() => Some(stream::kept_rows(folder, place)?),
-            Some(_) => {
-                return Err(Error::Usage(
-                    "a stream is verified by the rows in its own state; name no files".into(),
-                ));
-            }
-            None => None,
-        };
-        Ok((info, read_encoding(place), front, kept))
-    })?;
+    let ((info, encoding, (front, of_file), tallies, kept), damaged) =
+        read_stable(folder, |place| {
+            let info = info_in(place)?;
+            let front = read_front(place, &info);
+            let tallies = read_tallies(place, &info);
+            let kept = match info.stream {
+                Some(_) if files.is_empty() => Some(stream::kept_rows(folder, place)?),
+                Some(_) => {
+                    return Err(Error::Usage(
+                        "a stream is verified by the rows in its own state; name no files".into(),
+                    ));
+                }
+                None => None,
+            };
+            Ok((info, read_encoding(place), front, tallies, kept))
+        })?;
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
         e => Error::file(&folder.join("run.json"), e),
@@ -112,6 +118,14 @@ pub fn verify(
                 }
                 of_points = found.compare(front, &info, &names, &encoded);
                 of_points.push(found.front(&problem, &encoded, &info)?);
+                facts.intervals = found.weighed.info.clone();
+                let recomputed = serde_json::to_value(&found.weighed.evidence).unwrap_or_default();
+                let (mut check, stored) = tallies;
+                if let Some(stored) = stored {
+                    check.json(TALLIES, "", &stored, &recomputed, TOLERANCE);
+                }
+                of_points.push(check);
+                of_points.extend(certificates(folder, &info, front, &encoded, found.weighed));
             }
         }
     }
@@ -192,6 +206,7 @@ struct Facts {
     points: usize,
     judged: JudgedInfo,
     certificate: CertificateInfo,
+    intervals: IntervalInfo,
 }
 
 impl Facts {
@@ -205,6 +220,7 @@ impl Facts {
             points: info.points,
             judged: info.judged.clone(),
             certificate: info.certificate.clone(),
+            intervals: info.intervals.clone(),
         }
     }
 
@@ -270,6 +286,98 @@ fn read_encoding(folder: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(folder.join("encoding.json"));
     let text = text.map_err(|e| format!("it cannot be read ({})", e.kind()))?;
     serde_json::from_str(&text).map_err(|e| format!("the file is damaged ({e})"))
+}
+
+/// The stored counts, if their file can be read, and whether it is the file that was written.
+fn read_tallies(folder: &Path, info: &RunInfo) -> (Check, Option<Value>) {
+    let mut check = Check::new(TALLIES);
+    let bytes = match std::fs::read(folder.join(TALLIES)) {
+        Ok(bytes) => bytes,
+        Err(e) => {
+            check.problem = Some(format!("it cannot be read ({})", e.kind()));
+            return (check, None);
+        }
+    };
+    let found = json!(hex(&Sha256::digest(&bytes)));
+    let stored = json!(info.tallies_sha256);
+    check.json("run.json", "tallies_sha256", &stored, &found, 0.0);
+    if !check.agrees() {
+        check.problem = Some("it is not the file that the run wrote".into());
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => (check, Some(value)),
+        Err(e) => {
+            check.problem = Some(format!("the file is corrupted ({e})"));
+            (check, None)
+        }
+    }
+}
+
+/// Every logged use of the certifying rows, tested again in its order on recomputed counts; `None`
+/// without any.
+fn certificates(
+    folder: &Path,
+    info: &RunInfo,
+    front: &FrontTable,
+    encoded: &Encoded,
+    weighed: Weighed,
+) -> Option<Check> {
+    let mut check = Check::new("certificates of requirements");
+    let uses = match Log::read(folder) {
+        Ok(uses) => uses,
+        Err(e) => {
+            check.problem = Some(e.to_string());
+            return Some(check);
+        }
+    };
+    if uses.is_empty() && info.certified.is_none() {
+        return None;
+    }
+    let run = Run {
+        info: info.clone(),
+        front: front.clone(),
+        encoding: encoded.encoding.clone(),
+        evidence: weighed.evidence,
+        uses: Vec::new(),
+    };
+    for (index, used) in uses.iter().enumerate() {
+        // Uses of rows or fronts of before are there to be counted.
+        let own = |c: &Certified| {
+            let certify = run.evidence.certify.as_ref();
+            c.front_sha256 == info.front_sha256
+                && certify.is_some_and(|rows| rows.fingerprint == c.rows.fingerprint)
+        };
+        if !own(&used.certificate) {
+            continue;
+        }
+        let place = format!("{USES}, line {}", index + 1);
+        match certified_again(&run, &used.certificate, &uses[..index]) {
+            Ok(found) => {
+                let stored = serde_json::to_value(&used.certificate).unwrap_or_default();
+                let found = serde_json::to_value(&found).unwrap_or_default();
+                check.json(&place, "", &stored, &found, TOLERANCE);
+            }
+            Err(e) => check.problem = Some(format!("{place}: it cannot be tested again: {e}")),
+        }
+    }
+    if let Some(certified) = &info.certified
+        && !uses.iter().any(|used| used.certificate == *certified)
+    {
+        check.problem = Some(format!(
+            "{USES} lacks the use that run.json names; restore it from a backup"
+        ));
+    }
+    Some(check)
+}
+
+/// A use of the certifying rows after those before it.
+fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Certified, Error> {
+    let exact = stored.test == TestKind::Exact;
+    let best = stored.order.as_deref();
+    let demand = Demand::parse(&stored.requirements, stored.confidence, exact, best)?;
+    let looked = stored.stated == Stated::AfterLooking;
+    let (found, _) = Plan::new(run, &demand)?.certify(before, looked)?;
+    Ok(found)
 }
 
 /// The stored encoding beside the one that these rows give.
@@ -341,6 +449,7 @@ fn points_of(front: &FrontTable, info: &RunInfo, n: usize) -> Result<Points, Str
 struct Recomputed {
     points: Points,
     splits: Vec<SplitValues>,
+    weighed: Weighed,
     certificates: Result<Vec<Certificate>, String>,
     /// What the objectives are smooth versions of or stand in for, where points may be judged by it.
     measures: Vec<Measure>,
@@ -356,6 +465,7 @@ impl Recomputed {
         let last = models.len() - 1;
         let points = models.select(&(0..last).collect::<Vec<_>>());
         let splits = split_values(problem, encoded, &points, models.get(last))?;
+        let weighed = weigh(encoded, models, &compared_in(problem))?;
         let front = Front {
             values: splits[0].objectives.clone(),
             points,
@@ -366,6 +476,7 @@ impl Recomputed {
             certificates: certify(problem, &front).map_err(|e| e.to_string()),
             points: front.points,
             splits,
+            weighed,
             measures: match has_measures {
                 true => matching(problem).unwrap_or_default(),
                 false => Vec::new(),
@@ -410,6 +521,7 @@ impl Recomputed {
             schema: encoded.part(Part::Train).schema(),
             splits: &self.splits,
             certificates: self.certificates.as_deref().unwrap_or_default(),
+            intervals: &self.weighed.intervals,
         };
         let (found, unmitigated) = (described.table(), described.unmitigated());
         let mut columns = Check::new("columns");
@@ -512,6 +624,15 @@ impl Recomputed {
 
 /// What a column is about, and what its values may differ by.
 fn family_of(column: &str) -> (String, f64) {
+    const ENDS: [&str; 7] = [
+        ".low",
+        ".high",
+        ".band_low",
+        ".band_high",
+        ".change_low",
+        ".change_high",
+        ".bias",
+    ];
     const COUNTS: [&str; 5] = [
         "count(",
         "true_positives(",
@@ -529,6 +650,8 @@ fn family_of(column: &str) -> (String, f64) {
     let rows = if split == "train" { "training" } else { split };
     let (kind, allowed) = if name.starts_with("objective.") {
         ("objectives", TOLERANCE)
+    } else if ENDS.iter().any(|end| name.ends_with(end)) || name == "probability_nondominated" {
+        ("intervals", TOLERANCE)
     } else if COUNTS.iter().any(|count| name.starts_with(count)) {
         ("counts", 0.0)
     } else {

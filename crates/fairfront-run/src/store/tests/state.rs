@@ -8,8 +8,8 @@ use fairfront_solve::{Method, Trace};
 use super::super::*;
 use super::{folder, tree};
 use crate::{
-    FitRequest, MethodChoice, Model, NamedFront, check_folder, fit, front_table, read_run,
-    run_info, source_of_run, verify, write_run,
+    FitRequest, MethodChoice, Model, NamedFront, Run, check_folder, fit, read_run, source_of_run,
+    verify, write_run,
 };
 
 /// A small run with so many points at most.
@@ -31,9 +31,8 @@ fn run(folder: &Path, points: usize) {
         loss_alone: false,
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
-    let mut info = run_info(&prepared, &fitted);
-    let encoding = fitted.encoded.encoding.to_json();
-    write_run(folder, false, &mut info, &front_table(&fitted), &encoding).expect("written");
+    let mut run = Run::of(&prepared, &fitted);
+    write_run(folder, false, &mut run).expect("written");
 }
 
 /// Commits a run folder as a generation.

@@ -9,7 +9,7 @@ use fairfront_solve::{Method, Progress, StopReason, Trace};
 use super::*;
 use crate::stream::drift::volume;
 use crate::stream::{CommittedBatch, Feed, StreamOptions, Watcher};
-use crate::{MethodChoice, Stream, fit, read_run};
+use crate::{MethodChoice, Run, Stream, fit, read_run};
 
 const DEMO: &str = "demo(rows=1200)";
 
@@ -66,7 +66,9 @@ fn fed(options: &LiveOptions, batches: Vec<Table>) -> Live {
 
 /// The table and encoding of the newest front, as what may be compared.
 fn front(live: &Live) -> (FrontTable, String) {
-    let (_, front, encoding) = live.run().expect("a front");
+    let Run {
+        front, encoding, ..
+    } = live.run().expect("a front");
     (front, encoding.to_json())
 }
 
@@ -164,7 +166,7 @@ fn it_is_a_stream_without_a_folder() {
         let folder = tempfile::tempdir().expect("a folder");
         let (stream, info) = streamed(&folder.path().join("state"), &options, 500);
         assert_eq!(front(&live), stream, "{keep:?}");
-        assert_eq!(live.run().expect("a front").0.stream, Some(info.clone()));
+        assert_eq!(live.run().expect("a front").info.stream, Some(info.clone()));
         assert_eq!(
             (live.batches(), live.rows(), live.kept()),
             (3, 1200, info.kept)
@@ -274,7 +276,12 @@ fn new_levels_and_groups_are_learned() {
     let levels = &encoding.categorical[0].levels;
     assert!(levels.last().unwrap() == "pilot", "{levels:?}");
     assert_eq!(encoding.attributes[0].attribute.groups, ["f", "m", "x"]);
-    let (info, front, encoding) = live.run().unwrap();
+    let Run {
+        info,
+        front,
+        encoding,
+        ..
+    } = live.run().unwrap();
     let n_params = encoding.schema().n_features() + 1;
     assert!(front.params.iter().all(|p| p.len() == n_params));
     assert!(
@@ -306,7 +313,7 @@ fn a_window_forgets() {
     assert!(live.update(alike, &mut ()).unwrap().is_none());
     assert!(live.waiting().unwrap().contains("all 60 training rows"));
     assert_eq!(front(&live), before);
-    let stream = live.run().unwrap().0.stream.unwrap();
+    let stream = live.run().unwrap().info.stream.unwrap();
     assert_eq!((stream.batches, stream.updated, stream.rows), (3, 2, 180));
     // It goes on from there.
     let live_again = Live::from_bytes(&live.to_bytes().unwrap());
@@ -401,7 +408,7 @@ fn attributes_may_have_names_of_their_own() {
     let attribute = &live.encoding().unwrap().attributes[0];
     assert_eq!(attribute.attribute.name, "gender");
     assert_eq!(attribute.attribute.groups, ["f", "m", "x"]);
-    let points = |live: &Live| live.run().unwrap().1.params;
+    let points = |live: &Live| live.run().unwrap().front.params;
     assert_eq!(points(&live), points(&fed(&small(Keep::All), parts())));
     // The usual objectives are about the name.
     let usual = LiveOptions {
@@ -439,6 +446,6 @@ fn a_front_whose_solver_was_stopped_counts() {
             (live.batches(), live.rows()),
             (at as u64 + 1, 600 * (at as u64 + 1))
         );
-        assert_eq!(live.run().unwrap().1.len(), fitted.outcome.front.len());
+        assert_eq!(live.run().unwrap().front.len(), fitted.outcome.front.len());
     }
 }

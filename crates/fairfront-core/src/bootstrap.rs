@@ -1,0 +1,407 @@
+//! Redraws of rows for many models at once.
+//!
+//! A replicate gives every row a weight of its own, Poisson with mean 1. All models see the same
+//! weights, so that differences between models are paired. Beyond [`MOST_REDRAWN`] rows, sums of such
+//! weights are normal to many digits and are drawn from their covariance instead.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::decision::Decisions;
+use crate::lanes::{LANES, vectorised};
+use crate::{Purpose, Rate, Stream};
+
+/// Rows up to which every row gets its own weight.
+pub const MOST_REDRAWN: usize = 1_000_000;
+/// Beyond this number of strata, covariances would cost more than weights.
+const MOST_STRATA: usize = 512;
+/// Replicates that are made side by side.
+const BLOCK: usize = 16;
+/// Rows after which sums in single precision are added up in double precision.
+const FLUSH: usize = 1024;
+
+/// What a replicate's rows amount to.
+#[derive(Debug, Clone)]
+pub struct Redrawn {
+    /// Weight of all rows by region and label.
+    totals: Vec<[f64; 2]>,
+    /// Weight of the selected rows by model, region and label.
+    selected: Vec<[f64; 2]>,
+}
+
+impl Redrawn {
+    /// The rate of a model in a region; `None` where the replicate has no such rows.
+    pub fn rate(&self, model: usize, rate: Rate, region: usize) -> Option<f64> {
+        let n = self.totals.len();
+        let (successes, trials) = rate.of(self.selected[model * n + region], self.totals[region]);
+        (trials > 0.0).then(|| successes / trials)
+    }
+}
+
+/// Applies `each` to redraws of the rows, in order. A replicate depends on seed, key and its number
+/// alone, whatever the number of threads. Ranges that begin at a multiple of 16 waste no work.
+pub fn redraw<T: Send>(
+    decisions: &Decisions,
+    seed: u64,
+    key: u64,
+    replicates: Range<usize>,
+    each: impl Fn(&Redrawn) -> T + Sync,
+) -> Vec<T> {
+    if decisions.n_rows() > MOST_REDRAWN && decisions.strata.len() <= MOST_STRATA {
+        return redraw_normal(decisions, seed, key, replicates, each);
+    }
+    let n_blocks = replicates.len().div_ceil(BLOCK);
+    let blocks: Vec<Vec<T>> = (0..n_blocks)
+        .into_par_iter()
+        .map(|block| {
+            let first = replicates.start + block * BLOCK;
+            let n = BLOCK.min(replicates.end - first);
+            let made = redraw_block(decisions, seed, key, first as u64);
+            made[..n].iter().map(&each).collect()
+        })
+        .collect();
+    blocks.into_iter().flatten().collect()
+}
+
+/// Sums of [`BLOCK`] replicates for [`LANES`] models, one after the other.
+type Sums = [[f32; LANES]; BLOCK];
+
+fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<Redrawn> {
+    let (n_regions, n_words) = (decisions.n_regions, decisions.n_words());
+    let mut made = vec![
+        Redrawn {
+            totals: vec![[0.0; 2]; n_regions],
+            selected: vec![[0.0; 2]; n_regions * n_words * LANES],
+        };
+        BLOCK
+    ];
+    let mut streams: Vec<Stream> = (first..)
+        .take(BLOCK)
+        .map(|replicate| Stream::new(seed, Purpose::Bootstrap, [key, replicate]))
+        .collect();
+    let mut weights = vec![[0.0_f32; BLOCK]; FLUSH];
+    for (stratum, range) in decisions.ranges() {
+        let label = stratum.label;
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min(start + FLUSH);
+            let rows = end - start;
+            for (replicate, stream) in streams.iter_mut().enumerate() {
+                // Two weights from each draw of 64 bits.
+                for pair in weights[..rows].chunks_mut(2) {
+                    let bits = stream.bits();
+                    pair[0][replicate] = poisson(bits as u32);
+                    if let Some(second) = pair.get_mut(1) {
+                        second[replicate] = poisson((bits >> 32) as u32);
+                    }
+                }
+            }
+            let mut total = [0.0_f64; BLOCK];
+            for (row, weights) in weights[..rows].iter_mut().enumerate() {
+                let own = decisions.weights[start + row];
+                for (total, weight) in total.iter_mut().zip(weights) {
+                    *weight *= own as f32;
+                    *total += f64::from(*weight);
+                }
+            }
+            for &region in &stratum.regions {
+                for (made, total) in made.iter_mut().zip(total) {
+                    made.totals[region][label] += total;
+                }
+            }
+            for word in 0..n_words {
+                let bits = decisions.bits[start * n_words + word..end * n_words].iter();
+                let bits: Vec<u32> = bits.step_by(n_words).copied().collect();
+                let mut sums: Sums = [[0.0; LANES]; BLOCK];
+                add_selected(&bits, &weights[..rows], &mut sums);
+                for (made, sums) in made.iter_mut().zip(&sums) {
+                    for (lane, sum) in sums.iter().enumerate() {
+                        let model = word * LANES + lane;
+                        for &region in &stratum.regions {
+                            made.selected[model * n_regions + region][label] += f64::from(*sum);
+                        }
+                    }
+                }
+            }
+            start = end;
+        }
+    }
+    made
+}
+
+vectorised! {
+    fn add_selected(bits: &[u32], weights: &[[f32; BLOCK]], sums: &mut Sums) {
+        let mut lanes = [0.0_f32; LANES];
+        for (bits, weights) in bits.iter().zip(weights) {
+            for p in 0..LANES {
+                lanes[p] = ((bits >> p) & 1) as f32;
+            }
+            for r in 0..BLOCK {
+                for p in 0..LANES {
+                    sums[r][p] += weights[r] * lanes[p];
+                }
+            }
+        }
+    }
+}
+
+/// A Poisson variable with mean 1 from 32 uniform bits: the number of thresholds at most these bits.
+fn poisson(bits: u32) -> f32 {
+    /// 2³² P(X ≤ k) for k = 0, 1, …
+    const THRESHOLDS: [u32; 12] = [
+        1_580_030_169,
+        3_160_060_337,
+        3_950_075_422,
+        4_213_413_783,
+        4_279_248_374,
+        4_292_415_292,
+        4_294_609_778,
+        4_294_923_276,
+        4_294_962_463,
+        4_294_966_817,
+        4_294_967_253,
+        4_294_967_292,
+    ];
+    let mut count = 0;
+    for threshold in THRESHOLDS {
+        count += u32::from(bits >= threshold);
+    }
+    count as f32
+}
+
+/// Replicates from the covariance of the sums: Σ w² x xᵀ over the rows of a stratum, where x holds the
+/// decisions of all models and a 1.
+fn redraw_normal<T: Send>(
+    decisions: &Decisions,
+    seed: u64,
+    key: u64,
+    replicates: Range<usize>,
+    each: impl Fn(&Redrawn) -> T + Sync,
+) -> Vec<T> {
+    let strata: Vec<_> = decisions.ranges().collect();
+    let factors: Vec<Factor> = strata
+        .par_iter()
+        .map(|(_, range)| Factor::of(decisions, range.clone()))
+        .collect();
+    let (n_regions, n_models) = (decisions.n_regions, decisions.n_models);
+    replicates
+        .into_par_iter()
+        .map(|replicate| {
+            let mut stream = Stream::new(seed, Purpose::Bootstrap, [key, replicate as u64]);
+            let mut made = Redrawn {
+                totals: vec![[0.0; 2]; n_regions],
+                selected: vec![[0.0; 2]; n_regions * n_models],
+            };
+            for ((stratum, _), factor) in strata.iter().zip(&factors) {
+                let sums = factor.draw(&mut stream);
+                for &region in &stratum.regions {
+                    let label = stratum.label;
+                    made.totals[region][label] += sums[0];
+                    for (model, sum) in sums[1..].iter().enumerate() {
+                        made.selected[model * n_regions + region][label] += sum;
+                    }
+                }
+            }
+            each(&made)
+        })
+        .collect()
+}
+
+/// The mean of a stratum's sums and a factor L of their covariance, the total first.
+struct Factor {
+    mean: Vec<f64>,
+    lower: Vec<f64>,
+}
+
+impl Factor {
+    fn of(decisions: &Decisions, range: Range<usize>) -> Self {
+        let (n_words, n) = (decisions.n_words(), decisions.n_models + 1);
+        let mut mean = vec![0.0; n];
+        let mut matrix = vec![0.0; n * n];
+        let mut chosen = Vec::with_capacity(n);
+        for row in range {
+            let weight = decisions.weights[row];
+            chosen.clear();
+            chosen.push(0);
+            for word in 0..n_words {
+                let mut left = decisions.bits[row * n_words + word];
+                while left != 0 {
+                    chosen.push(1 + word * LANES + left.trailing_zeros() as usize);
+                    left &= left - 1;
+                }
+            }
+            for (at, &i) in chosen.iter().enumerate() {
+                mean[i] += weight;
+                for &j in &chosen[..=at] {
+                    matrix[i * n + j] += weight * weight;
+                }
+            }
+        }
+        Self {
+            mean,
+            lower: factor(matrix, n),
+        }
+    }
+
+    fn draw(&self, stream: &mut Stream) -> Vec<f64> {
+        let n = self.mean.len();
+        let noise: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
+        let sum = |i: usize| {
+            let row = &self.lower[i * n..=i * n + i];
+            self.mean[i] + row.iter().zip(&noise).map(|(l, z)| l * z).sum::<f64>()
+        };
+        (0..n).map(|i| sum(i).max(0.0)).collect()
+    }
+}
+
+/// L with LLᵀ = A for a positive semidefinite A: models that decide alike share their noise.
+fn factor(mut matrix: Vec<f64>, n: usize) -> Vec<f64> {
+    for j in 0..n {
+        let size = matrix[j * n + j];
+        for k in 0..j {
+            let dot: f64 = (0..k).map(|i| matrix[j * n + i] * matrix[k * n + i]).sum();
+            let pivot = matrix[k * n + k];
+            matrix[j * n + k] = match pivot > 0.0 {
+                true => (matrix[j * n + k] - dot) / pivot,
+                false => 0.0,
+            };
+        }
+        let own: f64 = (0..j).map(|i| matrix[j * n + i] * matrix[j * n + i]).sum();
+        let pivot = size - own;
+        matrix[j * n + j] = if pivot > 1e-9 * size {
+            pivot.sqrt()
+        } else {
+            0.0
+        };
+    }
+    matrix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decision::Stratum;
+
+    #[test]
+    fn weights_are_poisson() {
+        // Thresholds against the series e⁻¹ Σ 1/k!.
+        let (mut share, mut term) = (0.0, (-1.0_f64).exp());
+        for k in 0..12_u32 {
+            share += term;
+            term /= f64::from(k + 1);
+            let threshold = (share * 4_294_967_296.0).round().min(4_294_967_295.0) as u32;
+            let at = |bits| poisson(bits) as u32;
+            assert_eq!(at(threshold.saturating_sub(2)), k, "{threshold}");
+            assert!(
+                at(threshold.saturating_add(2)) > k || k == 11,
+                "{threshold}"
+            );
+        }
+    }
+
+    fn decisions(n: usize, weight: f64) -> Decisions {
+        // Two strata; model 0 selects every second row, model 1 every third, model 2 as model 0.
+        let word = |row: usize| {
+            let (half, third) = (u32::from(row % 2 == 0), u32::from(row % 3 == 0));
+            half | third << 1 | half << 2
+        };
+        Decisions {
+            n_models: 3,
+            bits: (0..n).map(word).collect(),
+            weights: vec![weight; n],
+            strata: vec![
+                Stratum {
+                    end: n / 2,
+                    label: 0,
+                    regions: vec![0, 1],
+                },
+                Stratum {
+                    end: n,
+                    label: 1,
+                    regions: vec![0, 2],
+                },
+            ],
+            n_regions: 3,
+        }
+    }
+
+    /// Means and covariances of some sums over replicates.
+    fn moments(all: &[Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let (n, m) = (all.len() as f64, all[0].len());
+        let mean: Vec<f64> = (0..m)
+            .map(|i| all.iter().map(|v| v[i]).sum::<f64>() / n)
+            .collect();
+        let covariance = |i: usize, j: usize| {
+            all.iter()
+                .map(|v| (v[i] - mean[i]) * (v[j] - mean[j]))
+                .sum::<f64>()
+                / n
+        };
+        let matrix = (0..m)
+            .map(|i| (0..m).map(|j| covariance(i, j)).collect())
+            .collect();
+        (mean, matrix)
+    }
+
+    #[test]
+    fn both_ways_of_redrawing_have_the_moments_of_poisson_weights() {
+        let (n, weight) = (3_000, 2.0);
+        let decisions = decisions(n, weight);
+        let sums = |made: &Redrawn| -> Vec<f64> {
+            let at = |model: usize, region: usize, label: usize| {
+                made.selected[model * 3 + region][label]
+            };
+            vec![
+                made.totals[0][0],
+                at(0, 1, 0),
+                at(1, 1, 0),
+                at(2, 1, 0),
+                at(1, 2, 1),
+            ]
+        };
+        let half = n as f64 / 2.0;
+        let counts = [half, half / 2.0, half / 3.0, half / 2.0, half / 3.0];
+        let together = half / 6.0;
+        let drawn = [
+            redraw(&decisions, 1, 0, 0..4_000, sums),
+            redraw_normal(&decisions, 1, 0, 0..4_000, sums),
+        ];
+        for all in drawn {
+            let (mean, matrix) = moments(&all);
+            for i in 0..5 {
+                // Five standard errors of 4,000 replicates.
+                let error = 5.0 * weight * (counts[i] / 4_000.0).sqrt();
+                assert!(
+                    (mean[i] - weight * counts[i]).abs() < error,
+                    "{i} {}",
+                    mean[i]
+                );
+                let variance = weight * weight * counts[i];
+                assert!((matrix[i][i] / variance - 1.0).abs() < 5.0 * (2.0 / 4_000.0_f64).sqrt());
+            }
+            let shared = weight * weight * together;
+            assert!(
+                (matrix[1][2] / shared - 1.0).abs() < 0.25,
+                "{}",
+                matrix[1][2]
+            );
+            assert!(matrix[2][4].abs() < 0.2 * shared);
+            // Models that decide alike are redrawn alike.
+            assert!(all.iter().all(|v| (v[1] - v[3]).abs() < 1e-6));
+        }
+    }
+
+    #[test]
+    fn replicates_do_not_depend_on_how_many_there_are() {
+        let decisions = decisions(700, 1.0);
+        let sums = |made: &Redrawn| made.selected.clone();
+        let (few, many) = (
+            redraw(&decisions, 1, 0, 0..5, sums),
+            redraw(&decisions, 1, 0, 0..40, sums),
+        );
+        assert_eq!(few[..], many[..5]);
+        assert_ne!(few, redraw(&decisions, 2, 0, 0..5, sums));
+        assert_ne!(few, redraw(&decisions, 1, 1, 0..5, sums));
+    }
+}

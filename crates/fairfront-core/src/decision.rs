@@ -1,0 +1,273 @@
+//! Decisions of many models on the same rows, and how often they fall in each cell of rows.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::contrast::Cell;
+use crate::lanes::{LANES, ZERO};
+use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::{Error, Points, RowSource, Schema};
+
+/// A share of people that a requirement or an interval is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rate {
+    /// Selected among all.
+    Selection,
+    /// Not selected among those labeled positive.
+    FalseNegative,
+    /// Selected among those labeled negative.
+    FalsePositive,
+    /// Decided as labeled, among all.
+    Accuracy,
+}
+
+impl Rate {
+    /// All rates.
+    pub const ALL: [Self; 4] = [
+        Self::Selection,
+        Self::FalseNegative,
+        Self::FalsePositive,
+        Self::Accuracy,
+    ];
+
+    /// Successes and trials, from sums of the selected and of all rows by label (negative, positive).
+    pub fn of(self, selected: [f64; 2], total: [f64; 2]) -> (f64, f64) {
+        match self {
+            Self::Selection => (selected[0] + selected[1], total[0] + total[1]),
+            Self::FalseNegative => (total[1] - selected[1], total[1]),
+            Self::FalsePositive => (selected[0], total[0]),
+            Self::Accuracy => (total[0] - selected[0] + selected[1], total[0] + total[1]),
+        }
+    }
+}
+
+/// Which regions of rows are counted: all rows first, then the groups of each attribute.
+pub fn regions_of(schema: &Schema, attribute: usize) -> std::ops::Range<usize> {
+    let before: usize = schema.attributes[..attribute]
+        .iter()
+        .map(|a| a.groups.len())
+        .sum();
+    1 + before..1 + before + schema.attributes[attribute].groups.len()
+}
+
+/// Number of regions.
+pub fn n_regions(schema: &Schema) -> usize {
+    1 + schema
+        .attributes
+        .iter()
+        .map(|a| a.groups.len())
+        .sum::<usize>()
+}
+
+/// Decisions of models on rows, one bit for each, with what a row counts for.
+#[derive(Debug, Clone)]
+pub struct Decisions {
+    pub(crate) n_models: usize,
+    /// Words of 32 models for each row, in the order of the strata.
+    pub(crate) bits: Vec<u32>,
+    /// Weights in the same order; 1 for all if the rows are not weighted.
+    pub(crate) weights: Vec<f64>,
+    pub(crate) strata: Vec<Stratum>,
+    pub(crate) n_regions: usize,
+}
+
+/// Rows with the same label and the same groups, next to each other.
+#[derive(Debug, Clone)]
+pub(crate) struct Stratum {
+    /// Where they end.
+    pub(crate) end: usize,
+    /// 1 if labeled positive.
+    pub(crate) label: usize,
+    /// The regions they are in.
+    pub(crate) regions: Vec<usize>,
+}
+
+impl Decisions {
+    /// Decisions of all models on all rows.
+    pub fn of(
+        predictor: &dyn Predictor,
+        rows: &dyn RowSource,
+        models: &Points,
+    ) -> Result<Self, Error> {
+        let schema = rows.schema();
+        let n = rows.n_rows();
+        let n_words = models.len().div_ceil(LANES);
+        let (mut keys, mut weights) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        let n_attributes = schema.attributes.len();
+        for index in 0..rows.n_blocks() {
+            let block = rows.block(index)?;
+            weights.extend_from_slice(block.weights());
+            for row in 0..block.n_rows() {
+                let groups = (0..n_attributes).map(|a| block.groups(a)[row]);
+                let positive = block.labels()[row] > 0.0;
+                keys.push((positive, groups.collect::<Vec<u32>>()));
+            }
+        }
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|a, b| keys[*a].cmp(&keys[*b]).then(a.cmp(b)));
+        let mut strata: Vec<Stratum> = Vec::new();
+        for (at, row) in order.iter().enumerate() {
+            let (positive, groups) = &keys[*row];
+            if at == 0 || keys[order[at - 1]] != keys[*row] {
+                let known = groups.iter().enumerate().filter_map(|(a, group)| {
+                    let regions = regions_of(schema, a);
+                    ((*group as usize) < regions.len()).then(|| regions.start + *group as usize)
+                });
+                strata.push(Stratum {
+                    end: 0,
+                    label: usize::from(*positive),
+                    regions: std::iter::once(0).chain(known).collect(),
+                });
+            }
+            if let Some(last) = strata.last_mut() {
+                last.end = at + 1;
+            }
+        }
+        let all: Vec<&[f64]> = models.iter().collect();
+        let words: Vec<Vec<u32>> = all
+            .par_chunks(LANES)
+            .map(|block| selected_words(predictor, rows, block))
+            .collect::<Result<_, _>>()?;
+        let mut bits = Vec::with_capacity(n * n_words);
+        for row in &order {
+            bits.extend(words.iter().map(|words| words[*row]));
+        }
+        Ok(Self {
+            n_models: models.len(),
+            bits,
+            weights: order.iter().map(|row| weights[*row]).collect(),
+            strata,
+            n_regions: n_regions(schema),
+        })
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Number of models.
+    pub fn n_models(&self) -> usize {
+        self.n_models
+    }
+
+    /// Words for each row.
+    pub(crate) fn n_words(&self) -> usize {
+        self.n_models.div_ceil(LANES)
+    }
+
+    /// The strata with the rows they begin and end at.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (&Stratum, std::ops::Range<usize>)> {
+        let mut start = 0;
+        self.strata.iter().map(move |stratum| {
+            let range = start..stratum.end;
+            start = stratum.end;
+            (stratum, range)
+        })
+    }
+
+    /// How many rows each model selects in each region, by label.
+    pub fn tallies(&self) -> Tallies {
+        let n_words = self.n_words();
+        let mut tallies = Tallies {
+            totals: vec![[[0.0; 2]; 2]; self.n_regions],
+            selected: vec![vec![[[0.0; 2]; 2]; self.n_regions]; self.n_models],
+        };
+        for (stratum, range) in self.ranges() {
+            let mut total = [0.0; 2];
+            let mut selected = vec![[0.0; 2]; self.n_models];
+            for row in range {
+                let sums = [self.weights[row], self.weights[row] * self.weights[row]];
+                let add = |to: &mut [f64; 2]| {
+                    to[0] += sums[0];
+                    to[1] += sums[1];
+                };
+                add(&mut total);
+                for (word, bits) in self.bits[row * n_words..(row + 1) * n_words]
+                    .iter()
+                    .enumerate()
+                {
+                    let mut left = *bits;
+                    while left != 0 {
+                        add(&mut selected[word * LANES + left.trailing_zeros() as usize]);
+                        left &= left - 1;
+                    }
+                }
+            }
+            let label = stratum.label;
+            for &region in &stratum.regions {
+                let sum = |to: &mut [f64; 2], more: &[f64; 2]| {
+                    to[0] += more[0];
+                    to[1] += more[1];
+                };
+                sum(&mut tallies.totals[region][label], &total);
+                for (model, more) in selected.iter().enumerate() {
+                    sum(&mut tallies.selected[model][region][label], more);
+                }
+            }
+        }
+        tallies
+    }
+}
+
+/// One bit for each of up to [`LANES`] models, row by row.
+fn selected_words(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    block: &[&[f64]],
+) -> Result<Vec<u32>, Error> {
+    let params = crate::fair_problem::side_by_side(block, predictor.n_params(rows.schema()));
+    let mut words = Vec::with_capacity(rows.n_rows());
+    let mut scores = [ZERO; TILE_ROWS];
+    let used = match block.len() {
+        LANES => u32::MAX,
+        n => (1 << n) - 1,
+    };
+    for index in 0..rows.n_blocks() {
+        let rows = rows.block(index)?;
+        for tile in Rows::tiles(&rows) {
+            predictor.scores(&tile, &params, &mut scores);
+            words.extend(scores[..tile.len()].iter().map(|scores| {
+                let bits = scores.iter().enumerate();
+                let bits = bits.map(|(lane, score)| u32::from(*score >= 0.0) << lane);
+                bits.fold(0, |word, bit| word | bit) & used
+            }));
+        }
+    }
+    Ok(words)
+}
+
+/// Sums of weights and of squared weights of the rows that each model selects, by region and label
+/// (negative, positive): all that tests and closed-form intervals need, and no row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tallies {
+    /// For each region and label Σw and Σw² of all rows.
+    pub totals: Vec<[[f64; 2]; 2]>,
+    /// The same of the rows that a model selects, for each model.
+    pub selected: Vec<Vec<[[f64; 2]; 2]>>,
+}
+
+impl Tallies {
+    /// Number of models.
+    pub fn n_models(&self) -> usize {
+        self.selected.len()
+    }
+
+    /// A model's cell of a rate in a region.
+    pub fn cell(&self, model: usize, rate: Rate, region: usize) -> Cell {
+        let of = |which: usize| {
+            let pick = |sums: &[[f64; 2]; 2]| [sums[0][which], sums[1][which]];
+            rate.of(
+                pick(&self.selected[model][region]),
+                pick(&self.totals[region]),
+            )
+        };
+        let ((successes, trials), (successes_squared, trials_squared)) = (of(0), of(1));
+        Cell {
+            successes,
+            trials,
+            successes_squared,
+            trials_squared,
+        }
+    }
+}

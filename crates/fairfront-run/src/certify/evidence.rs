@@ -1,0 +1,207 @@
+//! What a run keeps for tests: counts of decisions by group and label, and no row.
+
+use std::path::Path;
+
+use fairfront_core::{
+    Dataset, Decisions, Linear, Measure, Points, RowSource, Schema, Tallies, hex, n_regions,
+};
+use fairfront_data::{Encoded, Notice, Part, RowRole};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::interval::{Band, CONFIDENCE, Intervals, REPLICATES, Scope, intervals};
+use crate::Error;
+
+/// The file of a run.
+pub(crate) const TALLIES: &str = "tallies.json";
+const FORMAT: &str = "fairfront-tallies";
+const VERSION: u32 = 1;
+
+/// Counts that order models and certify requirements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    format: String,
+    version: u32,
+    /// The rows that order models: validation rows, or training rows if there are none.
+    pub order: Counted,
+    /// The rows that certify: `certify` rows, or test rows if there are none; absent without either.
+    pub certify: Option<Counted>,
+}
+
+/// Decisions on the rows of one split.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Which rows.
+    pub split: Part,
+    /// How many.
+    pub rows: u64,
+    /// SHA-256 of their labels and weights: the same rows have the same whatever is fitted.
+    pub fingerprint: String,
+    /// Counts of all models of the front, the unmitigated model last.
+    pub tallies: Tallies,
+    /// How far simultaneous bands reach.
+    pub bands: Vec<Band>,
+}
+
+/// Columns of intervals on one split.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SplitIntervals {
+    pub(crate) part: Part,
+    pub(crate) intervals: Intervals,
+}
+
+/// How the intervals of a run were found, as `run.json` says it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntervalInfo {
+    /// Share of samples in which an interval is to hold its measure.
+    pub confidence: f64,
+    /// Redraws of the rows.
+    pub replicates: usize,
+    /// The largest share of redraws that lack the rows a measure needs, and are left out of it.
+    pub left_out: f64,
+}
+
+/// All that tests and intervals need of a front.
+pub(crate) struct Weighed {
+    pub(crate) evidence: Evidence,
+    pub(crate) intervals: Vec<SplitIntervals>,
+    pub(crate) info: IntervalInfo,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// Counts decisions on the rows that order and certify, and redraws those that are shown. `models` has the
+/// unmitigated model last; `judged` are the measures that models are compared in.
+pub(crate) fn weigh(
+    encoded: &Encoded,
+    models: &Points,
+    judged: &[Measure],
+) -> Result<Weighed, Error> {
+    let first = |role: RowRole| encoded.parts_for(role).first().copied();
+    let order = first(RowRole::Order).unwrap_or(Part::Train);
+    let certifying = first(RowRole::Certification);
+    let reported = first(RowRole::Reporting);
+    let mut weighed = Weighed {
+        evidence: Evidence {
+            format: FORMAT.into(),
+            version: VERSION,
+            order: Counted::of(order, encoded.part(order), models)?.0,
+            certify: None,
+        },
+        intervals: Vec::new(),
+        info: IntervalInfo {
+            confidence: CONFIDENCE,
+            replicates: REPLICATES,
+            left_out: 0.0,
+        },
+        notices: Vec::new(),
+    };
+    let mut parts: Vec<Part> = reported.into_iter().collect();
+    parts.extend(certifying.filter(|part| !parts.contains(part)));
+    if order == Part::Validation {
+        parts.push(order);
+    }
+    for part in parts {
+        let (mut counted, decisions) = Counted::of(part, encoded.part(part), models)?;
+        let scope = match part {
+            Part::Validation => Scope::Changes,
+            Part::Certify => Scope::Bands,
+            _ => Scope::All,
+        };
+        let schema = encoded.part(part).schema();
+        let tallies = &counted.tallies;
+        let found = intervals(&decisions, tallies, schema, judged, part as u64, scope)?;
+        if part != Part::Validation {
+            weighed.info.left_out = weighed.info.left_out.max(found.left_out);
+        }
+        if found.left_out > 0.01 && part == Part::Test {
+            weighed.notices.push(Notice::warning(format!(
+                "{:.1}% of the redrawn test rows lack a group that a measure needs; intervals of \
+                 that measure leave them out. Merge small groups (--merge)",
+                100.0 * found.left_out
+            )));
+        }
+        if certifying == Some(part) {
+            counted.bands = found.bands.clone();
+            weighed.evidence.certify = Some(counted);
+        }
+        if part != Part::Certify {
+            let intervals = found;
+            weighed.intervals.push(SplitIntervals { part, intervals });
+        }
+    }
+    Ok(weighed)
+}
+
+impl Counted {
+    fn of(split: Part, rows: &Dataset, models: &Points) -> Result<(Self, Decisions), Error> {
+        let decisions = Decisions::of(&Linear, rows, models)?;
+        let counted = Self {
+            split,
+            rows: rows.n_rows() as u64,
+            fingerprint: fingerprint(rows),
+            tallies: decisions.tallies(),
+            bands: Vec::new(),
+        };
+        Ok((counted, decisions))
+    }
+
+    fn fits(&self, n_models: usize, schema: &Schema) -> bool {
+        let (tallies, n) = (&self.tallies, n_regions(schema));
+        let sizes = tallies.selected.iter().all(|of_model| of_model.len() == n);
+        let numbers = tallies.selected.iter().flatten().chain(&tallies.totals);
+        let sound = numbers
+            .flatten()
+            .flatten()
+            .all(|v| v.is_finite() && *v >= 0.0);
+        tallies.n_models() == n_models + 1 && tallies.totals.len() == n && sizes && sound
+    }
+}
+
+/// SHA-256 over labels and weights in order.
+fn fingerprint(rows: &Dataset) -> String {
+    let mut hash = Sha256::new();
+    hash.update((rows.n_rows() as u64).to_le_bytes());
+    for block in rows.blocks() {
+        for value in block.labels().iter().chain(block.weights()) {
+            hash.update(value.to_le_bytes());
+        }
+    }
+    hex(&hash.finalize())
+}
+
+impl Evidence {
+    /// The bytes of the file, and their checksum.
+    pub(crate) fn to_bytes(&self) -> Result<(Vec<u8>, String), serde_json::Error> {
+        let mut bytes = serde_json::to_vec(self)?;
+        bytes.push(b'\n');
+        let checksum = hex(&Sha256::digest(&bytes));
+        Ok((bytes, checksum))
+    }
+
+    /// Reads what [`Evidence::to_bytes`] wrote for a front of so many models.
+    pub(crate) fn from_bytes(
+        path: &Path,
+        bytes: &[u8],
+        checksum: &str,
+        n_models: usize,
+        schema: &Schema,
+    ) -> Result<Self, Error> {
+        let damaged =
+            |why: &str| Error::file(path, format!("the file is corrupted ({why}); fit again"));
+        if hex(&Sha256::digest(bytes)) != checksum {
+            return Err(damaged("its checksum is not the one in run.json"));
+        }
+        let evidence: Self = serde_json::from_slice(bytes).map_err(|e| damaged(&e.to_string()))?;
+        if evidence.format != FORMAT || evidence.version != VERSION {
+            return Err(damaged("its format is not known"));
+        }
+        let all = std::iter::once(&evidence.order).chain(&evidence.certify);
+        match all
+            .into_iter()
+            .all(|counted| counted.fits(n_models, schema))
+        {
+            true => Ok(evidence),
+            false => Err(damaged("its counts do not match the front")),
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The measures that can be tested: rates, and differences and ratios of rates between groups.
+
+use std::ops::Range;
+
+use fairfront_core::{Cell, Contrast, Rate, Redrawn, Schema, Tallies, regions_of, wilson};
+
+/// A measure made of binomial cells.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Family {
+    /// The measure's name, as columns of a front have it: `demographic_parity_difference(sex)`.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
+
+/// How a measure follows from rates in regions of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    /// A rate in one region.
+    Rate { rate: Rate, region: usize },
+    /// The largest minus the smallest rate over regions; the largest of several such differences.
+    Difference {
+        rates: &'static [Rate],
+        regions: Range<usize>,
+    },
+    /// The smallest over the largest selection rate.
+    Ratio { regions: Range<usize> },
+}
+
+impl Family {
+    /// All measures of rows with this schema that can be tested, in the order of the columns.
+    pub(crate) fn all(schema: &Schema) -> Vec<Self> {
+        let rate = |name: String, rate: Rate, region: usize| Self {
+            name,
+            kind: Kind::Rate { rate, region },
+        };
+        let mut all = vec![rate("accuracy".into(), Rate::Accuracy, 0)];
+        for (index, attribute) in schema.attributes.iter().enumerate() {
+            let (a, regions) = (&attribute.name, regions_of(schema, index));
+            let differences: [(&str, &'static [Rate]); 4] = [
+                ("demographic_parity_difference", &[Rate::Selection]),
+                ("equal_opportunity_difference", &[Rate::FalseNegative]),
+                ("false_positive_rate_difference", &[Rate::FalsePositive]),
+                (
+                    "equalized_odds_difference",
+                    &[Rate::FalseNegative, Rate::FalsePositive],
+                ),
+            ];
+            all.extend(differences.map(|(name, rates)| Self {
+                name: format!("{name}({a})"),
+                kind: Kind::Difference {
+                    rates,
+                    regions: regions.clone(),
+                },
+            }));
+            all.push(Self {
+                name: format!("demographic_parity_ratio({a})"),
+                kind: Kind::Ratio {
+                    regions: regions.clone(),
+                },
+            });
+            for (group, region) in attribute.groups.iter().zip(regions) {
+                let of_group = [
+                    ("selection_rate", Rate::Selection),
+                    ("false_negative_rate", Rate::FalseNegative),
+                    ("false_positive_rate", Rate::FalsePositive),
+                    ("accuracy", Rate::Accuracy),
+                ];
+                let of_group =
+                    of_group.map(|(name, r)| rate(format!("{name}({a}={group})"), r, region));
+                all.extend(of_group);
+            }
+        }
+        all
+    }
+
+    /// Whether the measure compares all rows or all groups, rather than being about one group.
+    pub(crate) fn is_overall(&self) -> bool {
+        !matches!(self.kind, Kind::Rate { region, .. } if region > 0)
+    }
+
+    /// Rates and regions that the measure is made of.
+    pub(crate) fn cells(&self) -> Vec<(Rate, usize)> {
+        match &self.kind {
+            Kind::Rate { rate, region } => vec![(*rate, *region)],
+            Kind::Difference { rates, regions } => rates
+                .iter()
+                .flat_map(|rate| regions.clone().map(|region| (*rate, region)))
+                .collect(),
+            Kind::Ratio { regions } => regions.clone().map(|r| (Rate::Selection, r)).collect(),
+        }
+    }
+
+    /// The measure, from its rates; `None` where one of them has no value.
+    pub(crate) fn value(&self, rate: impl Fn(Rate, usize) -> Option<f64>) -> Option<f64> {
+        let extremes = |of: Rate, regions: &Range<usize>| -> Option<(f64, f64)> {
+            let mut bounds = (f64::NEG_INFINITY, f64::INFINITY);
+            for region in regions.clone() {
+                let rate = rate(of, region)?;
+                bounds = (bounds.0.max(rate), bounds.1.min(rate));
+            }
+            (!regions.is_empty()).then_some(bounds)
+        };
+        match &self.kind {
+            Kind::Rate { rate: of, region } => rate(*of, *region),
+            Kind::Difference { rates, regions } => {
+                let differences = rates.iter().map(|of| {
+                    let (high, low) = extremes(*of, regions)?;
+                    Some(high - low)
+                });
+                let differences: Option<Vec<f64>> = differences.collect();
+                differences.map(|all| all.into_iter().fold(0.0, f64::max))
+            }
+            Kind::Ratio { regions } => {
+                let (high, low) = extremes(Rate::Selection, regions)?;
+                (high > 0.0).then(|| low / high)
+            }
+        }
+    }
+
+    /// What has to be rejected so that the measure keeps its limit; `None` for limits on the side on
+    /// which differences and ratios cannot be tested.
+    pub(crate) fn contrasts(
+        &self,
+        tallies: &Tallies,
+        model: usize,
+        at_most: bool,
+        limit: f64,
+    ) -> Option<Vec<Contrast>> {
+        let cell = |rate: Rate, region: usize| tallies.cell(model, rate, region);
+        let ordered = |regions: &Range<usize>| {
+            let regions = regions.clone();
+            let pairs = regions
+                .clone()
+                .flat_map(move |a| regions.clone().map(move |b| (a, b)));
+            pairs.filter(|(a, b)| a != b).collect::<Vec<_>>()
+        };
+        match (&self.kind, at_most) {
+            (Kind::Rate { rate, region }, at_most) => {
+                let cell = cell(*rate, *region);
+                Some(vec![match at_most {
+                    true => Contrast::AtMost { cell, limit },
+                    false => Contrast::AtLeast { cell, limit },
+                }])
+            }
+            (Kind::Difference { rates, regions }, true) => {
+                let of_rate = |rate: &Rate| {
+                    let rate = *rate;
+                    let pairs = ordered(regions).into_iter();
+                    pairs.map(move |(a, b)| (rate, a, b)).collect::<Vec<_>>()
+                };
+                let all = rates.iter().flat_map(of_rate);
+                let contrast = |(rate, a, b)| Contrast::Difference {
+                    a: cell(rate, a),
+                    b: cell(rate, b),
+                    limit,
+                };
+                Some(all.map(contrast).collect())
+            }
+            (Kind::Ratio { regions }, false) => {
+                let contrast = |(a, b)| Contrast::Ratio {
+                    a: cell(Rate::Selection, a),
+                    b: cell(Rate::Selection, b),
+                    limit,
+                };
+                Some(ordered(regions).into_iter().map(contrast).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// The signed contrasts that the measure is an extreme of, with their standard errors: pairwise
+    /// differences, logarithms of ratios, or the rate itself. Those without a standard error are `None`.
+    pub(crate) fn signed(&self, tallies: &Tallies, model: usize) -> Vec<Option<(f64, f64)>> {
+        let of = |rate: Rate, region: usize| {
+            let cell = tallies.cell(model, rate, region);
+            let rate = cell.rate()?;
+            (rate > 0.0 && rate < 1.0).then(|| (rate, cell.variance()))
+        };
+        self.each_pair(|pair| match pair {
+            Pair::One(rate, region) => of(rate, region).map(|(rate, v)| (rate, v.sqrt())),
+            Pair::Minus(rate, a, b) => {
+                let ((p, v), (q, w)) = (of(rate, a)?, of(rate, b)?);
+                Some((p - q, (v + w).sqrt()))
+            }
+            Pair::Over(a, b) => {
+                let (p, v) = of(Rate::Selection, a)?;
+                let (q, w) = of(Rate::Selection, b)?;
+                let error = (v / (p * p) + w / (q * q)).sqrt();
+                Some((libm::log(p) - libm::log(q), error))
+            }
+        })
+    }
+
+    /// The same contrasts in a replicate, in the same order.
+    pub(crate) fn redrawn(&self, redrawn: &Redrawn, model: usize) -> Vec<Option<f64>> {
+        let rate = |rate: Rate, region: usize| redrawn.rate(model, rate, region);
+        self.each_pair(|pair| match pair {
+            Pair::One(of, region) => rate(of, region),
+            Pair::Minus(of, a, b) => Some(rate(of, a)? - rate(of, b)?),
+            Pair::Over(a, b) => {
+                let (p, q) = (rate(Rate::Selection, a)?, rate(Rate::Selection, b)?);
+                (p > 0.0 && q > 0.0).then(|| libm::log(p) - libm::log(q))
+            }
+        })
+    }
+
+    fn each_pair<T>(&self, of: impl Fn(Pair) -> T) -> Vec<T> {
+        let pairs = |regions: &Range<usize>| {
+            let end = regions.end;
+            let pairs = regions
+                .clone()
+                .flat_map(move |a| (a + 1..end).map(move |b| (a, b)));
+            pairs.collect::<Vec<_>>()
+        };
+        match &self.kind {
+            Kind::Rate { rate, region } => vec![of(Pair::One(*rate, *region))],
+            Kind::Difference { rates, regions } => {
+                let all = rates.iter().flat_map(|rate| {
+                    let rate = *rate;
+                    let pairs = pairs(regions).into_iter();
+                    pairs.map(move |(a, b)| Pair::Minus(rate, a, b))
+                });
+                all.map(of).collect()
+            }
+            Kind::Ratio { regions } => {
+                let all = pairs(regions).into_iter();
+                all.map(|(a, b)| of(Pair::Over(a, b))).collect()
+            }
+        }
+    }
+
+    /// The interval of the measure that reaches `q` standard errors to either side of each contrast;
+    /// `None` where a cell has no rows.
+    pub(crate) fn interval(&self, tallies: &Tallies, model: usize, q: f64) -> Option<(f64, f64)> {
+        let bounds = |rate: Rate, region: usize| Bounds::of(&tallies.cell(model, rate, region), q);
+        match &self.kind {
+            Kind::Rate { rate, region } => {
+                let found = bounds(*rate, *region)?;
+                Some((found.low.max(0.0), found.high.min(1.0)))
+            }
+            Kind::Difference { rates, regions } => {
+                let (mut low, mut high) = (0.0_f64, 0.0_f64);
+                for rate in *rates {
+                    let all: Option<Vec<Bounds>> = regions
+                        .clone()
+                        .map(|region| bounds(*rate, region))
+                        .collect();
+                    let all = all?;
+                    for (a, b) in ordered_pairs(all.len()) {
+                        let (from, to) = all[a].minus(&all[b]);
+                        low = low.max(from);
+                        high = high.max(to);
+                    }
+                }
+                Some((low, high.min(1.0)))
+            }
+            Kind::Ratio { regions } => {
+                let all: Option<Vec<Bounds>> = regions
+                    .clone()
+                    .map(|region| bounds(Rate::Selection, region))
+                    .collect();
+                let all = all?;
+                let (mut low, mut high) = (1.0_f64, 1.0_f64);
+                for (a, b) in ordered_pairs(all.len()) {
+                    let (from, to) = all[a].over(&all[b]);
+                    low = low.min(from);
+                    high = high.min(to);
+                }
+                Some((low, high))
+            }
+        }
+    }
+}
+
+enum Pair {
+    One(Rate, usize),
+    Minus(Rate, usize, usize),
+    Over(usize, usize),
+}
+
+fn ordered_pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let pairs = (0..n).flat_map(move |a| (0..n).map(move |b| (a, b)));
+    pairs.filter(|(a, b)| a != b)
+}
+
+/// A rate with its interval; the standard error as well, unless nobody or everybody is a success.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    rate: f64,
+    low: f64,
+    high: f64,
+    /// The ends of its logarithm.
+    log: (f64, f64),
+}
+
+impl Bounds {
+    fn of(cell: &Cell, q: f64) -> Option<Self> {
+        let rate = cell.rate()?;
+        // Without successes or failures the standard error says nothing; Wilson's interval does.
+        if rate <= 0.0 || rate >= 1.0 {
+            let n = cell.effective();
+            let (low, high) = wilson(rate * n, n, q);
+            let log = (libm::log(low), libm::log(high));
+            return Some(Self {
+                rate,
+                low,
+                high,
+                log,
+            });
+        }
+        let error = q * cell.variance().sqrt();
+        let log = (
+            libm::log(rate) - error / rate,
+            libm::log(rate) + error / rate,
+        );
+        Some(Self {
+            rate,
+            low: rate - error,
+            high: rate + error,
+            log,
+        })
+    }
+
+    /// How far the rate may be below and above.
+    fn reach(&self) -> (f64, f64) {
+        (self.rate - self.low, self.high - self.rate)
+    }
+
+    /// The ends of the difference to another rate, from how far either may be off.
+    fn minus(&self, other: &Self) -> (f64, f64) {
+        let ((down, up), (other_down, other_up)) = (self.reach(), other.reach());
+        let difference = self.rate - other.rate;
+        (
+            difference - libm::hypot(down, other_up),
+            difference + libm::hypot(up, other_down),
+        )
+    }
+
+    /// The ends of the ratio to another rate, on the scale of logarithms.
+    fn over(&self, other: &Self) -> (f64, f64) {
+        if self.rate <= 0.0 || other.rate <= 0.0 {
+            // A ratio to nobody may be anything.
+            let high = match other.low > 0.0 {
+                true => self.high / other.low,
+                false => f64::INFINITY,
+            };
+            return (0.0, high);
+        }
+        let own = libm::log(self.rate);
+        let others = libm::log(other.rate);
+        let down = libm::hypot(own - self.log.0, other.log.1 - others);
+        let up = libm::hypot(self.log.1 - own, others - other.log.0);
+        (libm::exp(own - others - down), libm::exp(own - others + up))
+    }
+}

@@ -1,0 +1,423 @@
+//! Intervals of measures: pointwise, and simultaneous over all models of a front.
+
+use fairfront_core::{Decisions, Measure, Redrawn, Schema, Tallies, normal_quantile, redraw};
+use fairfront_pareto::{Values, nondominated};
+use serde::{Deserialize, Serialize};
+
+use super::family::{Family, Kind};
+use crate::Error;
+
+/// Share of samples in which an interval is to hold its measure.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+/// Redraws of the rows.
+pub(crate) const REPLICATES: usize = 1_000;
+/// Levels whose quantiles are stored; the last has ten replicates beyond it.
+const LEVELS: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99];
+/// Replicates whose results are held at a time.
+const CHUNK: usize = 128;
+/// The seed of redraws: which rows there are depends on the run's seed already.
+const SEED: u64 = 0;
+
+/// How far a simultaneous band reaches to either side of each contrast of a measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// The measure.
+    pub measure: String,
+    /// Contrasts that the band covers together: pairs of groups times models.
+    pub contrasts: usize,
+    /// Levels, and quantiles of the largest deviation in standard errors.
+    pub quantiles: Vec<[f64; 2]>,
+}
+
+impl Band {
+    /// Standard errors to either side at a level: the stored quantile of the next higher level, or
+    /// Bonferroni's bound beyond the last of them.
+    pub(crate) fn reach(&self, level: f64) -> f64 {
+        let stored = self.quantiles.iter().find(|[at, _]| *at >= level - 1e-12);
+        match stored {
+            Some([_, quantile]) => *quantile,
+            None => {
+                let share = (1.0 - level) / (2.0 * self.contrasts.max(1) as f64);
+                -normal_quantile(share)
+            }
+        }
+    }
+}
+
+/// What redraws of some rows say about models; the unmitigated model comes last.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Intervals {
+    pub(crate) bands: Vec<Band>,
+    /// Names of columns, without the split, and a value for each model.
+    pub(crate) columns: Vec<(String, Vec<Option<f64>>)>,
+    /// The largest share of replicates that lack the rows a measure needs.
+    pub(crate) left_out: f64,
+}
+
+/// Which columns are scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Changes against the unmitigated model alone.
+    Changes,
+    /// The bands alone, without a column.
+    Bands,
+    /// All of them.
+    All,
+}
+
+/// Redraws the rows behind these decisions. `judged` are the measures that models are compared in.
+pub(crate) fn intervals(
+    decisions: &Decisions,
+    tallies: &Tallies,
+    schema: &Schema,
+    judged: &[Measure],
+    key: u64,
+    scope: Scope,
+) -> Result<Intervals, Error> {
+    let mut families = Family::all(schema);
+    if scope == Scope::Changes {
+        families.retain(Family::is_overall);
+    }
+    let mut found = Redraws::new(&families, tallies);
+    let compared = compared(&families, judged, schema);
+    let mut done = 0;
+    while done < REPLICATES {
+        let n = CHUNK.min(REPLICATES - done);
+        let made = redraw(decisions, SEED, key, done..done + n, |redrawn| {
+            found.of(redrawn, compared.as_deref())
+        });
+        for made in made {
+            found.add(made?);
+        }
+        done += n;
+    }
+    Ok(found.finish(scope, compared.is_some()))
+}
+
+/// Positions of the families that models are compared in, each with whether less is better; `None`
+/// where one of them cannot be redrawn.
+fn compared(
+    families: &[Family],
+    judged: &[Measure],
+    schema: &Schema,
+) -> Option<Vec<(usize, bool)>> {
+    if judged.len() < 2 {
+        return None;
+    }
+    let position = |measure: &Measure| {
+        // Decisions say nothing about a log loss; the accuracy stands in.
+        let name = match measure {
+            Measure::ErrorRate | Measure::LogLoss => "accuracy".to_owned(),
+            other => other.name(schema),
+        };
+        let at = families.iter().position(|family| family.name == name)?;
+        Some((at, name != "accuracy"))
+    };
+    judged.iter().map(position).collect()
+}
+
+/// Contrasts of a model in a family: estimates and one over their standard errors.
+type Signed = Vec<Option<(f64, f64)>>;
+
+/// One replicate.
+struct Replicate {
+    /// The largest deviation of each family, in standard errors; `None` where rows are missing.
+    largest: Vec<Option<f64>>,
+    /// The largest deviation of each model, for families of several contrasts.
+    of_models: Vec<Vec<Option<f32>>>,
+    /// Values of overall families, for each model.
+    values: Vec<Vec<Option<f64>>>,
+    /// Which models no other dominates.
+    best: Option<Vec<bool>>,
+}
+
+struct Redraws<'a> {
+    families: &'a [Family],
+    tallies: &'a Tallies,
+    n_models: usize,
+    signed: Vec<Vec<Signed>>,
+    values: Vec<Vec<Option<f64>>>,
+    largest: Vec<Vec<f64>>,
+    of_models: Vec<Vec<Vec<f32>>>,
+    /// For each overall family and model: replicates, Σ value, and replicates, Σ and Σ² of the change
+    /// against the unmitigated model relative to the estimated one.
+    sums: Vec<Vec<[f64; 5]>>,
+    best: Vec<f64>,
+    compared: f64,
+}
+
+impl<'a> Redraws<'a> {
+    fn new(families: &'a [Family], tallies: &'a Tallies) -> Self {
+        let n_models = tallies.n_models();
+        let signed = |family: &Family| -> Vec<Signed> {
+            let of = |model: usize| {
+                let all = family.signed(tallies, model).into_iter();
+                let inverse = |(value, error): (f64, f64)| (value, 1.0 / error);
+                all.map(|found| found.map(inverse).filter(|(_, e)| e.is_finite()))
+                    .collect()
+            };
+            (0..n_models).map(of).collect()
+        };
+        let values = |family: &Family| -> Vec<Option<f64>> {
+            let of = |model: usize| {
+                family.value(|rate, region| tallies.cell(model, rate, region).rate())
+            };
+            (0..n_models).map(of).collect()
+        };
+        let several = |family: &Family| match family.kind {
+            Kind::Rate { .. } => Vec::new(),
+            _ => vec![Vec::new(); n_models],
+        };
+        Self {
+            signed: families.iter().map(signed).collect(),
+            values: families.iter().map(values).collect(),
+            largest: vec![Vec::new(); families.len()],
+            of_models: families.iter().map(several).collect(),
+            sums: vec![vec![[0.0; 5]; n_models]; families.len()],
+            best: vec![0.0; n_models],
+            compared: 0.0,
+            families,
+            tallies,
+            n_models,
+        }
+    }
+
+    fn of(
+        &self,
+        redrawn: &Redrawn,
+        compared: Option<&[(usize, bool)]>,
+    ) -> Result<Replicate, Error> {
+        let mut replicate = Replicate {
+            largest: Vec::with_capacity(self.families.len()),
+            of_models: Vec::with_capacity(self.families.len()),
+            values: Vec::with_capacity(self.families.len()),
+            best: None,
+        };
+        for (family, signed) in self.families.iter().zip(&self.signed) {
+            let mut largest = Some(0.0_f64);
+            let mut of_models = Vec::new();
+            for model in 0..self.n_models {
+                let redrawn = family.redrawn(redrawn, model);
+                let mut of_model = Some(0.0_f64);
+                for (estimate, value) in signed[model].iter().zip(redrawn) {
+                    // Contrasts without a standard error have an interval of another kind.
+                    let Some((estimate, inverse)) = estimate else {
+                        continue;
+                    };
+                    of_model = match (of_model, value) {
+                        (Some(most), Some(value)) => {
+                            Some(most.max((value - estimate).abs() * inverse))
+                        }
+                        _ => None,
+                    };
+                }
+                largest = match (largest, of_model) {
+                    (Some(most), Some(own)) => Some(most.max(own)),
+                    _ => None,
+                };
+                if !matches!(family.kind, Kind::Rate { .. }) {
+                    of_models.push(of_model.map(|v| v as f32));
+                }
+            }
+            replicate.largest.push(largest);
+            replicate.of_models.push(of_models);
+            let value =
+                |model: usize| family.value(|rate, region| redrawn.rate(model, rate, region));
+            replicate.values.push(match family.is_overall() {
+                true => (0..self.n_models).map(value).collect(),
+                false => Vec::new(),
+            });
+        }
+        if let Some(compared) = compared {
+            replicate.best = self.best(&replicate.values, compared)?;
+        }
+        Ok(replicate)
+    }
+
+    /// Which models of the front no other one dominates.
+    fn best(
+        &self,
+        values: &[Vec<Option<f64>>],
+        compared: &[(usize, bool)],
+    ) -> Result<Option<Vec<bool>>, Error> {
+        let n = self.n_models - 1;
+        let mut all = Vec::with_capacity(n * compared.len());
+        for model in 0..n {
+            for (family, less_is_better) in compared {
+                let Some(value) = values[*family][model] else {
+                    return Ok(None);
+                };
+                all.push(if *less_is_better { value } else { -value });
+            }
+        }
+        if n == 0 {
+            return Ok(None);
+        }
+        let m = compared.len();
+        let of = |model: usize| &all[model * m..(model + 1) * m];
+        let by_value = |a: &[f64], b: &[f64]| {
+            let ordered = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+            ordered.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        };
+        let mut kept: Vec<&[f64]> = nondominated(Values::new(&all, m)?)
+            .into_iter()
+            .map(of)
+            .collect();
+        kept.sort_by(|a, b| by_value(a, b));
+        // Models that are equal to one that nothing dominates are as good.
+        let is_best = |model: usize| {
+            kept.binary_search_by(|own| by_value(own, of(model)))
+                .is_ok()
+        };
+        Ok(Some((0..n).map(is_best).collect()))
+    }
+
+    fn add(&mut self, replicate: Replicate) {
+        for (all, largest) in self.largest.iter_mut().zip(replicate.largest) {
+            all.extend(largest);
+        }
+        for (all, own) in self.of_models.iter_mut().zip(replicate.of_models) {
+            for (all, own) in all.iter_mut().zip(own) {
+                all.extend(own);
+            }
+        }
+        for (family, values) in replicate.values.iter().enumerate() {
+            let Some(Some(unmitigated)) = values.last() else {
+                continue;
+            };
+            let estimate = |model: usize| self.values[family][model];
+            let last = self.n_models - 1;
+            for model in 0..values.len() {
+                let (Some(value), Some(own), Some(base)) =
+                    (values[model], estimate(model), estimate(last))
+                else {
+                    continue;
+                };
+                let off = (value - unmitigated) - (own - base);
+                let sums = &mut self.sums[family][model];
+                for (sum, more) in sums.iter_mut().zip([1.0, value, off, off * off, 0.0]) {
+                    *sum += more;
+                }
+            }
+        }
+        if let Some(best) = replicate.best {
+            self.compared += 1.0;
+            for (sum, best) in self.best.iter_mut().zip(best) {
+                *sum += f64::from(u8::from(best));
+            }
+        }
+    }
+
+    fn finish(mut self, scope: Scope, compared: bool) -> Intervals {
+        let total = REPLICATES as f64;
+        let mut left_out = 0.0_f64;
+        let mut bands = Vec::new();
+        let mut columns: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+        let z = normal_quantile(0.5 + 0.5 * CONFIDENCE);
+        for (at, family) in self.families.iter().enumerate() {
+            let contrasts = self.signed[at].iter().flatten().flatten().count();
+            // Where a group has no rows at all, nothing was left out by chance.
+            if contrasts > 0 {
+                left_out = left_out.max(1.0 - self.largest[at].len() as f64 / total);
+            }
+            self.largest[at].sort_by(f64::total_cmp);
+            let largest = &self.largest[at];
+            let quantiles = LEVELS.map(|level| [level, quantile(largest, level, z)]);
+            let band = Band {
+                measure: family.name.clone(),
+                contrasts,
+                quantiles: quantiles.to_vec(),
+            };
+            let simultaneous = band.reach(CONFIDENCE);
+            if scope == Scope::All {
+                let pointwise = |model: usize| match self.of_models[at].get(model) {
+                    Some(own) => {
+                        let mut own: Vec<f64> = own.iter().map(|v| f64::from(*v)).collect();
+                        own.sort_by(f64::total_cmp);
+                        quantile(&own, CONFIDENCE, z)
+                    }
+                    None => z,
+                };
+                let ends = |reach: &dyn Fn(usize) -> f64| -> Vec<Option<(f64, f64)>> {
+                    (0..self.n_models)
+                        .map(|model| {
+                            self.values[at][model]?;
+                            family.interval(self.tallies, model, reach(model))
+                        })
+                        .collect()
+                };
+                let own = ends(&pointwise);
+                let all = ends(&|_| simultaneous);
+                let mut column = |end: &str, values: Vec<Option<f64>>| {
+                    columns.push((format!("{}.{end}", family.name), values));
+                };
+                column("low", own.iter().map(|v| v.map(|v| v.0)).collect());
+                column("high", own.iter().map(|v| v.map(|v| v.1)).collect());
+                column("band_low", all.iter().map(|v| v.map(|v| v.0)).collect());
+                column("band_high", all.iter().map(|v| v.map(|v| v.1)).collect());
+            }
+            if scope != Scope::Bands && family.is_overall() {
+                let changes = self.changes(at, z);
+                let mut column = |end: &str, values: Vec<Option<f64>>| {
+                    columns.push((format!("{}.{end}", family.name), values));
+                };
+                column(
+                    "change_low",
+                    changes.iter().map(|v| v.map(|v| v.0)).collect(),
+                );
+                column(
+                    "change_high",
+                    changes.iter().map(|v| v.map(|v| v.1)).collect(),
+                );
+                if scope == Scope::All && !matches!(family.kind, Kind::Rate { .. }) {
+                    column("bias", self.biases(at));
+                }
+            }
+            bands.push(band);
+        }
+        if scope == Scope::All && compared {
+            let share = |model: usize| {
+                let front = model + 1 < self.n_models && self.compared > 0.0;
+                front.then(|| self.best[model] / self.compared)
+            };
+            let shares = (0..self.n_models).map(share).collect();
+            columns.push(("probability_nondominated".into(), shares));
+        }
+        Intervals {
+            bands,
+            columns,
+            left_out,
+        }
+    }
+
+    /// The ends of each model's change against the unmitigated model; none for that model itself.
+    fn changes(&self, family: usize, z: f64) -> Vec<Option<(f64, f64)>> {
+        let last = self.n_models - 1;
+        let of = |model: usize| {
+            let [n, _, sum, squares, _] = self.sums[family][model];
+            let change = self.values[family][model]? - self.values[family][last]?;
+            let mean = sum / n;
+            let reach = z * (squares / n - mean * mean).max(0.0).sqrt();
+            (n > 0.0 && model != last).then_some((change - reach, change + reach))
+        };
+        (0..self.n_models).map(of).collect()
+    }
+
+    /// How much higher a measure is in redraws than in the rows: about as much as it is higher in the
+    /// rows than in the population.
+    fn biases(&self, family: usize) -> Vec<Option<f64>> {
+        let of = |model: usize| {
+            let [n, sum, ..] = self.sums[family][model];
+            let value = self.values[family][model]?;
+            (n > 0.0).then(|| sum / n - value)
+        };
+        (0..self.n_models).map(of).collect()
+    }
+}
+
+/// The smallest of sorted deviations that at least this share of them reach; `z` without any.
+fn quantile(sorted: &[f64], level: f64, z: f64) -> f64 {
+    let at = (level * sorted.len() as f64).ceil() as usize;
+    let found = sorted.get(at.saturating_sub(1)).copied();
+    found.filter(|q| *q > 0.0).unwrap_or(z)
+}
