@@ -36,6 +36,19 @@ class Report:
     def select(self, *args):
         return json.loads(self.fairfront("select", self.folder, "--json", *args))
 
+    def chosen_on_validation(self, *require, rule=()):
+        """What the page chooses: nothing is tested there."""
+        words = [word for text in require for word in ("--require", text)]
+        return self.select(*words, "--confidence", "none", *rule)
+
+    def fairer(self):
+        """Models whose difference between groups is measurably below the unmitigated model's."""
+        measures = [m for m in self.info["judged"]["measures"] if m != "1 - accuracy"]
+        # A front in objectives has covariances with decisions, which stand for selection rates.
+        measures = measures or ["demographic_parity_difference(sex)"]
+        highs = [f"validation.{m}.change_high" for m in measures]
+        return (self.table[highs] < 0).any(axis=1)
+
 
 class Opened:
     """A page that is open, with everything it complained of or asked for."""
@@ -68,7 +81,9 @@ class Opened:
 
     @property
     def chosen(self):
-        return int(self.page.inner_text("#choice-title").removeprefix("Model "))
+        """The id of the chosen model; none for the unmitigated one."""
+        title = self.page.inner_text("#choice-title")
+        return None if title == "Unmitigated model" else int(title.removeprefix("Model "))
 
     @property
     def price(self):
@@ -81,13 +96,18 @@ class Opened:
         return self.page.url.partition("#")[2]
 
     def cells(self, within):
-        """Numbers that say which column they are of."""
+        """Numbers that say which column they are of; percentages as shares."""
         script = (
             "all => all.map(e => [e.dataset.column, e.textContent, e.closest('tr').dataset.point])"
         )
         found = self.page.eval_on_selector_all(f"{within} [data-column]", script)
         assert found
-        return [(c, float(text), point) for c, text, point in found if text != "–"]
+
+
+        def number(text):
+            return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+        return [(c, number(text), point) for c, text, point in found if text != "–"]
 
     def slider(self, label):
         return self.page.get_by_label(label, exact=True)

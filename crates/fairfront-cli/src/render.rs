@@ -11,11 +11,11 @@ mod tuning;
 mod verification;
 
 pub(crate) use comparison::comparison;
-pub(crate) use front::{fit, front};
+pub(crate) use front::{fit, front, table};
 pub(crate) use plot::Charset;
 pub(crate) use prediction::{audit, predicted};
 pub(crate) use reproduction::reproduction;
-pub(crate) use selection::{certificate, requirement, selection};
+pub(crate) use selection::{certificate, opening, requirement, selection};
 pub(crate) use stream::{batch, batch_json, fed};
 pub(crate) use tuning::tuning;
 pub(crate) use verification::verification;

@@ -34,6 +34,10 @@ pub struct PageData {
     pub attributes: Vec<PageAttribute>,
     /// Columns that are features before encoding.
     pub inputs: Vec<String>,
+    /// The model that the page opens at.
+    pub opening: PageOpening,
+    /// Uses of the certifying rows: requirements, how they were tested, and the certified models.
+    pub certificates: Vec<serde_json::Value>,
     /// What is shown where the address asks for nothing: requirements, rule, axes, as the address has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
@@ -41,6 +45,15 @@ pub struct PageData {
     pub model: ModelText,
     /// What the run says of itself: method, settings, rows, notices.
     pub run: serde_json::Value,
+}
+
+/// The model that a page opens at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PageOpening {
+    /// Its id; `None` is the unmitigated model.
+    pub model: Option<usize>,
+    /// Why, in a sentence without its end.
+    pub reason: String,
 }
 
 /// A column of the front's table.
@@ -203,6 +216,11 @@ mod tests {
             unmitigated_params: Numbers(vec![Some(0.1), None]),
             attributes: Vec::new(),
             inputs: vec![name.into()],
+            opening: PageOpening {
+                model: None,
+                reason: name.into(),
+            },
+            certificates: Vec::new(),
             start: None,
             model: ModelText {
                 opening: String::new(),

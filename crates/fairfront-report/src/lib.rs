@@ -49,7 +49,7 @@ mod trace;
 mod volume;
 
 pub use curve::{Curve, Line};
-pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
+pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening};
 pub use overlay::{Overlay, Series};
 pub use profile::{ProfilePanels, Profiles};
 pub use scatter::{Scatter, Scatters};

@@ -72,8 +72,8 @@ pub use predict::{
 pub use preset::{paper_eps_fair, paper_pf_smg};
 pub use run::Run;
 pub use select::{
-    Change, Comparator, FrontColumns, Judged, Miss, Next, Price, Requirement, Rule, Selection,
-    Term, Unmet, select, weights,
+    Change, Comparator, FrontColumns, Judged, Miss, Opening, Price, Requirement, Rule, Selection,
+    Term, Unmet, group_sentences, is_measure, opening, select, weights,
 };
 pub use store::Lock;
 pub use stream::{

@@ -2,13 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use fairfront_report::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData};
+use fairfront_report::{
+    ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening,
+};
 
+use crate::certify::{Use, logged_uses};
+use crate::select::{FrontColumns, opening};
 use crate::{Error, FrontIn, FrontTable, Run, RunInfo};
 
 /// What the page shows of the run in a folder, or of the newest one in a state.
 pub fn page_data(folder: &Path) -> Result<PageData, Error> {
-    Run::read(folder)?.page(&folder.display().to_string())
+    read(folder)?.page(&folder.display().to_string())
+}
+
+/// A run with the log of its folder, which certificates are shown from.
+fn read(folder: &Path) -> Result<Run, Error> {
+    let mut run = Run::read(folder)?;
+    run.uses = logged_uses(folder)?;
+    Ok(run)
 }
 
 /// What the page shows of a run that is called so.
@@ -32,6 +43,7 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
     });
     let numeric = encoding.numeric.iter().map(|rule| rule.column.clone());
     let categorical = encoding.categorical.iter().map(|rule| rule.column.clone());
+    let start = opening(&FrontColumns::of(info, front))?;
     let params = |params: &Vec<f64>| Numbers(params.iter().copied().map(Some).collect());
     Ok(PageData {
         name: name.into(),
@@ -47,7 +59,12 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
         unmitigated_params: params(&info.unmitigated.params),
         attributes: attributes.collect(),
         inputs: numeric.chain(categorical).collect(),
+        opening: PageOpening {
+            model: start.model,
+            reason: start.reason,
+        },
         start: None,
+        certificates: certificates(&run.uses).map_err(|e| wrong(&e.to_string()))?,
         model: text,
         run: said(info).map_err(|e| wrong(&e.to_string()))?,
     })
@@ -56,7 +73,7 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
 /// Writes the page of a run into its folder, where it is one of its files; what is there is replaced. In
 /// the state of a stream it shows the front of now. Returns where it is.
 pub fn write_page(folder: &Path) -> Result<PathBuf, Error> {
-    Run::read(folder)?.write_page(folder)
+    read(folder)?.write_page(folder)
 }
 
 fn columns(run: &RunInfo, front: &FrontTable) -> Vec<PageColumn> {
@@ -69,11 +86,23 @@ fn columns(run: &RunInfo, front: &FrontTable) -> Vec<PageColumn> {
     .collect()
 }
 
+/// Certificates without the single tests, which the page does not show.
+fn certificates(uses: &[Use]) -> serde_json::Result<Vec<serde_json::Value>> {
+    let said = uses.iter().map(|used| {
+        let mut said = serde_json::to_value(&used.certificate)?;
+        if let Some(fields) = said.as_object_mut() {
+            fields.remove("tested");
+        }
+        Ok(said)
+    });
+    said.collect()
+}
+
 /// `run.json` without what is elsewhere in the page.
 fn said(run: &RunInfo) -> serde_json::Result<serde_json::Value> {
     let mut said = serde_json::to_value(run)?;
     if let Some(fields) = said.as_object_mut() {
-        for elsewhere in ["unmitigated", "features", "objectives"] {
+        for elsewhere in ["unmitigated", "features", "objectives", "certified"] {
             fields.remove(elsewhere);
         }
     }

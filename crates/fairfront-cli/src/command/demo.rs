@@ -2,35 +2,24 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use fairfront_data::Error;
-use fairfront_run::{check_folder, source_of_run};
+use fairfront_data::{Error, write_rows};
+use fairfront_run::{
+    Choice, Demand, FrontColumns, Rule, Run, check_folder, choose_certified, group_sentences,
+    source_of_run,
+};
 
 use crate::args::Cli;
+use crate::output::Target;
 use crate::table_args::TableArgs;
-use crate::{command, output};
+use crate::{command, output, render};
 
 const INTRODUCTION: &str = "\
-A made-up bank decided on 20,000 loans. Its decisions are unfair to women and by race, and other
-columns give both away. This is what fairfront sees in the table, before any training:
-
+A simulated bank decided on 20,000 loans. Its decisions favor men and depend on race, and other columns
+are proxies for both. fairfront trains models that trade accuracy against differences between groups:
 ";
 
-const FRONT: &str = "
-Now every worthwhile compromise between the error rate and how far selection rates differ by sex and
-by race:
-
-";
-
-const CHOICE: &str = "
-A front is a means; one model has to be chosen. Here, the most accurate one whose selection rates for
-women and men differ by at most five points on validation rows:
-
-";
-
-const DECISIONS: &str = "
-And a thousand new applicants, decided by that model, which sees neither sex nor race:
-
-";
+/// Models of the front that are shown.
+const ROWS: usize = 6;
 
 pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
     // Only what an earlier demo wrote is replaced.
@@ -52,37 +41,77 @@ pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
             return Err(Error::Usage(message).into());
         }
     }
-    output::print(INTRODUCTION)?;
-    command::inspect::run(&TableArgs::known("demo"), false)?;
-    output::print(FRONT)?;
     let folder = out.as_os_str();
+    let show = |path: &Path| crate::word::quoted(&path.display().to_string());
+    output::print(&format!(
+        "{INTRODUCTION}\n$ fairfront fit demo --require '{REQUIREMENT}' --out {}\n",
+        show(out)
+    ))?;
     let code = typed(&[
-        &["fit", "demo", "--force", "--out"].map(OsStr::new),
-        &[folder][..],
+        &["fit", "demo", "--force", "--quiet", "--require"].map(OsStr::new),
+        &[OsStr::new(REQUIREMENT), OsStr::new("--out"), folder][..],
     ])?;
     if code != 0 {
         return Ok(code);
     }
-    output::print(CHOICE)?;
-    let choose = ["select", "--force", "--require", REQUIREMENT, "--model"].map(OsStr::new);
-    typed(&[&choose[..], &[model.as_os_str(), folder]])?;
-    output::print(DECISIONS)?;
-    let new_rows = ["data", "export", "demo(rows=1000, seed=1)", "-o"].map(OsStr::new);
-    typed(&[&new_rows[..], &[rows.as_os_str()]])?;
-    let decide = ["predict", "--audit", "--force", "-o"].map(OsStr::new);
+    let run = Run::read(out)?;
+    output::print(&render::table(&run.info, &run.front, ROWS, None))?;
+    let choice = choose(out, &run)?;
+    output::print(&render::requirement(&choice))?;
+    output::print(&groups(&run, &choice))?;
+    let mut chosen = run.model(&out.display().to_string(), choice.selection.id)?;
+    chosen.certificate.clone_from(&choice.of_model);
+    chosen.write(&model, true)?;
+    output::print(&format!(
+        "\n$ fairfront predict {} {} -o {}\n",
+        show(&model),
+        show(&rows),
+        show(&decisions)
+    ))?;
+    let applicants = TableArgs::known(APPLICANTS).prepare()?;
+    Target::check(&rows)?.write(|out| write_rows(&applicants, out))?;
+    let decide = ["predict", "--force", "-o"].map(OsStr::new);
     let files = [decisions.as_os_str(), model.as_os_str(), rows.as_os_str()];
     typed(&[&decide[..], &files])?;
-    let (folder, model, decisions) = (out.display(), model.display(), decisions.display());
+    let folder = out.display();
     output::print(&format!(
-        "\nThe run is in {folder}, the model in {model}, its decisions in {decisions}.\n\
-         To decide:       open {folder}/report.html in a browser\n\
-         All points:      fairfront show {folder} --csv\n\
-         For an auditor:  fairfront verify {folder}\n\
-         Your own table:  fairfront fit FILE --target COLUMN --positive VALUE --sensitive COLUMN \
-         --out DIR\n"
+        "\nOpen {folder}/report.html in a browser to compare all models. Next:\n  \
+         fairfront inspect demo        examine the table before training\n  \
+         fairfront show {folder} --csv\n  \
+         fairfront verify {folder}\n  \
+         fairfront fit FILE --target COLUMN --positive VALUE --sensitive COLUMN --out DIR\n"
     ))?;
     Ok(code)
 }
+
+/// The most accurate of the certified models.
+fn choose(out: &Path, run: &Run) -> anyhow::Result<Choice> {
+    let demand = Demand::parse(&[REQUIREMENT.to_owned()], CONFIDENCE, false, None)?;
+    let rule = Rule::Best(demand.best.clone());
+    Ok(choose_certified(out, run, &demand, &rule)?)
+}
+
+/// The groups that the requirement is about, in counts of people.
+fn groups(run: &Run, choice: &Choice) -> String {
+    let front = FrontColumns::of(&run.info, &run.front);
+    let attributes = run.encoding.attributes.iter().map(|rule| &rule.attribute);
+    let spec = &run.info.spec;
+    let label = [&spec.target, &spec.positive].map(|part| part.as_deref().unwrap_or_default());
+    let label = label.join(" = ");
+    let mut said = String::new();
+    for attribute in attributes.filter(|attribute| attribute.name == "sex") {
+        let id = Some(choice.selection.id);
+        for line in group_sentences(&front, id, &attribute.name, &attribute.groups, &label) {
+            said.push_str(&format!("  {line}\n"));
+        }
+    }
+    said
+}
+
+const CONFIDENCE: f64 = 0.95;
+
+/// New rows to decide about.
+const APPLICANTS: &str = "demo(rows=1000, seed=1)";
 
 /// What the demo asks of a model.
 const REQUIREMENT: &str = "demographic_parity_difference(sex) <= 0.05";

@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use fairfront_data::{Error, Prepared};
 use fairfront_run::{
-    Checkpoints, Choice, Demand, Fitted, Rule, Run, certify_fit, check_folder, choose_in_memory,
-    fit, fit_with_checkpoints, logged_uses, read_run, write_page, write_run,
+    Checkpoints, Choice, Demand, Fitted, FrontColumns, Rule, Run, certify_fit, check_folder,
+    choose_in_memory, fit, fit_with_checkpoints, logged_uses, opening, read_run, write_page,
+    write_run,
 };
 use fairfront_solve::StopReason;
 
@@ -152,8 +153,9 @@ fn write(
         }
         super::show::run(&shown, false, false, false)?;
         if let Some(page) = page {
-            let page = page.display();
-            output::print(&format!("\nTo choose a model, open {page} in a browser.\n"))?;
+            let front = FrontColumns::of(info, &run.front);
+            let start = opening(&front)?;
+            output::print(&render::opening(&page, &front, &start))?;
         }
     }
     // The run is there; only the requirement has no model.

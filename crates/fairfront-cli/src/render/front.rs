@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fairfront_core::{Measure, counted, grouped};
 use fairfront_pareto::{Values, ranges, select_spread};
-use fairfront_run::{FrontIn, FrontTable, Keep, PolishInfo, RunInfo, StreamInfo};
+use fairfront_run::{FrontColumns, FrontIn, FrontTable, Keep, PolishInfo, RunInfo, StreamInfo};
 use fairfront_solve::{Method, StopReason};
 
 use super::TextTable;
@@ -185,7 +185,16 @@ fn rounded(share: f64) -> f64 {
 
 /// A front as a table of well-spread points and a small plot.
 pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> String {
-    const ROWS: usize = 12;
+    table(run, front, 12, Some(charset))
+}
+
+/// A front as a table of so many well-spread models, with a plot if there is a character set for it.
+pub(crate) fn table(
+    run: &RunInfo,
+    front: &FrontTable,
+    rows: usize,
+    charset: Option<Charset>,
+) -> String {
     let objectives: Vec<String> = run
         .objectives
         .iter()
@@ -202,7 +211,11 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> Stri
         .filter_map(|name| name.strip_prefix(&format!("{split}.demographic_parity_difference(")))
         .filter_map(|rest| rest.strip_suffix(')'))
         .collect();
-    let mut shown = objectives.clone();
+    // Without a plot the table is short in every way.
+    let mut shown = match charset {
+        Some(_) => objectives.clone(),
+        None => Vec::new(),
+    };
     shown.push(format!("{split}.accuracy"));
     for attribute in &attributes {
         shown.push(format!(
@@ -221,17 +234,20 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> Stri
             shown.push(name);
         }
     }
-    let header: Vec<String> = std::iter::once(">id".to_owned())
-        .chain(shown.iter().map(|name| format!(">{}", short(name))))
-        .collect();
+    let head = |line: fn(&str) -> String, first: &str| -> Vec<String> {
+        let names = shown.iter().map(|name| format!(">{}", line(name)));
+        std::iter::once(format!(">{first}")).chain(names).collect()
+    };
+    let header = head(|name| heading(name).0, "model");
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let mut table = TextTable::new(&header);
-    let cell = |value: Option<f64>| value.map_or_else(|| "-".into(), significant);
-    let unmitigated = |name: &String| run.unmitigated.values.get(name).copied().flatten();
-    let first = std::iter::once("none".to_owned());
+    let below = head(|name| heading(name).1, "");
+    table.row(below.iter().map(|cell| cell[1..].to_owned()).collect());
+    let unmitigated = |name: &str| run.unmitigated.values.get(name).copied().flatten();
+    let first = std::iter::once("unmitigated".to_owned());
     table.row(
         first
-            .chain(shown.iter().map(|name| cell(unmitigated(name))))
+            .chain(shown.iter().map(|name| estimate(name, unmitigated)))
             .collect(),
     );
     let (spread_by, drawn, names) = match run.judged.front_in {
@@ -250,11 +266,12 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> Stri
     };
     // No absent value is left that could be refused.
     let judged = Values::new(&spread_by, m.max(1)).ok();
-    let spread = judged.map(|v| select_spread(v, ROWS, &ranges(v, None)));
+    let spread = judged.map(|v| select_spread(v, rows, &ranges(v, None)));
     for i in spread.into_iter().flatten() {
-        let value = |name: &String| cell(front.column(name).and_then(|c| c[i]));
+        let value = |name: &str| front.column(name).and_then(|c| c[i]);
         let id = std::iter::once(i.to_string());
-        table.row(id.chain(shown.iter().map(value)).collect());
+        let cells = shown.iter().map(|name| estimate(name, value));
+        table.row(id.chain(cells).collect());
     }
     let stopped = match run.stop {
         StopReason::Stopped => ", stopped before its time",
@@ -268,23 +285,69 @@ pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> Stri
         _ => String::new(),
     };
     let some = match front.len() {
-        0..=ROWS => String::new(),
-        _ => format!("; {ROWS} of them"),
+        n if n <= rows => String::new(),
+        _ => format!("; {rows} of them"),
     };
     let streamed = run.stream.as_ref().map_or_else(String::new, streamed);
     let mut out = format!(
-        "{}{streamed}: {} by {}{exact}{stopped}{some}, and the unmitigated model (none):\n\n",
+        "{}{streamed}: {} by {}{exact}{stopped}{some}, and the unmitigated model. Measures \
+         are on {} rows:\n\n",
         run.source,
-        counted(front.len(), "point"),
+        counted(front.len(), "model"),
         run.method.name(),
+        match split {
+            "train" => "training",
+            other => other,
+        },
     );
     table.render(&mut out);
+    if front.column(&format!("{split}.accuracy.low")).is_some() {
+        let _ = writeln!(out, "  ±: the wider side of the 95% interval");
+    }
     let drawn = Values::new(&drawn, m.max(1)).ok();
-    if let Some(values) = drawn.filter(|_| m >= 2 && front.len() > 1) {
+    let drawn = drawn.filter(|_| m >= 2 && front.len() > 1);
+    if let (Some(values), Some(charset)) = (drawn, charset) {
         out.push('\n');
         plot(values, &names, charset, &mut out);
     }
+    out.push_str(&noise(run, front, split));
     out
+}
+
+/// Says which measures do not tell the models apart.
+fn noise(run: &RunInfo, front: &FrontTable, split: &str) -> String {
+    let columns = FrontColumns::of(run, front);
+    let measures = run.judged.measures.iter().map(|name| match name.as_str() {
+        Measure::ERROR_RATE => "accuracy",
+        other => other,
+    });
+    let same = measures.filter(|name| columns.within_noise(&format!("{split}.{name}")));
+    let same: Vec<&str> = same.collect();
+    match same.is_empty() {
+        true => String::new(),
+        false => format!(
+            "  within noise: on {split} rows no model differs measurably from the unmitigated model in {}\n",
+            same.join(", ")
+        ),
+    }
+}
+
+/// A value with the wider side of its interval: `0.0466 ±0.0250`.
+fn estimate(name: &str, value: impl Fn(&str) -> Option<f64>) -> String {
+    let Some(own) = value(name) else {
+        return "-".into();
+    };
+    let ends = (
+        value(&format!("{name}.low")),
+        value(&format!("{name}.high")),
+    );
+    match ends {
+        (Some(low), Some(high)) => {
+            // Digits of one size, so that they can be compared with the interval.
+            format!("{own:.4} ±{:.4}", (own - low).max(high - own))
+        }
+        _ => significant(own),
+    }
 }
 
 /// How far a stream has come.
@@ -307,14 +370,29 @@ fn streamed(stream: &StreamInfo) -> String {
     }
 }
 
-/// A column's name, short enough for the head of a table.
-fn short(name: &str) -> String {
-    name.replace("objective.", "")
-        .replace("demographic_parity_difference", "parity gap")
-        .replace("equal_opportunity_difference", "FNR gap")
-        .replace("false_positive_rate_difference", "FPR gap")
-        .replace("equalized_odds_difference", "odds gap")
-        .replace("disparate_impact", "impact")
+/// A column's name in two lines: `demographic parity` above `difference (sex)`.
+fn heading(name: &str) -> (String, String) {
+    if let Some(objective) = name.strip_prefix("objective.") {
+        let (kind, inside) = objective.split_once('(').unwrap_or((objective, ""));
+        let inside = match inside {
+            "" => String::new(),
+            inside => format!("({inside}"),
+        };
+        return (kind.to_owned(), inside);
+    }
+    let measure = name.split_once('.').map_or(name, |(_, measure)| measure);
+    let (kind, inside) = measure.split_once('(').unwrap_or((measure, ""));
+    let words = kind.replace('_', " ");
+    let (first, last) = match words.rsplit_once(' ') {
+        Some((first, last @ ("difference" | "ratio"))) => (first, last),
+        _ => (words.as_str(), ""),
+    };
+    let below = match (last, inside) {
+        (last, "") => last.to_owned(),
+        ("", inside) => format!("({inside}"),
+        (last, inside) => format!("{last} ({inside}"),
+    };
+    (first.to_owned(), below)
 }
 
 /// Columns of all points, point by point; ∞ where there is no value.

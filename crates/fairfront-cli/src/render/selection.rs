@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::{counted, grouped};
-use fairfront_run::{Choice, FrontColumns, ModelCertificate};
+use fairfront_run::{
+    Choice, FrontColumns, ModelCertificate, Opening, Price, Rule, is_measure, select,
+};
 
 use super::TextTable;
 
@@ -26,20 +28,17 @@ pub(crate) fn selection(
     if let Some(certificate) = &choice.of_model {
         out.push_str(&certificate_lines(certificate));
     }
-    let _ = writeln!(
-        out,
-        "  price on {} rows: {}",
-        found.price.split,
-        shown(&found.price.sentence),
-    );
+    out.push_str(&price(&found.price));
     let splits: Vec<&str> = front.splits().iter().map(|split| split.name()).collect();
-    let cell = |split: &str, name: &str| -> String {
-        let column = format!("{split}.{name}");
-        let own = front.columns.get(&column).and_then(|c| c[found.id]);
-        let before = front.unmitigated.get(&column).copied().flatten();
-        let written = |v: Option<f64>| v.map_or_else(|| "-".into(), |v| format!("{v:.4}"));
-        format!("{} ({})", written(own), written(before))
+    let reporting = front.reporting().name();
+    let at = |column: &str| front.columns.get(column).and_then(|c| c[found.id]);
+    let written = |v: Option<f64>| v.map_or_else(|| "-".into(), |v| format!("{v:.4}"));
+    // Ends of intervals, if any column has them.
+    let ends = |name: &str| {
+        let end = |end: &str| at(&format!("{reporting}.{name}.{end}"));
+        Some((end("low")?, end("high")?))
     };
+    let has_ends = ends("accuracy").is_some();
     let prefix = format!("{}.", splits.first().unwrap_or(&"train"));
     let names = front.columns.0.iter();
     let names: Vec<&str> = names
@@ -47,20 +46,33 @@ pub(crate) fn selection(
         .collect();
     let is_overall = |name: &&&str| {
         let kind = name.split('(').next().unwrap_or(name);
-        // Columns of intervals end in .low and the like.
-        let compares =
-            name.ends_with(')') && (kind.ends_with("_difference") || kind.ends_with("_ratio"));
-        compares || matches!(**name, "accuracy" | "log_loss")
+        let compares = kind.ends_with("_difference") || kind.ends_with("_ratio");
+        is_measure(name) && (compares || matches!(**name, "accuracy" | "log_loss"))
     };
     let table = |title: &str, names: &[&str], out: &mut String| {
-        let header: Vec<String> = std::iter::once(title.to_owned())
-            .chain(splits.iter().map(|split| format!(">{split}")))
-            .collect();
+        let mut header = vec![title.to_owned()];
+        header.extend(splits.iter().map(|split| format!(">{split}")));
+        if has_ends {
+            header.push(format!(">95% interval, {reporting}"));
+        }
+        header.push(format!(">unmitigated, {reporting}"));
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         let mut table = TextTable::new(&header);
         for name in names {
-            let cells = splits.iter().map(|split| cell(split, name));
-            table.row(std::iter::once(label(name)).chain(cells).collect());
+            let mut cells = vec![label(name)];
+            let own = splits
+                .iter()
+                .map(|split| written(at(&format!("{split}.{name}"))));
+            cells.extend(own);
+            if has_ends {
+                cells.push(ends(name).map_or_else(
+                    || "-".into(),
+                    |(low, high)| format!("{low:.4} to {high:.4}"),
+                ));
+            }
+            let before = front.unmitigated.get(&format!("{reporting}.{name}"));
+            cells.push(written(before.copied().flatten()));
+            table.row(cells);
         }
         out.push('\n');
         table.render(out);
@@ -74,17 +86,37 @@ pub(crate) fn selection(
         "false_positive_rate(",
         "accuracy(",
     ] {
-        let of_group = |name: &&&str| name.starts_with(rate) && name.ends_with(')');
+        let of_group = |name: &&&str| name.starts_with(rate) && is_measure(name);
         groups.extend(names.iter().filter(of_group));
     }
     if !groups.is_empty() {
         table("by group", &groups, &mut out);
     }
-    let _ = writeln!(out, "\nIn parentheses: the unmitigated model.");
     if let Some(model) = model {
-        let _ = writeln!(out, "The model is in {}.", model.display());
+        let _ = writeln!(out, "\nThe model is in {}.", model.display());
     }
     out
+}
+
+/// The price, with the rows and the intervals that it is about.
+pub(crate) fn price(price: &Price) -> String {
+    format!(
+        "  compared with the unmitigated model, {}: {}\n",
+        price.basis(),
+        shown(&price.sentence)
+    )
+}
+
+/// Where the report opens, and what that model costs and brings.
+pub(crate) fn opening(page: &Path, front: &FrontColumns, opening: &Opening) -> String {
+    let page = page.display();
+    let reason = shown(&opening.reason);
+    let Some(id) = opening.model else {
+        return format!("\n{page} opens at the unmitigated model: {reason}.\n");
+    };
+    let found = select(front, &[], &Rule::Id(id));
+    let price = found.map_or_else(|_| String::new(), |found| price(&found.price));
+    format!("\n{page} opens at model {id}: {reason}.\n{price}")
 }
 
 /// A certificate: each requirement with the groups behind it, and what the test covers.
@@ -142,6 +174,7 @@ pub(crate) fn requirement(choice: &Choice) -> String {
     if let Some(certificate) = &choice.of_model {
         out.push_str(&certificate_lines(certificate));
     }
+    out.push_str(&price(&choice.selection.price));
     out
 }
 

@@ -1,9 +1,11 @@
-// The model card: what somebody has to know who is handed this model alone.
+// The model card: everything to know about a model that is passed on alone.
 
 import { h, name } from "./dom.ts";
-import { columnOf, pricedMeasures, words, rowsName } from "./label.ts";
-import { cell, grouped } from "./number.ts";
+import { UNMITIGATED } from "./front.ts";
+import { columnName, intervalText, pricedMeasures, rowsName, valueText, words } from "./label.ts";
+import { grouped } from "./number.ts";
 import type { Store } from "./store.ts";
+import { testText, verdictList } from "./verdict.ts";
 
 /** Names with commas, as many as can be read. */
 function names(all: string[], most = 24): (Node | string)[] {
@@ -21,42 +23,56 @@ export function modelCard(store: Store): HTMLElement {
   };
   add(
     "What it is",
-    `A linear model (${run.method}, fairfront ${run.program}), model ${chosen} of ${grouped(front.length)} of the run `,
+    chosen === UNMITIGATED
+      ? `A linear model (fairfront ${run.program}) trained without regard to fairness, of the run `
+      : `A linear model (${run.method}, fairfront ${run.program}), model ${chosen} of ${grouped(front.length)} of the run `,
     name(data.name, 60),
     ".",
   );
-  add("What it decides", "Whether ", name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40), ".");
-  add("What it looks at", ...names(data.inputs), ".");
+  add("Decision", "Whether ", name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40), ".");
+  add("Inputs", ...names(data.inputs), ".");
   const sensitive = attributes.map((a) => a.name);
   add(
-    "What it does not look at",
+    "Not used",
     ...(spec.use_sensitive
-      ? ["Sensitive columns are among its inputs: ", ...names(sensitive)]
+      ? ["Sensitive columns are among the inputs: ", ...names(sensitive)]
       : ["The sensitive columns ", ...names(sensitive), ", which are not needed for a decision"]),
-    ...(spec.drop.length > 0 ? ["; left out: ", ...names(spec.drop)] : []),
+    ...(spec.drop.length > 0 ? ["; excluded: ", ...names(spec.drop)] : []),
     ".",
   );
   const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${rowsName(split)}`).join(", ");
   add("Data", name(run.source, 60), `: ${rows} rows.`);
-  const last = front.splits[front.splits.length - 1] ?? "train";
+  const last = front.reporting;
   const said = pricedMeasures(front).map((measure) => {
-    const column = columnOf(front, measure, last);
-    const before = front.unmitigated.get(column?.name ?? "") ?? null;
-    return `${words(measure, 28)} ${cell(column?.values[chosen] ?? null)} (unmitigated ${cell(before)})`;
+    const column = columnName(measure, last);
+    const interval = front.interval(column, chosen);
+    const ends = interval === null ? "" : `, 95% interval ${intervalText(measure, interval)}`;
+    const before = chosen === UNMITIGATED ? "" : `; unmitigated ${valueText(measure, front.at(column, UNMITIGATED))}`;
+    return h("div", {}, `${words(measure, 28)} ${valueText(measure, front.at(column, chosen))}${ends}${before}`);
   });
-  add(`On ${rowsName(last)} rows`, `${said.join("; ")}.`);
-  const gap = front.values("certificate.gap")?.[chosen] ?? null;
+  add(`On ${rowsName(last)} rows`, ...said);
+  const verdicts = verdictList(store, chosen);
+  if (verdicts !== null) add("Requirements", verdicts);
+  const tests = data.certificates.filter((c) => c.certified.includes(chosen));
+  if (tests.length > 0) {
+    add(
+      "Certificates",
+      ...tests.map((c) => h("p", {}, `${c.requirements.join(" and ")}: certified by ${testText(c)}, use ${c.use} of these rows.`)),
+      "Refitting until a model passes is not covered.",
+    );
+  }
+  const gap = chosen === UNMITIGATED ? null : front.at("certificate.gap", chosen);
   if (gap !== null) {
-    add("Proven", `No model has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective.`);
+    add("Optimality", `No model has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective.`);
   }
   const wary = run.notices.filter((notice) => notice.level === "warning");
   add(
-    "Be wary of",
+    "Limitations",
     ...(wary.length === 0
-      ? ["Nothing in particular was found. "]
+      ? []
       : wary.map((notice) => h("p", {}, `${notice.message.slice(0, 600)}.`))),
-    "Numbers are those of the rows above; other people, times and places can differ. That groups are treated alike " +
-      "by these measures does not make a decision right.",
+    "The numbers hold for people like those in these rows; other people, times and places can differ. Equal measures " +
+      "do not show that labels or decisions are correct.",
   );
   return list;
 }

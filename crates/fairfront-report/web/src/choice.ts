@@ -1,26 +1,45 @@
-// The chosen model in short: why this one, what it costs, where to get it.
+// The chosen model in short: why this one, what it costs compared with another, where to get it.
 
-import { h, shorten } from "./dom.ts";
+import { freshId, h, shorten } from "./dom.ts";
 import { modelText, save } from "./download.ts";
 import { requirementText, termText } from "./grammar.ts";
-import { capital, columnOf, explain, pricedMeasures, words, rowsName } from "./label.ts";
-import { cell, counted, plain } from "./number.ts";
+import { UNMITIGATED } from "./front.ts";
+import {
+  capital,
+  columnName,
+  explain,
+  intervalText,
+  modelName,
+  pricedMeasures,
+  rowsName,
+  shortName,
+  valueText,
+  words,
+} from "./label.ts";
+import { counted, plain } from "./number.ts";
 import { missesAt } from "./select.ts";
-import type { Store } from "./store.ts";
+import type { Asked, Store } from "./store.ts";
+import { verdictList } from "./verdict.ts";
 
 /** How the model was chosen, in a few words. */
 function how(store: Store): string {
   const rule = store.rule;
-  if (store.problem !== null) return "Nearest to what you ask";
+  if (store.problem !== null) return "Closest to your requirements";
   const among =
     store.requirements.length === 0
       ? `of ${counted(store.front.length, "model")}`
       : `of ${counted(store.meeting, "model")} that ${store.meeting === 1 ? "meets" : "meet"} your requirements`;
   switch (rule.kind) {
     case "id":
-      return store.knee === rule.id ? "Picked by you; it is the knee" : "Picked by you";
+      return "Picked by you";
+    case "unmitigated":
+      return "Picked by you";
+    case "opening":
+      return store.knee === null
+        ? "This table cannot tell the models apart"
+        : "The knee of the models that are measurably fairer";
     case "knee":
-      return `The best balance (the knee) ${among}`;
+      return `The knee ${among}`;
     case "regret":
       return `The least regret ${among}`;
     case "weights":
@@ -33,12 +52,16 @@ function how(store: Store): string {
 }
 
 /** The same choice as a command. */
-function command(store: Store): string {
+function command(store: Store): string | null {
+  if (store.chosen === UNMITIGATED) return null;
   const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const words = ["fairfront", "select", quoted(store.data.name)];
-  const rule = store.rule;
+  const rule: Asked =
+    store.rule.kind === "opening" && store.knee !== null ? { kind: "id", id: store.knee } : store.rule;
   if (rule.kind === "id") return [...words, "--id", String(rule.id)].join(" ");
   for (const requirement of store.requirements) words.push("--require", quoted(requirementText(requirement)));
+  // The page checks requirements on validation rows; the command tests them unless told otherwise.
+  if (store.requirements.length > 0) words.push("--confidence", "none");
   if (rule.kind === "best") words.push("--best", quoted(termText(rule.term)));
   else if (rule.kind === "weights") {
     const weights = rule.weights.map(([term, weight]) => `${termText(term)}=${plain(weight)}`);
@@ -47,26 +70,43 @@ function command(store: Store): string {
   return words.join(" ");
 }
 
+/** A list of models to compare with. */
+function comparison(store: Store): HTMLElement {
+  const id = freshId("other");
+  const select = h("select", { id });
+  select.append(h("option", { value: UNMITIGATED }, "the unmitigated model"));
+  for (let model = 0; model < store.front.length; model++) select.append(h("option", { value: model }, `model ${model}`));
+  select.addEventListener("change", () => store.compareWith(Number(select.value)));
+  const follow = () => {
+    select.value = String(store.other);
+  };
+  store.on(["choice"], follow);
+  follow();
+  return h("div", { class: "field compared" }, h("label", { for: id }, "Compare with"), select);
+}
+
+/** What the price is about: rows and intervals. */
+function basis(store: Store): string {
+  const { front } = store;
+  const rows = rowsName(front.reporting);
+  if (store.selection?.price.accuracy.low !== null) {
+    return `Compared with the unmitigated model on ${rows} rows, with 95% intervals.`;
+  }
+  const why = front.reporting === "test" ? "" : " The run has no test rows.";
+  return `Compared with the unmitigated model on ${rows} rows, without intervals.${why}`;
+}
+
 export function choice(store: Store): HTMLElement {
   const { front, data } = store;
   const title = h("h2", { id: "choice-title" });
   const reason = h("p", { class: "eyebrow" });
   const problem = h("p", { class: "problem", role: "alert" });
   const sentence = h("p", { class: "price" });
+  const judged = h("div");
   const body = h("tbody");
-  const head = h(
-    "thead",
-    {},
-    h(
-      "tr",
-      {},
-      h("td"),
-      h("th", { scope: "col" }, "this model"),
-      h("th", { scope: "col" }, "unmitigated"),
-    ),
-  );
+  const [ownHead, otherHead] = [h("th", { scope: "col" }), h("th", { scope: "col" })];
   const rows = h("caption");
-  const table = h("table", { class: "short" }, rows, head, body);
+  const table = h("table", { class: "short" }, rows, h("thead", {}, h("tr", {}, h("td"), ownHead, otherHead)), body);
   const get = h("button", { type: "button", class: "primary", id: "download-model" }, "Download this model");
   get.addEventListener("click", () => {
     save(`model-${store.chosen}.json`, "application/json", modelText(data, store.chosen));
@@ -81,6 +121,7 @@ export function choice(store: Store): HTMLElement {
   });
   const line = h("code", { class: "command" });
   const why = h("p", { class: "why" });
+  const again = h("details", {}, h("summary", {}, "The same on the command line"), why, line);
   const element = h(
     "div",
     { class: "choice", role: "region", "aria-labelledby": "choice-title" },
@@ -88,45 +129,66 @@ export function choice(store: Store): HTMLElement {
     title,
     problem,
     sentence,
+    judged,
     table,
+    comparison(store),
     h("p", { class: "actions" }, get, details),
-    h("details", {}, h("summary", {}, "The same on the command line"), why, line),
+    again,
   );
   // Screen readers hear the choice once, not every cell of it.
   const live = h("p", { class: "hidden", "aria-live": "polite", id: "said" });
   element.append(live);
   const draw = () => {
-    const id = store.chosen;
-    title.textContent = `Model ${id}`;
+    const { chosen: id, other } = store;
+    title.textContent = id === UNMITIGATED ? "Unmitigated model" : `Model ${id}`;
     reason.textContent = how(store);
     const said = store.selection?.price.sentence ?? "";
-    sentence.replaceChildren(
-      h("span", {}, `${capital(said)}.`),
-      h("span", { class: "note" }, ` On ${rowsName(front.split)} rows, against the unmitigated model; a point is a hundredth.`),
-    );
+    if (store.selection === null) {
+      const text = "This model was trained without regard to fairness. Select another one to compare it with this one.";
+      sentence.replaceChildren(h("span", {}, text));
+    } else {
+      sentence.replaceChildren(h("span", {}, `${capital(said)}.`), h("span", { class: "note" }, ` ${basis(store)}`));
+    }
     const missed = store.rule.kind === "id" ? missesAt(front, store.requirements, id).filter((m) => !m.met) : [];
     const against =
       store.problem ??
       (missed.length > 0
-        ? `this model does not meet ${missed.map((m) => m.requirement).join(" and ")}`
+        ? `this model does not meet ${missed.map((m) => m.requirement).join(" and ")} on ${rowsName(front.split)} rows`
         : null);
     problem.hidden = against === null;
     problem.textContent = against === null ? "" : `${capital(shorten(against, 600))}.`;
-    rows.textContent = `On ${rowsName(store.split)} rows`;
+    judged.replaceChildren(...[verdictList(store, id)].filter((e) => e !== null));
+    rows.textContent = `On ${rowsName(store.split)} rows${store.split === "test" ? ", with 95% intervals" : ""}`;
+    ownHead.textContent = shortName(id);
+    otherHead.textContent = shortName(other);
+    otherHead.hidden = other === id;
     body.replaceChildren(
       ...pricedMeasures(front).map((measure) => {
-        const column = columnOf(front, measure, store.split);
-        const before = front.unmitigated.get(column?.name ?? "") ?? null;
+        const column = columnName(measure, store.split);
         const label = h("th", { scope: "row" }, capital(words(measure, 24)));
         const meaning = explain(measure);
         if (meaning !== null) label.title = capital(meaning);
-        const own = h("td", { class: "own", "data-column": column?.name ?? "" }, cell(column?.values[id] ?? null));
-        return h("tr", {}, label, own, h("td", {}, cell(before)));
+        const cellOf = (model: number, name: string) => {
+          const interval = front.interval(column, model);
+          return h(
+            "td",
+            { class: name },
+            h("span", model === id ? { "data-column": column } : {}, valueText(measure, front.at(column, model))),
+            interval && h("span", { class: "interval" }, intervalText(measure, interval)),
+          );
+        };
+        return h("tr", {}, label, cellOf(id, "own"), other === id ? null : cellOf(other, "other"));
       }),
     );
-    why.textContent = `Why: ${shorten(store.selection?.reason ?? "", 500)}.`;
-    line.textContent = shorten(command(store), 2000);
-    live.textContent = `Model ${id}. ${how(store)}. ${said}`;
+    const chosenBy = store.rule.kind === "opening" ? data.opening.reason : (store.selection?.reason ?? "");
+    const untested = " Leave out --confidence none to test the requirements on rows that chose nothing.";
+    const note = store.requirements.length > 0 && store.rule.kind !== "id" ? untested : "";
+    why.textContent = `Why: ${shorten(chosenBy, 500)}.${note}`;
+    const typed = command(store);
+    again.hidden = typed === null;
+    line.textContent = shorten(typed ?? "", 2000);
+    get.hidden = id === UNMITIGATED;
+    live.textContent = `${capital(modelName(id))}. ${how(store)}. ${said}`;
   };
   store.on(["choice", "view"], draw);
   draw();

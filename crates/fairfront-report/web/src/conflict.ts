@@ -2,7 +2,7 @@
 
 import { h, scrolling, section } from "./dom.ts";
 import { type Column, ERROR_RATE, known, scaled } from "./front.ts";
-import { capital, measureOf, words, rowsName } from "./label.ts";
+import { capital, columnName, measureOf, rowsName, words } from "./label.ts";
 import { fixed } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -87,8 +87,8 @@ export function conflicts(store: Store): HTMLElement | null {
   const element = section(
     "conflict",
     "Are the objectives in conflict?",
-    "Two objectives conflict where no single model is good in both. Where one model is (almost) the best in both, " +
-      "there is nothing to trade.",
+    "Two objectives conflict if no single model is good in both. If one model is (almost) the best in both, " +
+      "there is nothing to trade off.",
   );
   const body = h("tbody");
   const caption = h("caption");
@@ -97,15 +97,15 @@ export function conflicts(store: Store): HTMLElement | null {
     {},
     h("th", { scope: "col" }, "pair"),
     h("th", { scope: "col" }, "verdict"),
-    h("th", { scope: "col" }, "in words"),
+    h("th", { scope: "col" }, "explanation"),
     h("th", { scope: "col", title: "Spearman's rank correlation of how bad the models are in both" }, "correlation along the front"),
   );
   const note = h(
     "p",
     { class: "note" },
-    "Correlation (of ranks): −1 where every gain in one is a loss in the other, 1 where both go together. A verdict is " +
-      "by the model that gives up least in the worse of the two: up to 5 % of the range there is no conflict; up to 25 %, " +
-      "unless the correlation is −0.3 or less, there is little.",
+    "Rank correlation: −1 if every gain in one is a loss in the other, 1 if both improve together. The verdict is " +
+      "based on the model that gives up least in the worse of the two: up to 5% of the range there is no conflict; up " +
+      "to 25%, unless the correlation is −0.3 or less, there is little.",
   );
   element.append(scrolling(h("table", { class: "plain" }, caption, h("thead", {}, head), body), "Pairs of objectives"), note);
   const draw = () => {
@@ -121,6 +121,11 @@ export function conflicts(store: Store): HTMLElement | null {
   return element;
 }
 
+function isNoise(store: Store, column: Column): boolean {
+  const measure = measureOf(column.name);
+  return store.front.withinNoise(columnName(measure === ERROR_RATE ? "accuracy" : measure, store.split));
+}
+
 function title(column: Column): string {
   const measure = measureOf(column.name);
   return measure === ERROR_RATE ? "accuracy" : words(measure, 24);
@@ -130,21 +135,27 @@ function row(store: Store, a: Column, b: Column): HTMLElement {
   const found = conflict(a, b);
   const pair = h("th", { scope: "row" }, `${capital(title(a))} and ${title(b)}`);
   if (!found || known(a.values).length === 0) {
-    return h("tr", {}, pair, h("td", {}, "cannot be told"), h("td", {}, "no model has both values"), h("td", {}, "–"));
+    return h("tr", {}, pair, h("td", {}, "not defined"), h("td", {}, "No model has both values."), h("td", {}, "–"));
   }
-  const share = `${Math.round(100 * found.regret)} %`;
+  const noise = [a, b].filter((column) => isNoise(store, column));
+  if (noise.length > 0) {
+    const which = noise.map(title).join(" and ");
+    const why = `No model differs measurably from the unmitigated model in ${which} on ${rowsName(store.split)} rows.`;
+    return h("tr", {}, pair, h("td", { class: "verdict" }, "within noise"), h("td", {}, why), h("td", {}, "–"));
+  }
+  const share = `${Math.round(100 * found.regret)}%`;
   const pick = h("button", { type: "button", class: "link" }, `Model ${found.best}`);
   pick.addEventListener("click", () => store.pick(found.best));
   pick.addEventListener("pointerenter", () => store.hover(found.best));
   pick.addEventListener("pointerleave", () => store.hover(null));
   const away = ` is at most ${share} of the range away from the best in both.`;
   const words = {
-    none: ["Nothing has to be traded: ", pick, away],
-    little: ["They are hardly in each other’s way: ", pick, away],
+    none: ["There is nothing to trade off: ", pick, away],
+    little: ["They hardly conflict: ", pick, away],
     conflict:
       found.regret <= GOOD
-        ? ["More of one costs some of the other, but there is a good compromise: ", pick, away]
-        : ["More of one costs the other dearly: even ", pick, ` gives up ${share} of the range in one of them.`],
+        ? ["More of one costs some of the other, but one model is good in both: ", pick, away]
+        : ["More of one costs much of the other: even ", pick, ` gives up ${share} of the range in one of them.`],
   }[found.verdict];
   return h(
     "tr",

@@ -59,6 +59,8 @@ export interface RunFacts {
   counters: Record<string, unknown>;
   seconds: Record<string, number>;
   notices: Notice[];
+  /** About the intervals of measures on test rows. */
+  intervals?: { confidence: number; replicates: number; left_out: number };
   /** Only of the state of a stream. */
   stream?: {
     batches: number;
@@ -72,6 +74,19 @@ export interface RunFacts {
   };
 }
 
+/** One use of the certifying rows. */
+export interface Certificate {
+  requirements: string[];
+  confidence: number;
+  test: "score" | "exact" | "band";
+  stated: "before" | "after-looking";
+  rows: { split: string; count: number; fingerprint: string };
+  front_sha256: string;
+  use: number;
+  level: number;
+  certified: number[];
+}
+
 interface Source {
   name: string;
   objectives: string[];
@@ -83,6 +98,8 @@ interface Source {
   unmitigated_params: Packed;
   attributes: Attribute[];
   inputs: string[];
+  opening: { model: number | null; reason: string };
+  certificates: Certificate[];
   start?: string;
   model: { opening: string; middle: string; origin: string; closing: string };
   run: RunFacts;
@@ -96,6 +113,10 @@ export interface PageData {
   unmitigatedParams: number[];
   attributes: Attribute[];
   inputs: string[];
+  /** The model that the page opens at (`null` is the unmitigated one), and why. */
+  opening: Source["opening"];
+  /** Those of this front. */
+  certificates: Certificate[];
   /** What is shown where the address asks for nothing. */
   start: string;
   model: Source["model"];
@@ -127,6 +148,8 @@ export function readData(text: string): PageData {
     unmitigatedParams: numbers(source.unmitigated_params),
     attributes: source.attributes,
     inputs: source.inputs,
+    opening: source.opening,
+    certificates: source.certificates.filter((c) => c.front_sha256 === source.run.front_sha256),
     start: source.start ?? "",
     model: source.model,
     run: source.run,

@@ -1,68 +1,91 @@
-// The chosen model group by group, coefficient by coefficient, and on all rows.
+// The chosen model compared with another: group by group, coefficient by coefficient, and on all rows.
 
 import type { Attribute } from "./data.ts";
-import { h, name, scrolling, section } from "./dom.ts";
-import type { Value } from "./front.ts";
-import { capital, explain, words, rowsName } from "./label.ts";
+import { h, name, scrolling, section, shorten } from "./dom.ts";
+import { requirementText } from "./grammar.ts";
+import { UNMITIGATED, type Value } from "./front.ts";
+import {
+  capital,
+  explain,
+  intervalText,
+  modelName,
+  rowsName,
+  shortName,
+  valueText,
+  words,
+} from "./label.ts";
 import { modelCard } from "./card.ts";
 import { cell, counted, grouped, readable } from "./number.ts";
+import { groupSentences } from "./people.ts";
+import { binsOf, Reliability } from "./reliability.ts";
 import type { Store } from "./store.ts";
+
+/** A value at the chosen model, with its interval, and at the one it is compared with. */
+interface Both {
+  own: Value;
+  before: Value;
+  interval: [number, number] | null;
+}
 
 interface Rate {
   title: string;
   meaning: string;
-  of: (attribute: string, group: string) => { own: Value; before: Value };
+  of: (attribute: string, group: string) => Both;
   isCount?: boolean;
 }
 
 /** The rates of a group, on the rows that are shown. */
 function rates(store: Store): Rate[] {
-  const { front, split, chosen } = store;
-  const read = (kind: string, attribute: string, group: string) => {
+  const { front, split, chosen, other } = store;
+  const read = (kind: string, attribute: string, group: string): Both => {
     const column = `${split}.${kind}(${attribute}=${group})`;
-    return { own: front.values(column)?.[chosen] ?? null, before: front.unmitigated.get(column) ?? null };
+    return {
+      own: front.at(column, chosen),
+      before: front.at(column, other),
+      interval: front.interval(column, chosen),
+    };
   };
   const of = (kind: string) => (attribute: string, group: string) => read(kind, attribute, group);
-  const other = (v: Value) => (v === null ? null : 1 - v);
   return [
     { title: "Selection rate", meaning: explain("selection_rate") ?? "", of: of("selection_rate") },
-    {
-      title: "True positive rate",
-      meaning: "of those who deserve a positive decision, the share that gets one",
-      of: (attribute, group) => {
-        const { own, before } = read("false_negative_rate", attribute, group);
-        return { own: other(own), before: other(before) };
-      },
-    },
     { title: "False positive rate", meaning: explain("false_positive_rate") ?? "", of: of("false_positive_rate") },
     { title: "False negative rate", meaning: explain("false_negative_rate") ?? "", of: of("false_negative_rate") },
-    { title: "Accuracy", meaning: "the share of the group that is decided rightly", of: of("accuracy") },
+    { title: "Accuracy", meaning: "the share of the group whose decision agrees with the label", of: of("accuracy") },
     { title: "Rows", meaning: "how many rows (or how much weight) the group has", of: of("count"), isCount: true },
   ];
 }
 
-/** Bars of all groups of an attribute, one small table a rate. */
-function bars(attribute: Attribute, rate: Rate): HTMLElement {
+/** Bars of all groups of an attribute, one small table per rate. */
+function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
+  const text = (v: Value) => (rate.isCount ? cell(v, true) : valueText("accuracy", v));
   const values = attribute.groups.map((group) => rate.of(attribute.name, group));
   const all = values.flatMap(({ own, before }) => [own ?? 0, before ?? 0]);
   const most = rate.isCount ? Math.max(...all, 1) : 1;
   const share = (v: number) => `${(100 * Math.min(Math.max(v / most, 0), 1)).toFixed(2)}%`;
   const body = h("tbody");
   attribute.groups.forEach((group, i) => {
-    const { own, before } = values[i] ?? { own: null, before: null };
+    const { own, before, interval } = values[i] ?? { own: null, before: null, interval: null };
     const fill = h("span", { class: "fill" });
     fill.style.width = own === null ? "0" : share(own);
     const tick = h("span", { class: "tick start" });
     tick.hidden = before === null || (rate.isCount ?? false);
     if (before !== null) tick.style.left = share(before);
+    const whisker = h("span", { class: "whisker" });
+    whisker.hidden = interval === null;
+    if (interval !== null) {
+      whisker.style.left = share(interval[0]);
+      whisker.style.width = `${(100 * (Math.min(interval[1], 1) - Math.max(interval[0], 0))).toFixed(2)}%`;
+    }
+    const number = h("td", { class: "number" }, text(own));
+    if (interval !== null) number.title = `95% interval: ${intervalText("accuracy", interval)}`;
     body.append(
       h(
         "tr",
         {},
         h("th", { scope: "row" }, name(group, 22)),
-        h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track" }, fill, tick)),
-        h("td", { class: "number" }, cell(own, rate.isCount)),
-        rate.isCount ? null : h("td", { class: "number soft" }, cell(before, rate.isCount)),
+        h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track" }, fill, whisker, tick)),
+        number,
+        rate.isCount ? null : h("td", { class: "number soft" }, text(before)),
       ),
     );
   });
@@ -74,30 +97,29 @@ function bars(attribute: Attribute, rate: Rate): HTMLElement {
       {},
       h("th", { scope: "col" }, "group"),
       h("td", {}),
-      h("th", { scope: "col" }, "this model"),
-      rate.isCount ? null : h("th", { scope: "col" }, "unmitigated"),
+      h("th", { scope: "col" }, shortName(store.chosen)),
+      rate.isCount ? null : h("th", { scope: "col" }, shortName(store.other)),
     ),
   );
   const caption = h("caption", { title: capital(rate.meaning) }, rate.title);
   return h("table", { class: "bars" }, caption, head, body);
 }
 
-/** Right and wrong decisions by group. */
+/** Decisions and labels by group. */
 function confusion(store: Store, attribute: Attribute): HTMLElement {
-  const { front, split, chosen } = store;
+  const { front, split, chosen, other } = store;
   const kinds: [string, string][] = [
-    ["true_positives", "rightly positive"],
-    ["false_positives", "wrongly positive"],
-    ["true_negatives", "rightly negative"],
-    ["false_negatives", "wrongly negative"],
+    ["true_positives", "selected, labeled positive"],
+    ["false_positives", "selected, labeled negative"],
+    ["true_negatives", "refused, labeled negative"],
+    ["false_negatives", "refused, labeled positive"],
   ];
   const body = h("tbody");
   for (const group of attribute.groups) {
     const row = h("tr", {}, h("th", { scope: "row" }, name(group, 28)));
     for (const [kind] of kinds) {
       const column = `${split}.${kind}(${attribute.name}=${group})`;
-      const own = front.values(column)?.[chosen] ?? null;
-      const before = front.unmitigated.get(column) ?? null;
+      const [own, before] = [front.at(column, chosen), front.at(column, other)];
       row.append(
         h("td", { class: "number" }, cell(own, true), h("span", { class: "soft" }, ` (${cell(before, true)})`)),
       );
@@ -109,9 +131,9 @@ function confusion(store: Store, attribute: Attribute): HTMLElement {
   return h("table", { class: "plain" }, h("caption", { class: "hidden" }, "Confusion counts"), h("thead", {}, head), body);
 }
 
-/** Overall measures on all rows side by side, the unmitigated model in parentheses. */
+/** Overall measures on all rows side by side, the other model in parentheses. */
 function allRows(store: Store): HTMLElement {
-  const { front, chosen } = store;
+  const { front, chosen, other } = store;
   const measures = front.measuresOn(front.split).filter((measure) => {
     const kind = measure.split("(", 1)[0] ?? "";
     return /_(difference|ratio)$/.test(kind) || kind === "mutual_information" || measure === "accuracy" || kind === "log_loss";
@@ -124,13 +146,15 @@ function allRows(store: Store): HTMLElement {
     const row = h("tr", {}, label);
     for (const split of front.splits) {
       const column = `${split}.${measure}`;
-      const before = front.unmitigated.get(column) ?? null;
+      const before = valueText(measure, front.at(column, other));
+      const interval = front.interval(column, chosen);
       row.append(
         h(
           "td",
           { class: "number" },
-          h("span", { "data-column": column }, cell(front.values(column)?.[chosen] ?? null)),
-          h("span", { class: "soft" }, ` (${cell(before)})`),
+          h("span", { "data-column": column }, valueText(measure, front.at(column, chosen))),
+          h("span", { class: "soft" }, ` (${before})`),
+          interval && h("span", { class: "interval" }, intervalText(measure, interval)),
         ),
       );
     }
@@ -148,18 +172,19 @@ const FEW = 14;
 
 /** What moves the score, the largest first. */
 function coefficients(store: Store, showAll: boolean): HTMLElement {
-  const { data, chosen } = store;
-  const own = data.params[chosen] ?? [];
+  const { data, chosen, other } = store;
+  const paramsOf = (model: number) => (model === UNMITIGATED ? data.unmitigatedParams : (data.params[model] ?? []));
+  const [own, others] = [paramsOf(chosen), paramsOf(other)];
   const names = [...data.features, "(intercept)"];
   const order = names.map((_, i) => i);
   order.sort((a, b) => Math.abs(own[b] ?? 0) - Math.abs(own[a] ?? 0) || a - b);
   const shown = showAll ? order : order.slice(0, FEW);
-  const all = [...own, ...data.unmitigatedParams].map(Math.abs).filter(Number.isFinite);
+  const all = [...own, ...others].map(Math.abs).filter(Number.isFinite);
   const most = Math.max(...all, 1e-300);
   const place = (v: number) => `${(50 + (50 * v) / most).toFixed(2)}%`;
   const body = h("tbody");
   for (const i of shown) {
-    const [value, before] = [own[i] ?? 0, data.unmitigatedParams[i] ?? NaN];
+    const [value, before] = [own[i] ?? 0, others[i] ?? NaN];
     const fill = h("span", { class: value < 0 ? "fill less" : "fill" });
     fill.style.left = value < 0 ? place(value) : "50%";
     fill.style.width = `${((50 * Math.abs(value)) / most).toFixed(2)}%`;
@@ -183,16 +208,42 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
     h("th", { scope: "col" }, "feature"),
     h("td", {}),
     h("th", { scope: "col" }, "adds to the score"),
-    h("th", { scope: "col" }, "unmitigated"),
+    h("th", { scope: "col" }, shortName(other)),
   );
   return h("table", { class: "bars coefficients" }, h("caption", { class: "hidden" }, "Coefficients by size"), h("thead", {}, head), body);
 }
 
 /** What a unit of a number is. */
 function unit(scale: string): string {
-  if (scale === "standard") return "For a numeric column it is what one standard deviation more adds.";
-  if (scale === "min-max") return "For a numeric column it is what the step from its smallest to its largest value adds.";
-  return "For a numeric column it is what one more adds.";
+  if (scale === "standard") return "For a numeric column: per standard deviation.";
+  if (scale === "min-max") return "For a numeric column: from its smallest to its largest value.";
+  return "For a numeric column: per unit.";
+}
+
+/** Groups in counts of people. */
+function people(store: Store): HTMLElement {
+  const { data, front, chosen, other } = store;
+  const { target, positive } = data.run.spec;
+  const label = `${shorten(target ?? "the target", 40)} = ${shorten(positive ?? "positive", 40)}`;
+  const said = data.attributes.flatMap((attribute) => groupSentences(front, chosen, attribute, label, other));
+  const shown = said.slice(0, 40);
+  const interval = front.interval(`${front.reporting}.accuracy`, chosen) === null ? "" : " In parentheses: 95% interval.";
+  return h(
+    "div",
+    {},
+    h("ul", { class: "people" }, ...shown.map((text) => h("li", {}, `${capital(shorten(text, 300))}.`))),
+    h("p", { class: "note" }, `Counted on ${rowsName(front.reporting)} rows.${interval}`),
+  );
+}
+
+/** The reliability curve, if the run has one. */
+function reliability(store: Store): HTMLElement[] {
+  if (binsOf(store.front, 0).length === 0) return [];
+  return [
+    h("h3", {}, "Are the probabilities reliable?"),
+    h("p", { class: "intro" }, "Predicted probability against the observed share of positive labels; larger dots have more rows. On the dashed line both agree."),
+    h("figure", { class: "reliable" }, new Reliability(store).element),
+  ];
 }
 
 export function detail(store: Store): HTMLElement {
@@ -201,6 +252,7 @@ export function detail(store: Store): HTMLElement {
   const heading = element.querySelector("h2") as HTMLElement;
   heading.tabIndex = -1;
   const groups = h("div", { class: "groups" });
+  const counts = h("div");
   const tables = h("div");
   const weights = h("div");
   const card = h("div");
@@ -212,15 +264,17 @@ export function detail(store: Store): HTMLElement {
   });
   element.append(
     h("p", { class: "intro", id: "detail-intro" }),
-    h("h3", {}, "How it treats each group"),
+    h("h3", {}, "What it means for each group"),
+    counts,
     groups,
-    h("h3", {}, "On all rows"),
+    h("h3", {}, "Measures on all splits"),
     tables,
-    h("h3", {}, "What it looks at"),
+    ...reliability(store),
+    h("h3", {}, "Coefficients"),
     h(
       "p",
       { class: "intro" },
-      "A score is the sum of these; the decision is positive where it is at least 0. Orange: the unmitigated model. ",
+      "The score is the sum of these; a person is selected if it is at least 0. Orange: the model compared with. ",
       unit(data.run.spec.scale),
     ),
     weights,
@@ -230,15 +284,19 @@ export function detail(store: Store): HTMLElement {
   );
   let shown = "";
   const follow = () => {
-    // Requirements may change without another model being chosen.
-    const wanted = `${store.chosen} ${store.split}`;
+    // Requirements may change without another model being chosen; the card has their verdicts.
+    const wanted = `${store.chosen} ${store.other} ${store.split} ${store.requirements.map(requirementText).join()}`;
     if (wanted !== shown) draw();
     shown = wanted;
   };
   const draw = () => {
-    heading.textContent = `Model ${store.chosen} in detail`;
+    heading.textContent = `${capital(modelName(store.chosen))} in detail`;
     const intro = element.querySelector("#detail-intro") as HTMLElement;
-    intro.textContent = `Bars are this model on ${rowsName(store.split)} rows; the orange line is the unmitigated model. Numbers are those of both, in this order. Groups are alike where bars are equally long.`;
+    const whiskers = store.split === "test" && data.run.intervals ? " Thin lines are 95% intervals." : "";
+    intro.textContent =
+      `Bars show ${modelName(store.chosen)} on ${rowsName(store.split)} rows; orange lines show ` +
+      `${modelName(store.other)}.${whiskers}`;
+    counts.replaceChildren(people(store));
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
     tables.replaceChildren(scrolling(allRows(store), "All measures on all rows"));
     weights.replaceChildren(scrolling(coefficients(store, showAll), "Coefficients"));
@@ -257,8 +315,8 @@ function ofAttribute(store: Store, attribute: Attribute): HTMLElement {
     "div",
     { class: "attribute" },
     h("h4", {}, "By ", name(attribute.name, 40)),
-    h("div", { class: "multiples" }, ...rates(store).map((rate) => bars(attribute, rate))),
+    h("div", { class: "multiples" }, ...rates(store).map((rate) => bars(store, attribute, rate))),
     scrolling(confusion(store, attribute), "Decisions by group"),
-    h("p", { class: "note" }, "In parentheses: the unmitigated model."),
+    h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),
   );
 }

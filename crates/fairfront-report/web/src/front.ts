@@ -20,6 +20,9 @@ export interface Column {
   largeIsBetter: boolean;
 }
 
+/** The id of the unmitigated model, which is not on the front. */
+export const UNMITIGATED = -1;
+
 /** The name that judged measures have for the share of wrong decisions. */
 export const ERROR_RATE = "1 - accuracy";
 
@@ -30,6 +33,14 @@ export function largeIsBetter(column: string): boolean {
   const bare = dot < 0 ? column : column.slice(dot + 1);
   const kind = bare.split("(", 1)[0] ?? bare;
   return ["accuracy", "demographic_parity_ratio", "true_positives", "true_negatives"].includes(kind);
+}
+
+/**
+ * Whether a column, named without its split, is a measure itself and not the end of an interval or the like,
+ * which has a point after the measure's name.
+ */
+export function isMeasure(bare: string): boolean {
+  return bare !== "probability_nondominated" && (bare.endsWith(")") || !bare.includes("."));
 }
 
 export function known(values: Value[]): number[] {
@@ -72,6 +83,8 @@ export class Front {
   readonly splits: Split[];
   /** The rows that choices are made on: validation rows, training rows where there are none. */
   readonly split: Split;
+  /** The rows that sentences are about: test rows, or those that choices are made on without them. */
+  readonly reporting: Split;
   readonly length: number;
   /** All points: the better first objective on training rows first, then the smaller id. */
   readonly order: number[];
@@ -89,6 +102,7 @@ export class Front {
     this.length = first?.length ?? 0;
     this.splits = SPLITS.filter((split) => source.columns.has(`${split}.accuracy`));
     this.split = this.splits.includes("validation") ? "validation" : "train";
+    this.reporting = this.splits.includes("test") ? "test" : this.split;
     const loss = this.values(`objective.${source.objectives[0] ?? ""}`);
     const at = (i: number) => loss?.[i] ?? Infinity;
     this.order = Array.from({ length: this.length }, (_, i) => i);
@@ -97,6 +111,36 @@ export class Front {
 
   values(name: string): Value[] | undefined {
     return this.columns.get(name);
+  }
+
+  /** A value of a model, which may be the unmitigated one. */
+  at(column: string, model: number): Value {
+    const found = model === UNMITIGATED ? this.unmitigated.get(column) : this.columns.get(column)?.[model];
+    return found ?? null;
+  }
+
+  /** The ends of a model's 95% interval: its own, or of the band that holds for all models at once. */
+  interval(column: string, model: number, kind: "own" | "band" = "own"): [number, number] | null {
+    const prefix = kind === "band" ? "band_" : "";
+    const [low, high] = [this.at(`${column}.${prefix}low`, model), this.at(`${column}.${prefix}high`, model)];
+    return low === null || high === null ? null : [low, high];
+  }
+
+  /**
+   * Whether no model differs measurably from the unmitigated one in a column: the 95% interval of every
+   * change includes 0. Without intervals nothing is known, which is not the same.
+   */
+  withinNoise(column: string): boolean {
+    const [lows, highs] = [this.values(`${column}.change_low`), this.values(`${column}.change_high`)];
+    if (!lows || !highs) return false;
+    let any = false;
+    for (let i = 0; i < lows.length; i++) {
+      const [low, high] = [lows[i] ?? null, highs[i] ?? null];
+      if (low === null || high === null) continue;
+      if (low > 0 || high < 0) return false;
+      any = true;
+    }
+    return any;
   }
 
   column(name: string): Column | undefined {
@@ -143,7 +187,8 @@ export class Front {
   measuresOn(split: Split): string[] {
     return this.names
       .filter((name) => name.startsWith(`${split}.`) && !name.startsWith(`${split}.objective.`))
-      .map((name) => name.slice(split.length + 1));
+      .map((name) => name.slice(split.length + 1))
+      .filter(isMeasure);
   }
 
   /** What the front was judged by, on some rows; the smaller, the better. */

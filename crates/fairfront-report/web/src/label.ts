@@ -2,8 +2,9 @@
 
 import { shorten } from "./dom.ts";
 import type { Attribute } from "./data.ts";
-import { type Column, ERROR_RATE, type Front, largeIsBetter } from "./front.ts";
+import { type Column, ERROR_RATE, type Front, largeIsBetter, UNMITIGATED, type Value } from "./front.ts";
 import type { Split, Term } from "./grammar.ts";
+import { cell, fixed } from "./number.ts";
 import { Quantity } from "./price.ts";
 
 /** A measure or an objective whatever the rows: `accuracy`, `objective.error_rate`. */
@@ -14,6 +15,11 @@ export function columnOf(front: Front, measure: Measure, split: Split): Column |
   return measure.startsWith("objective.")
     ? front.objective(measure.slice("objective.".length), split)
     : front.column(`${split}.${measure}`);
+}
+
+/** The name of that column. */
+export function columnName(measure: Measure, split: Split): string {
+  return measure.startsWith("objective.") && split === "train" ? measure : `${split}.${measure}`;
 }
 
 /** The measure that a column shows. */
@@ -49,6 +55,36 @@ export function isCount(measure: Measure): boolean {
   return kind === "count" || /^(true|false)_(positives|negatives)$/.test(kind);
 }
 
+/** Whether a measure is a share of rows, which people read as a percentage. */
+export function isRate(measure: Measure): boolean {
+  if (measure.startsWith("objective.")) return false;
+  const [kind] = parts(measure);
+  return ["accuracy", "selection_rate", "false_negative_rate", "false_positive_rate"].includes(kind);
+}
+
+/** `84.6%` for a share, four digits for anything else. */
+export function valueText(measure: Measure, value: Value): string {
+  if (value === null) return "–";
+  return isRate(measure) ? `${fixed(100 * value, 1)}%` : cell(value, isCount(measure));
+}
+
+/** `84.0% to 85.2%` */
+export function intervalText(measure: Measure, [low, high]: [number, number]): string {
+  return isRate(measure)
+    ? `${fixed(100 * low, 1)}% to ${fixed(100 * high, 1)}%`
+    : `${fixed(low, 3)} to ${fixed(high, 3)}`;
+}
+
+/** `model 12`, `the unmitigated model` */
+export function modelName(id: number): string {
+  return id === UNMITIGATED ? "the unmitigated model" : `model ${id}`;
+}
+
+/** The same where there is little room. */
+export function shortName(id: number): string {
+  return id === UNMITIGATED ? "unmitigated" : `model ${id}`;
+}
+
 /** Whether larger or smaller is the better side; rates of one group and counts have none. */
 export function direction(measure: Measure): "large" | "small" | null {
   if (measure.startsWith("objective.")) return "small";
@@ -59,31 +95,31 @@ export function direction(measure: Measure): "large" | "small" | null {
 }
 
 const EXPLAINED: Record<string, string> = {
-  accuracy: "the share of rows that are decided rightly",
-  log_loss: "how far the probabilities are from what happened; sharper than accuracy",
+  accuracy: "the share of rows whose decision agrees with the label",
+  log_loss: "how far the predicted probabilities are from the labels",
   demographic_parity_difference:
-    "how far apart the groups' shares of positive decisions are: 0 is equal, 0.1 is ten in a hundred",
+    "the largest difference between groups in the selection rate: 0 means equal, 0.1 is ten of a hundred people",
   demographic_parity_ratio:
-    "the smallest share of positive decisions of any group, divided by the largest: 1 is equal; below 0.8 fails the four-fifths rule",
+    "the lowest selection rate of any group divided by the highest: 1 means equal; below 0.8 fails the four-fifths rule",
   equal_opportunity_difference:
-    "how far apart the groups are in how often somebody who deserves a positive decision is refused: 0 is equal",
+    "the largest difference between groups in the false negative rate: 0 means equal",
   false_positive_rate_difference:
-    "how far apart the groups are in how often somebody gets a positive decision undeservedly: 0 is equal",
+    "the largest difference between groups in the false positive rate: 0 means equal",
   equalized_odds_difference:
-    "the larger of the differences in false negative and false positive rates: 0 is equal",
-  mutual_information: "how much a decision tells about the group, in nats: 0 is nothing",
-  selection_rate: "the share of positive decisions in a group",
-  false_negative_rate: "of those who deserve a positive decision, the share that is refused",
-  false_positive_rate: "of those who do not, the share that gets one",
+    "the larger of the differences in false negative and false positive rates: 0 means equal",
+  mutual_information: "how much a decision reveals about the group, in nats: 0 means nothing",
+  selection_rate: "the share of a group that is selected",
+  false_negative_rate: "the share of people labeled positive who are refused",
+  false_positive_rate: "the share of people labeled negative who are selected",
 };
 
 /** What a measure means, in a sentence without its end. */
 export function explain(measure: Measure): string | null {
   const [kind, inside] = parts(measure);
   if (measure.startsWith("objective.")) {
-    return "what was minimised: a smooth function that solvers can follow; smaller is better";
+    return "the smooth function that the solver minimized; smaller is better";
   }
-  if (kind === "accuracy" && inside !== null) return "the share of a group that is decided rightly";
+  if (kind === "accuracy" && inside !== null) return "the share of a group whose decision agrees with the label";
   return Object.hasOwn(EXPLAINED, kind) ? (EXPLAINED[kind] ?? null) : null;
 }
 

@@ -2,11 +2,29 @@
 
 import { h, scrolling, section } from "./dom.ts";
 import { frontText, save } from "./download.ts";
-import { capital, columnOf, judgedMeasures, type Measure, pricedMeasures, words, rowsName } from "./label.ts";
-import { cell, grouped } from "./number.ts";
+import {
+  capital,
+  columnOf,
+  isRate,
+  judgedMeasures,
+  type Measure,
+  pricedMeasures,
+  rowsName,
+  valueText,
+  words,
+} from "./label.ts";
+import { fixed, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 
 const PAGE = 12;
+
+/** The wider side of a model's interval, in the unit of its value. */
+function halfWidth(store: Store, measure: Measure, column: string, model: number): string | null {
+  const [interval, value] = [store.front.interval(column, model), store.front.at(column, model)];
+  if (interval === null || value === null) return null;
+  const half = Math.max(value - interval[0], interval[1] - value);
+  return isRate(measure) ? fixed(100 * half, 1) : fixed(half, 3);
+}
 
 export function models(store: Store): HTMLElement {
   const { front, data } = store;
@@ -33,7 +51,7 @@ export function models(store: Store): HTMLElement {
     headRow.append(head);
     heads.push({ measure, cell: head, button });
   }
-  headRow.append(h("th", { scope: "col" }, "meets what you ask"));
+  headRow.append(h("th", { scope: "col" }, "meets your requirements"));
   const previous = h("button", { type: "button" }, "Previous");
   const next = h("button", { type: "button" }, "Next");
   const place = h("span", { class: "note", "aria-live": "polite" });
@@ -61,7 +79,16 @@ export function models(store: Store): HTMLElement {
     const row = h("tr", { "data-point": point }, h("th", { scope: "row" }, pick));
     for (const measure of measures) {
       const column = columnOf(front, measure, store.split);
-      row.append(h("td", { class: "number", "data-column": column?.name ?? "" }, cell(column?.values[point] ?? null)));
+      const own = valueText(measure, column?.values[point] ?? null);
+      const half = halfWidth(store, measure, column?.name ?? "", point);
+      row.append(
+        h(
+          "td",
+          { class: "number" },
+          h("span", { "data-column": column?.name ?? "" }, own),
+          half === null ? null : h("span", { class: "soft" }, ` ±${half}`),
+        ),
+      );
     }
     row.append(h("td", {}, store.meets[point] ? "yes" : "no"));
     if (point === store.chosen) row.setAttribute("aria-current", "true");
@@ -80,7 +107,8 @@ export function models(store: Store): HTMLElement {
     const last = Math.max(Math.ceil(order.length / PAGE) - 1, 0);
     page = Math.min(Math.max(page, 0), last);
     const shown = order.slice(page * PAGE, (page + 1) * PAGE);
-    caption.textContent = `On ${rowsName(store.split)} rows; choose a model by its number, sort by a heading`;
+    const intervals = front.interval(`${store.split}.accuracy`, 0) ? " ±: the wider side of the 95% interval." : "";
+    caption.textContent = `On ${rowsName(store.split)} rows. Select a model by its number; sort by a heading.${intervals}`;
     body.replaceChildren(...shown.map(rowOf));
     for (const head of heads) {
       const sort = head.measure === by ? (descending ? "descending" : "ascending") : "none";
@@ -93,7 +121,7 @@ export function models(store: Store): HTMLElement {
   };
   // The chosen model is in sight.
   const follow = () => {
-    page = Math.floor(sorted().indexOf(store.chosen) / PAGE);
+    page = Math.floor(Math.max(sorted().indexOf(store.chosen), 0) / PAGE);
     draw();
   };
   store.on(["choice"], follow);

@@ -2,8 +2,8 @@
 
 import { Drawing, FONT, STRONG, tag, theme } from "./canvas.ts";
 import { shorten } from "./dom.ts";
-import { extent, type Value } from "./front.ts";
-import { columnOf, direction, type Measure, words } from "./label.ts";
+import { extent, UNMITIGATED, type Value } from "./front.ts";
+import { columnOf, direction, type Measure, shortName, words } from "./label.ts";
 import { readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -79,7 +79,7 @@ export class Parallel extends Drawing {
   }
 
   private of(point: number): Value[] {
-    return this.columns.map((column) => column[point] ?? null);
+    return point === UNMITIGATED ? this.starts : this.columns.map((column) => column[point] ?? null);
   }
 
   private nearest(x: number, y: number): number | null {
@@ -155,17 +155,17 @@ export class Parallel extends Drawing {
     this.line(c, this.of(chosen));
     const taken: [number, number, number, number][] = [];
     const last = this.measures.length - 1;
-    const end = this.columns[last]?.[chosen] ?? null;
+    const end = this.of(chosen)[last] ?? null;
     if (end !== null) {
-      tag(c, `model ${chosen}`, this.left(last) - 4, this.top(last, end), t.accent, this.width, taken);
+      tag(c, shortName(chosen), this.left(last) - 4, this.top(last, end), t.accent, this.width, taken);
     }
     if (hovered !== null && hovered !== chosen) {
       c.strokeStyle = t.ink;
       c.lineWidth = 2;
       this.line(c, this.of(hovered));
-      const first = this.columns[0]?.[hovered] ?? null;
+      const first = this.of(hovered)[0] ?? null;
       if (first !== null) {
-        tag(c, `model ${hovered}`, this.left(0) + 4, this.top(0, first), t.ink, this.width, taken);
+        tag(c, shortName(hovered), this.left(0) + 4, this.top(0, first), t.ink, this.width, taken);
       }
     }
   }

@@ -4,7 +4,7 @@ import { gradientImage, onTheme } from "./canvas.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { capital, columnOf, isCount, judgedMeasures, type Measure, words, rowsName } from "./label.ts";
+import { capital, columnName, columnOf, isCount, judgedMeasures, type Measure, words, rowsName } from "./label.ts";
 import { readable } from "./number.ts";
 import { Parallel } from "./parallel.ts";
 import { Scatter } from "./scatter.ts";
@@ -21,9 +21,9 @@ function choices(store: Store): [string, Measure[]][] {
   const objectives = front.objectives.map((name) => `objective.${name}`).filter((m) => !judged.includes(m));
   const ofGroup = (m: Measure) => /^(selection_rate|false_negative_rate|false_positive_rate|accuracy)\(/.test(m);
   const groups: [string, Measure[]][] = [
-    ["What the front is judged by", judged],
+    ["Measures that define the front", judged],
     ["Other measures", rest.filter((m) => !ofGroup(m))],
-    ["As minimised", objectives],
+    ["Objectives, as minimized", objectives],
     ["One group", rest.filter(ofGroup)],
   ];
   return groups.filter(([, measures]) => measures.length > 0);
@@ -46,9 +46,9 @@ function axisSelect(store: Store, axis: "x" | "y", title: string): HTMLElement {
 }
 
 const MEANING: Record<Split, string> = {
-  train: "the models were trained on these",
-  validation: "choices are made on these",
-  test: "no model was trained or chosen by these: the honest check",
+  train: "the models were trained on these rows",
+  validation: "models are chosen on these rows",
+  test: "held out: no model was trained or chosen on these rows",
 };
 
 /** Training, validation or test rows. */
@@ -73,18 +73,34 @@ function rowsSwitch(store: Store): HTMLElement {
   );
 }
 
-function legend(): HTMLElement {
+function legend(store: Store): HTMLElement {
+  const { front } = store;
+  const redrawn = front.values("test.probability_nondominated") !== undefined;
+  const banded = front.values("test.accuracy.band_low") !== undefined;
   const item = (kind: string, text: string) =>
     h("li", {}, h("span", { class: `key key-${kind}`, "aria-hidden": "true" }), text);
   return h(
     "ul",
     { class: "legend" },
-    item("own", "the chosen model"),
-    item("start", "unmitigated: trained without regard to fairness"),
-    item("knee", "the knee: the best balance"),
-    item("front", "not beaten in what is shown here"),
-    item("pale", "beaten in what is shown here"),
+    item("own", "the selected model"),
+    item("start", "the unmitigated model: trained without regard to fairness"),
+    ...(store.knee === null ? [] : [item("knee", "where the report opens: the knee of the measurably fairer models")]),
+    ...(redrawn
+      ? [item("pale", "faded: dominated in more than half of the redrawn test samples")]
+      : [item("pale", "faded: another model is better in both measures shown")]),
+    ...(banded ? [item("band", "95% bands that hold for all models at once; bars: 95% intervals of the two compared models")] : []),
     item("out", "does not meet your requirements"),
+  );
+}
+
+/** Which axes cannot tell the models apart. */
+function noiseNotes(store: Store): string[] {
+  const { front, split } = store;
+  const same = [...new Set([store.y, store.x])].filter((measure) => front.withinNoise(columnName(measure, split)));
+  return same.map(
+    (measure) =>
+      `${capital(words(measure, 40))}: the whole range is within noise; on ${rowsName(split)} rows no model differs ` +
+      "measurably from the unmitigated model.",
   );
 }
 
@@ -94,7 +110,8 @@ export function mainPlot(store: Store): HTMLElement {
   scatter.surface.id = "front-plot";
   const note = h("p", { class: "note" });
   const follow = () => {
-    note.textContent = `Shown: ${rowsOf(store.data, store.split)} ${rowsName(store.split)} rows; ${MEANING[store.split]}.`;
+    const shown = `Shown: ${rowsOf(store.data, store.split)} ${rowsName(store.split)} rows; ${MEANING[store.split]}.`;
+    note.replaceChildren(shown, ...noiseNotes(store).map((text) => h("strong", {}, ` ${text}`)));
   };
   store.on(["view"], follow);
   follow();
@@ -109,7 +126,7 @@ export function mainPlot(store: Store): HTMLElement {
       rowsSwitch(store),
     ),
     scatter.element,
-    h("figcaption", {}, legend(), note),
+    h("figcaption", {}, legend(store), note),
   );
 }
 
@@ -120,13 +137,13 @@ export function otherViews(store: Store): HTMLElement | null {
   const element = section(
     "views",
     `All ${measures.length === 3 ? "three" : measures.length} objectives at once`,
-    "Every view shows the same models: pointing at one or choosing it here does so everywhere on this page.",
+    "All views are linked: hover over or select a model in one, and it is highlighted in the others.",
   );
   const parallel = h(
     "figure",
     { class: "lines" },
     new Parallel(store, measures).element,
-    h("figcaption", {}, "A line is a model; up is better on every axis. Dashed: the unmitigated model."),
+    h("figcaption", {}, "Each line is one model; up is better on every axis. Dashed: the unmitigated model."),
   );
   const figures = measures.length === 3 ? threeViews(store, measures) : [];
   element.append(h("div", { class: "views" }, ...figures.slice(0, 1), parallel, ...figures.slice(1)));
@@ -164,7 +181,7 @@ function threeViews(store: Store, measures: Measure[]): HTMLElement[] {
 function colourKey(store: Store, measure: Measure): HTMLElement {
   const bar = h("span", { class: "bar", "aria-hidden": "true" });
   const [low, high] = [h("span"), h("span")];
-  const element = h("div", { class: "colours" }, h("span", {}, `Colour: ${words(measure, 20)}`), low, bar, high);
+  const element = h("div", { class: "colours" }, h("span", {}, `Color: ${words(measure, 20)}`), low, bar, high);
   const draw = () => {
     const [least, most] = extent(columnOf(store.front, measure, store.split)?.values ?? []);
     low.textContent = least <= most ? readable(least) : "";

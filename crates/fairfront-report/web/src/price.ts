@@ -1,37 +1,40 @@
-// What a point costs and brings, in one sentence. All numbers of the sentence come from values rounded
-// first (shares to thousandths, others to hundred thousandths), so that what it says adds up.
+// What a model costs and brings compared with the unmitigated model, in one sentence.
+//
+// The sentence is about the rows that report: test rows if the run has them. A change whose interval
+// includes 0 is called "no measurable change"; without intervals there are values only.
 
 import type { Front, Value } from "./front.ts";
 import type { Split } from "./grammar.ts";
 import { fixed } from "./number.ts";
 
-/** A measure at two models. */
+/** A measure at the unmitigated model and at a model. */
 export interface Change {
   column: string;
   from: Value;
   to: Value;
+  /** The ends of the 95% interval of `to − from`, if there is one. */
+  low: Value;
+  high: Value;
 }
 
 export interface Price {
   sentence: string;
   split: Split;
   accuracy: Change;
-  /** For each objective but the first the measure it stands for, or itself. */
+  /** For each objective except the first the measure it stands for, or the objective itself. */
   fairness: Change[];
-  /** The next point towards fairness, where there is one. */
-  next: number | null;
 }
 
 /** What an objective is a smooth version of, or stands in for. */
-const STANDS_FOR: Record<string, readonly [measure: string, words: string]> = {
-  demographic_parity: ["demographic_parity_difference", "demographic parity"],
-  disparate_impact: ["demographic_parity_difference", "demographic parity"],
-  true_positive_rate_parity: ["equal_opportunity_difference", "equal opportunity"],
-  equal_opportunity: ["equal_opportunity_difference", "equal opportunity"],
-  false_positive_rate_parity: ["false_positive_rate_difference", "false positive rate parity"],
-  predictive_equality: ["false_positive_rate_difference", "false positive rate parity"],
-  equalized_odds: ["equalized_odds_difference", "equalized odds"],
-  mutual_information: ["mutual_information", "mutual information"],
+const STANDS_FOR: Record<string, string> = {
+  demographic_parity: "demographic_parity_difference",
+  disparate_impact: "demographic_parity_difference",
+  true_positive_rate_parity: "equal_opportunity_difference",
+  equal_opportunity: "equal_opportunity_difference",
+  false_positive_rate_parity: "false_positive_rate_difference",
+  predictive_equality: "false_positive_rate_difference",
+  equalized_odds: "equalized_odds_difference",
+  mutual_information: "mutual_information",
 };
 
 /** A quantity that the sentence speaks of. */
@@ -39,12 +42,12 @@ export class Quantity {
   constructor(
     readonly column: string,
     readonly label: string,
-    /** Whether it is a share, of which hundredths are points. */
-    readonly isShare: boolean,
+    /** Digits after the point. */
+    private readonly digits: number,
   ) {}
 
   static accuracy(split: Split): Quantity {
-    return new Quantity(`${split}.accuracy`, "accuracy", true);
+    return new Quantity(`${split}.accuracy`, "accuracy", 1);
   }
 
   /** What an objective stands for. */
@@ -52,193 +55,108 @@ export class Quantity {
     const open = objective.indexOf("(");
     const kind = open < 0 ? objective : objective.slice(0, open);
     const attribute = open < 0 ? null : objective.slice(open + 1).replace(/\)$/, "");
-    const stands = Object.hasOwn(STANDS_FOR, kind) ? STANDS_FOR[kind] : undefined;
-    const label = (words: string) =>
-      words.replaceAll("_", " ") + (attribute === null ? "" : ` (${attribute})`);
-    if (stands) {
+    const measure = Object.hasOwn(STANDS_FOR, kind) ? STANDS_FOR[kind] : undefined;
+    const name = measure ?? kind;
+    const label = name.replaceAll("_", " ") + (attribute === null ? "" : ` (${attribute})`);
+    const digits = name.endsWith("_difference") ? 3 : 5;
+    if (measure !== undefined) {
       const of = attribute === null ? "" : `(${attribute})`;
-      const isShare = stands[0].endsWith("_difference");
-      return new Quantity(`${split}.${stands[0]}${of}`, label(stands[1]), isShare);
+      return new Quantity(`${split}.${measure}${of}`, label, digits);
     }
     const prefix = split === "train" ? "" : `${split}.`;
-    return new Quantity(`${prefix}objective.${objective}`, label(kind), kind.endsWith("_difference"));
+    return new Quantity(`${prefix}objective.${objective}`, label, digits);
   }
 
-  /** The value in its smallest units; what no sentence could hold is cut off. */
-  rounded(value: number): number {
-    const units = value * (this.isShare ? 1e3 : 1e5);
-    const whole = Math.sign(units) * Math.round(Math.abs(units));
-    return Math.min(Math.max(whole, -1e12), 1e12) + 0;
+  change(front: Front, id: number): Change {
+    const at = (column: string) => front.values(column)?.[id] ?? null;
+    const [low, high] = [at(`${this.column}.change_low`), at(`${this.column}.change_high`)];
+    const known = low !== null && high !== null;
+    return {
+      column: this.column,
+      from: front.unmitigated.get(this.column) ?? null,
+      to: at(this.column),
+      low: known ? low : null,
+      high: known ? high : null,
+    };
   }
 
-  value(units: number): string {
-    return this.isShare ? fixed(units / 1e3, 3) : fixed(units / 1e5, 5);
+  /** So many digits that the end of an interval that is nearest to 0 is not written as 0. */
+  private digitsFor(nearest: number): number {
+    let digits = this.digits;
+    while (digits < this.digits + 2 && isZero(short(nearest, digits))) digits++;
+    return digits;
   }
 
-  bareAmount(units: number): string {
-    return this.isShare ? fixed(Math.abs(units) / 10, 1) : this.value(Math.abs(units));
+  /** The change of a measure of fairness, of which less is better. */
+  sentence({ from, to, low, high }: Change): string {
+    const { label } = this;
+    if (from === null || to === null) return `the ${label} is not defined on these rows`;
+    if (low !== null && high !== null) {
+      if (low <= 0 && high >= 0) {
+        return `no measurable change in the ${label} (${signed(low, this.digits)} to ${signed(high, this.digits)})`;
+      }
+      const [verb, least, most] = high < 0 ? ["cuts", -high, -low] : ["raises", low, high];
+      const digits = this.digitsFor(least as number);
+      const text = (v: number | string) => short(v as number, digits);
+      return `${verb} the ${label} from ${text(from)} to ${text(to)} (by ${text(least)} to ${text(most)})`;
+    }
+    const [was, is] = [short(from, this.digits), short(to, this.digits)];
+    if (was === is) return `leaves the ${label} at ${is}`;
+    return `${to < from ? "cuts" : "raises"} the ${label} from ${was} to ${is}`;
   }
 
-  amount(units: number): string {
-    return this.isShare ? `${this.bareAmount(units)} points` : this.bareAmount(units);
-  }
-
-  change(front: Front, from: number | null, to: number): Change {
-    const values = front.values(this.column);
-    const start = from === null ? front.unmitigated.get(this.column) : values?.[from];
-    return { column: this.column, from: start ?? null, to: values?.[to] ?? null };
-  }
-
-  /** From where to where, in smallest units. */
-  units({ from, to }: Change): [number, number] | null {
-    return from === null || to === null ? null : [this.rounded(from), this.rounded(to)];
+  /** The change of accuracy, in percentage points. */
+  accuracySentence({ from, to, low, high }: Change): string {
+    if (from === null || to === null) return "accuracy is not defined on these rows";
+    const by = 100 * (to - from);
+    const verb = by < 0 ? "costs" : "gains";
+    if (low !== null && high !== null) {
+      const [l, r] = [100 * low, 100 * high];
+      if (l <= 0 && r >= 0) {
+        const ends = `${signed(l, this.digits)} to ${signed(r, this.digits)}`;
+        return `no measurable change in accuracy (${ends} percentage points)`;
+      }
+      const [least, most] = r < 0 ? [-r, -l] : [l, r];
+      const digits = this.digitsFor(least);
+      const text = (v: number) => short(v, digits);
+      return `${verb} ${text(Math.abs(by))} percentage points of accuracy (${text(least)} to ${text(most)})`;
+    }
+    const amount = short(Math.abs(by), this.digits);
+    return isZero(amount)
+      ? `accuracy stays at ${short(100 * to, this.digits)}%`
+      : `${verb} ${amount} percentage points of accuracy`;
   }
 }
 
-/** What a point of a front costs and brings against the unmitigated model and the next point. */
+/** Values that no sentence could hold are cut off. */
+function short(value: number, digits: number): string {
+  return fixed(Math.min(Math.max(value, -1e7), 1e7), digits);
+}
+
+function isZero(text: string): boolean {
+  return /^[-0.]*$/.test(text);
+}
+
+/** With its sign: `+0.9`, `-0.4`, `0.0`. */
+function signed(value: number, digits: number): string {
+  const text = short(Math.abs(value), digits);
+  return `${isZero(text) ? "" : value < 0 ? "-" : "+"}${text}`;
+}
+
+/** What a model of a front costs and brings compared with the unmitigated model. */
 export function price(front: Front, id: number): Price {
-  const split = front.split;
+  const split = front.reporting;
   const accuracy = Quantity.accuracy(split);
   const fair = front.objectives.slice(1).map((name) => Quantity.of(name, split));
-  const ofAccuracy = accuracy.change(front, null, id);
-  const ofFair = fair.map((q) => q.change(front, null, id));
-  const next = nextPoint(front, id, accuracy, fair);
-  let sentence = againstUnmitigated(accuracy, ofAccuracy, fair, ofFair);
-  if (ofFair.some((change) => change.to !== null)) {
-    const step =
-      next === null
-        ? "no point of the front is fairer"
-        : againstNext(
-            accuracy,
-            accuracy.change(front, id, next),
-            fair,
-            fair.map((q) => q.change(front, id, next)),
-          );
-    sentence += `; ${step}`;
-  }
-  return { sentence, split, accuracy: ofAccuracy, fairness: ofFair, next };
-}
-
-function againstUnmitigated(
-  accuracy: Quantity,
-  ofAccuracy: Change,
-  fair: Quantity[],
-  ofFair: Change[],
-): string {
-  const bought: string[] = [];
-  const others: string[] = [];
+  const ofAccuracy = accuracy.change(front, id);
+  const ofFair = fair.map((q) => q.change(front, id));
+  const said = [accuracy.accuracySentence(ofAccuracy)];
+  const seen = new Set<string>();
   fair.forEach((quantity, i) => {
-    const label = quantity.label;
-    const units = quantity.units(ofFair[i] as Change);
-    if (units === null) {
-      others.push(`; ${label} cannot be given`);
-      return;
-    }
-    const [from, to] = units;
-    const [was, is] = [quantity.value(from), quantity.value(to)];
-    const amount = quantity.amount(to - from);
-    if (to === from) others.push(`; ${label} stays at ${is}`);
-    else if (to < from) bought.push(`${amount} of ${label}: ${was} → ${is}`);
-    else others.push(`; ${label} worsens by ${amount}: ${was} → ${is}`);
+    const change = ofFair[i] as Change;
+    // Two objectives can stand for the same measure.
+    if (!seen.has(change.column)) said.push(quantity.sentence(change));
+    seen.add(change.column);
   });
-  const gain = bought.join(", and ");
-  const units = accuracy.units(ofAccuracy);
-  const cost = units === null ? null : units[0] - units[1];
-  const amount = accuracy.amount(cost ?? 0);
-  const none = bought.length === 0;
-  let head: string;
-  if (cost === null || units === null) {
-    head = none
-      ? "accuracy cannot be given"
-      : `a cost in accuracy that cannot be given buys ${gain}`;
-  } else if (cost === 0) {
-    head = none ? `accuracy stays at ${accuracy.value(units[1])}` : `no accuracy is paid for ${gain}`;
-  } else if (cost > 0) {
-    head = none ? `${amount} of accuracy buy nothing` : `${amount} of accuracy buy ${gain}`;
-  } else {
-    head = none
-      ? `accuracy rises by ${amount}`
-      : `accuracy rises by ${amount}, along with ${gain}`;
-  }
-  return head + others.join("");
-}
-
-function againstNext(
-  accuracy: Quantity,
-  ofAccuracy: Change,
-  fair: Quantity[],
-  ofFair: Change[],
-): string {
-  const units = accuracy.units(ofAccuracy);
-  const cost = units === null ? null : units[0] - units[1];
-  const amount = accuracy.amount(cost ?? 0);
-  const verb =
-    cost === null
-      ? "brings"
-      : cost === 0
-        ? "costs nothing more for"
-        : cost > 0
-          ? `costs ${amount} more for`
-          : `gives ${amount} back for`;
-  const bought: string[] = [];
-  const others: string[] = [];
-  fair.forEach((quantity, i) => {
-    const both = quantity.units(ofFair[i] as Change);
-    if (both === null || both[0] === both[1]) return;
-    const change = both[1] - both[0];
-    if (change > 0) others.push(`, while ${quantity.label} worsens by ${quantity.amount(change)}`);
-    else if (fair.length === 1) bought.push(quantity.bareAmount(change));
-    else bought.push(`${quantity.amount(change)} of ${quantity.label}`);
-  });
-  return `the next step towards fairness ${verb} ${bought.join(" and ")}${others.join("")}`;
-}
-
-/**
- * The next point towards fairness, in rounded values. Of the points that none dominates in accuracy and
- * the measures of fairness, and whose sum of these measures is smaller, it is the one with the largest
- * sum; of equal ones the one with the highest accuracy, then the first in the order of ties. Measures
- * that the chosen point does not have take no part, nor do points that lack one of the others.
- */
-function nextPoint(front: Front, id: number, accuracy: Quantity, fair: Quantity[]): number | null {
-  const rounded = (quantity: Quantity): Value[] | null => {
-    const values = front.values(quantity.column);
-    if (!values || values[id] === null) return null;
-    // In one unit, so that they can be added.
-    const unit = quantity.isShare ? 100 : 1;
-    return values.map((v) => (v === null ? null : unit * quantity.rounded(v)));
-  };
-  const ofFair = fair.map(rounded).filter((c): c is Value[] => c !== null);
-  const loss = rounded(accuracy) ?? new Array<Value>(front.length).fill(0);
-  // The loss first; the smaller, the better.
-  const ofPoint = (point: number): number[] | null => {
-    const first = loss[point] ?? null;
-    if (first === null) return null;
-    const all = [-first];
-    for (const column of ofFair) {
-      const value = column[point] ?? null;
-      if (value === null) return null;
-      all.push(value);
-    }
-    return all;
-  };
-  const own = ofPoint(id);
-  if (own === null) return null;
-  const sum = (values: number[]) => values.slice(1).reduce((a, b) => a + b, 0);
-  const points = front.order.flatMap((point, at) => {
-    const values = ofPoint(point);
-    return values === null ? [] : [{ point, at, values, sum: sum(values) }];
-  });
-  const dominated = (values: number[]) =>
-    points.some(({ values: other }) => {
-      let better = false;
-      for (let i = 0; i < values.length; i++) {
-        const [a, b] = [other[i] as number, values[i] as number];
-        if (a > b) return false;
-        if (a < b) better = true;
-      }
-      return better;
-    });
-  const fairer = points.filter((p) => p.sum < sum(own));
-  fairer.sort((a, b) => b.sum - a.sum || (a.values[0] as number) - (b.values[0] as number) || a.at - b.at);
-  return fairer.find((p) => !dominated(p.values))?.point ?? null;
+  return { sentence: said.join("; "), split, accuracy: ofAccuracy, fairness: ofFair };
 }

@@ -5,6 +5,7 @@ import { h, name, section, shorten } from "./dom.ts";
 import { capital, rowsName } from "./label.ts";
 import { counted, grouped, plain, readable } from "./number.ts";
 import type { Store } from "./store.ts";
+import { testText } from "./verdict.ts";
 
 const METHODS: Record<string, string> = {
   trace: "trace: the exact front, followed with second derivatives",
@@ -17,8 +18,8 @@ const STOPS: Record<string, string> = {
   points: "the list is full",
   steps: "the budget of steps is spent",
   converged: "no further improvement",
-  complete: "all of it has been done",
-  stopped: "stopped before its time; what was done is kept",
+  complete: "completed",
+  stopped: "stopped early; results so far were kept",
 };
 
 /** Any setting in a short text. */
@@ -41,10 +42,30 @@ function list(entries: [string, (Node | string)[]][]): HTMLElement {
 function certificate(run: RunFacts): string {
   const { proven, largest_gap: gap, largest_residual: residual } = run.certificate;
   if (gap === null) {
-    return `nothing is proven of these models; what is left of gradients is at most ${residual.toExponential(1)} long`;
+    return `no optimality proof for these models; largest gradient residual ${residual.toExponential(1)}`;
   }
   const which = proven === run.points ? "every model" : `${grouped(proven)} of ${counted(run.points, "model")}`;
   return `proven for ${which}: none has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective`;
+}
+
+/** How intervals were made. */
+function intervals(run: RunFacts): string {
+  const made = run.intervals;
+  if (!made) return "none: the run has no test rows, or was made by an earlier version";
+  const left = made.left_out > 0.01 ? `; ${readable(100 * made.left_out)}% of the redraws lack a group` : "";
+  return `${readable(100 * made.confidence)}%, from ${grouped(made.replicates)} redraws of the test rows${left}`;
+}
+
+/** The uses of the certifying rows. */
+function certificates(store: Store): (Node | string)[] {
+  const { certificates: all } = store.data;
+  if (all.length === 0) return ["no requirement was tested"];
+  return all.map((c) => {
+    const when = c.stated === "before" ? "stated before results were shown" : "stated after looking at these rows";
+    const how = `${testText(c)}, use ${c.use}, level ${readable(c.level)}, ${when}`;
+    const which = `${grouped(c.certified.length)} of ${counted(store.front.length, "model")} certified`;
+    return h("div", {}, h("code", {}, shorten(c.requirements.join(" and "), 300)), `: ${which}; ${how}`);
+  });
 }
 
 function judged(run: RunFacts): string {
@@ -53,8 +74,9 @@ function judged(run: RunFacts): string {
     by === "measures"
       ? `by measures (${run.judged.measures.join(", ")}) on training and validation rows`
       : "by the objectives on training rows";
-  const threshold = moved > 0 ? `, ${grouped(moved)} of them others with their threshold moved` : "";
-  const test = onTest === undefined ? "" : `; on test rows ${grouped(onTest)} of ${grouped(run.points)} remain unbeaten`;
+  const threshold = moved > 0 ? ` (${grouped(moved)} obtained by moving the decision threshold of another)` : "";
+  const test =
+    onTest === undefined ? "" : `; on test rows ${grouped(onTest)} of ${grouped(run.points)} remain nondominated`;
   return `${what}; ${grouped(candidates)} candidates${threshold}${test}`;
 }
 
@@ -70,7 +92,9 @@ export function provenance(store: Store): HTMLElement {
     ["Seed", [String(run.spec.seed)]],
     ["Objectives", [h("ul", {}, ...run.definitions.map((d) => h("li", {}, h("code", {}, shorten(d, 160)))))]],
     ["Front", [judged(run)]],
-    ["Certificate", [certificate(run)]],
+    ["Optimality", [certificate(run)]],
+    ["Intervals", [intervals(run)]],
+    ["Certificates", certificates(store)],
     ["Ended", [STOPS[run.stop] ?? run.stop]],
     ["Time", [`${readable(seconds)} s`]],
     ["Version", [`fairfront ${run.program}`]],
@@ -79,13 +103,13 @@ export function provenance(store: Store): HTMLElement {
   element.append(
     h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Method"), list(method)), h("div", {}, h("h3", {}, "Data"), list(dataFacts(store)))),
   );
-  element.append(h("h3", {}, "What to be wary of"), notices(run));
+  element.append(h("h3", {}, "Warnings and notes"), notices(run));
   element.append(
     h(
       "p",
       { class: "note" },
-      "This page is one file. It makes no request, needs no server and holds no row of the data. Every number can be " +
-        "recomputed from the run and its data: ",
+      "This report is one file. It makes no request, needs no server and contains no row of the data. Every number " +
+        "can be recomputed from the run and its data: ",
       h("code", {}, `fairfront verify ${shorten(data.name, 80)}`),
     ),
   );
@@ -104,7 +128,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
     ["Target", [name(spec.target ?? "", 40), " = ", name(spec.positive ?? "", 40)]],
     ["Groups", data.attributes.map((a) => h("div", {}, name(a.name, 40), `: ${shorten(a.groups.map((g) => shorten(g, 40)).join(", "), 300)}`))],
     ["Dropped on request", [spec.drop.length === 0 ? "no column" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
-    ["Sensitive columns", [spec.use_sensitive ? "are features too" : "are no features"]],
+    ["Sensitive columns", [spec.use_sensitive ? "are features" : "are not features"]],
     ["Rows with missing values", [shorten([spec.missing, ...missing].join("; "), 300)]],
     ["Rows without a group", [spec.missing_sensitive]],
     ["Rare categories", [spec.pool_rare === 0 ? "kept as they are" : `pooled below ${counted(spec.pool_rare, "training row")}`]],
@@ -134,7 +158,7 @@ function streamed(stream: NonNullable<RunFacts["stream"]>): string {
 }
 
 function notices(run: RunFacts): HTMLElement {
-  if (run.notices.length === 0) return h("p", {}, "Nothing was found.");
+  if (run.notices.length === 0) return h("p", {}, "None.");
   const order = [...run.notices].sort((a, b) => Number(b.level === "warning") - Number(a.level === "warning"));
   return h(
     "ul",

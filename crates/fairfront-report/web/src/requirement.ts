@@ -40,7 +40,7 @@ export class Requirements {
 
   constructor(private readonly store: Store) {
     const { front } = store;
-    const heading = h("h3", { id: freshId("requirements") }, "What must hold?");
+    const heading = h("h3", { id: freshId("requirements") }, "Requirements");
     const clear = h("button", { type: "button", class: "link" }, "clear all");
     clear.addEventListener("click", () => store.setRequirements([]));
     this.element = h(
@@ -66,9 +66,9 @@ export class Requirements {
       clear.hidden = store.requirements.length === 0;
       this.remaining.textContent =
         store.requirements.length === 0
-          ? `No requirement yet: all ${counted(front.length, "model")} remain.`
-          : `${grouped(store.meeting)} of ${counted(front.length, "model")} meet ${
-              store.requirements.length === 1 ? "it" : "all of it"
+          ? `No requirement: all ${counted(front.length, "model")} remain.`
+          : `${grouped(store.meeting)} of ${counted(front.length, "model")} ${store.meeting === 1 ? "meets" : "meet"} ${
+              store.requirements.length === 1 ? "it" : "all of them"
             }, on ${rowsName(front.split)} rows.`;
     };
     store.on(["choice"], follow);
@@ -211,8 +211,8 @@ class Slider {
 function rules(store: Store): HTMLElement {
   const all: [string, string, Rule][] = [
     ["the most accurate", "the highest accuracy", { kind: "best", term: parseTerm("accuracy") }],
-    ["the best balance", "the knee: beyond it, gaining in one thing costs most in the others", { kind: "knee" }],
-    ["the least regret", "what it loses in any one thing is least", { kind: "regret" }],
+    ["the knee", "the point of diminishing returns, farthest from the straight line between the two ends", { kind: "knee" }],
+    ["the least regret", "the model whose worst loss in any one measure is smallest", { kind: "regret" }],
   ];
   const group = freshId("rule");
   const inputs = all.map(([title, meaning, rule]) => {

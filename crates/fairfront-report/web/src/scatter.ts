@@ -14,10 +14,21 @@ import {
   tickText,
 } from "./canvas.ts";
 import { shorten } from "./dom.ts";
-import { extent, type Value } from "./front.ts";
+import { extent, UNMITIGATED, type Value } from "./front.ts";
 import { nondominated } from "./knee.ts";
-import { capital, columnOf, direction, type Measure, words, rowsName } from "./label.ts";
-import { readable } from "./number.ts";
+import {
+  capital,
+  columnName,
+  columnOf,
+  direction,
+  isRate,
+  type Measure,
+  modelName,
+  rowsName,
+  shortName,
+  valueText,
+  words,
+} from "./label.ts";
 import type { Store } from "./store.ts";
 
 export interface ScatterOptions {
@@ -41,9 +52,21 @@ function better(measure: Measure, arrows: readonly [more: string, less: string])
   return (side === "large" ? `higher is better ${arrows[0]}` : `lower is better ${arrows[1]}`).trim();
 }
 
+/** How far an axis goes beyond the values for the sake of bands, as a share of the range of values. */
+const BEYOND = 0.6;
+
+/** Ends of the bands of all models, in one measure. */
+interface Bands {
+  lows: Value[];
+  highs: Value[];
+}
+
 export class Scatter extends Drawing {
   private xs: Value[] = [];
   private ys: Value[] = [];
+  private start: [Value, Value] = [null, null];
+  private xBands: Bands | null = null;
+  private yBands: Bands | null = null;
   private x: Scale = { low: 0, high: 1 };
   private y: Scale = { low: 0, high: 1 };
   private inFront: boolean[] = [];
@@ -87,13 +110,23 @@ export class Scatter extends Drawing {
     const [xColumn, yColumn] = [columnOf(front, x, split), columnOf(front, y, split)];
     this.xs = xColumn?.values ?? [];
     this.ys = yColumn?.values ?? [];
-    const range = (values: Value[], name: string | undefined): Scale => {
-      const all = [...values, front.unmitigated.get(name ?? "") ?? null];
-      const [low, high] = padded(...extent(all));
-      return { low, high };
+    const [xName, yName] = [xColumn?.name ?? "", yColumn?.name ?? ""];
+    this.start = [front.at(xName, UNMITIGATED), front.at(yName, UNMITIGATED)];
+    const bandsOf = (name: string): Bands | null => {
+      const [lows, highs] = [front.values(`${name}.band_low`), front.values(`${name}.band_high`)];
+      return lows && highs && !this.options.small ? { lows, highs } : null;
     };
-    this.x = range(this.xs, xColumn?.name);
-    this.y = range(this.ys, yColumn?.name);
+    [this.xBands, this.yBands] = [bandsOf(xName), bandsOf(yName)];
+    const range = (values: Value[], start: Value, bands: Bands | null): Scale => {
+      const [least, most] = extent([...values, start]);
+      const room = most > least ? BEYOND * (most - least) : Infinity;
+      const low = Math.max(Math.min(least, extent(bands?.lows ?? [])[0]), least - room);
+      const high = Math.min(Math.max(most, extent(bands?.highs ?? [])[1]), most + room);
+      const [from, to] = padded(low, high);
+      return { low: from, high: to };
+    };
+    this.x = range(this.xs, this.start[0], this.xBands);
+    this.y = range(this.ys, this.start[1], this.yBands);
     this.along = front.order.filter((i) => this.at(i) !== null);
     this.along.sort((a, b) => (this.xs[a] ?? 0) - (this.xs[b] ?? 0) || (this.ys[a] ?? 0) - (this.ys[b] ?? 0));
     // Which points no other is better than in what is shown.
@@ -106,7 +139,7 @@ export class Scatter extends Drawing {
   }
 
   private at(point: number): [number, number] | null {
-    const [x, y] = [this.xs[point] ?? null, this.ys[point] ?? null];
+    const [x, y] = point === UNMITIGATED ? this.start : [this.xs[point] ?? null, this.ys[point] ?? null];
     return x === null || y === null ? null : [this.left(x), this.top(y)];
   }
 
@@ -133,6 +166,9 @@ export class Scatter extends Drawing {
         found = point;
       }
     }
+    const start = this.at(UNMITIGATED);
+    // Models of the front come first: they can lie below the mark.
+    if (start && (start[0] - x) ** 2 + (start[1] - y) ** 2 + 40 < least) return UNMITIGATED;
     return found;
   }
 
@@ -169,14 +205,16 @@ export class Scatter extends Drawing {
     surface.setAttribute("aria-valuemin", "1");
     surface.setAttribute("aria-valuemax", String(Math.max(this.along.length, 1)));
     surface.setAttribute("aria-valuenow", String(Math.max(this.along.indexOf(chosen) + 1, 1)));
-    surface.setAttribute("aria-valuetext", `Model ${chosen}: ${this.said(chosen)}`);
+    surface.setAttribute("aria-valuetext", `${capital(modelName(chosen))}: ${this.said(chosen)}`);
   }
 
   private said(point: number): string {
-    const said = (measure: Measure, value: Value) =>
-      `${words(measure)} ${value === null ? "cannot be given" : readable(value)}`;
-    const [x, y] = [this.options.x(), this.options.y()];
-    return `${said(x, this.xs[point] ?? null)}, ${said(y, this.ys[point] ?? null)}`;
+    const { front, split } = this.store;
+    const said = (measure: Measure) => {
+      const value = front.at(columnName(measure, split), point);
+      return `${words(measure)} ${value === null ? "not defined" : valueText(measure, value)}`;
+    };
+    return `${said(this.options.x())}, ${said(this.options.y())}`;
   }
 
   protected override drawBase(c: CanvasRenderingContext2D): void {
@@ -188,7 +226,10 @@ export class Scatter extends Drawing {
       bottom: this.height - (small ? 46 : 54),
     };
     this.drawAxes(c, small);
-    if (!small) this.drawLine(c);
+    if (!small) {
+      this.drawBands(c);
+      this.drawLine(c);
+    }
     this.drawPoints(c, small);
   }
 
@@ -209,7 +250,7 @@ export class Scatter extends Drawing {
       c.moveTo(x, top);
       c.lineTo(x, bottom);
       c.stroke();
-      c.fillText(tickText(tick, xTicks), x, bottom + 7);
+      c.fillText(this.tick(tick, xTicks, this.options.x()), x, bottom + 7);
     }
     c.textAlign = "right";
     c.textBaseline = "middle";
@@ -219,23 +260,31 @@ export class Scatter extends Drawing {
       c.moveTo(left, y);
       c.lineTo(right, y);
       c.stroke();
-      c.fillText(tickText(tick, yTicks), left - 8, y);
+      c.fillText(this.tick(tick, yTicks, this.options.y()), left - 8, y);
     }
     this.drawTitles(c, small);
   }
 
-  /** What is on the axes, and which way is better. */
+  /** Percentages for shares. */
+  private tick(value: number, all: number[], measure: Measure): string {
+    if (!isRate(measure)) return tickText(value, all);
+    const percent = all.map((v) => 100 * v);
+    return `${tickText(100 * value, percent)}%`;
+  }
+
+  /** What is on the axes, and which way is better; or that all of it is noise. */
   private drawTitles(c: CanvasRenderingContext2D, small: boolean): void {
     const t = theme();
     const { right, bottom } = this.plot;
     const title = (measure: Measure, arrows: readonly [string, string], room: number) => {
       const name = capital(shorten(words(measure, 28), 60));
-      const side = better(measure, arrows);
+      const noise = this.store.front.withinNoise(columnName(measure, this.store.split));
+      const side = noise ? "all within noise" : better(measure, arrows);
       c.font = STRONG;
       const wide = c.measureText(name).width;
       c.font = FONT;
       const both = side !== "" && wide + 8 + c.measureText(side).width <= room;
-      return { name, wide, side: both ? side : side.slice(-1) };
+      return { name, wide, side: both || noise ? side : side.slice(-1) };
     };
     c.textBaseline = "alphabetic";
     const y = title(this.options.y(), ["↑", "↓"], this.width - 12);
@@ -255,6 +304,77 @@ export class Scatter extends Drawing {
     draw(x, Math.max(right - whole, 4), bottom + (small ? 38 : 44));
   }
 
+  /** Between the ends of the simultaneous bands of the models that no other beats in what is shown. */
+  private drawBands(c: CanvasRenderingContext2D): void {
+    if (!this.xBands && !this.yBands) return;
+    const { left, top, right, bottom } = this.plot;
+    const front = this.along.filter((point) => this.inFront[point]);
+    c.save();
+    c.beginPath();
+    c.rect(left, top, right - left, bottom - top);
+    c.clip();
+    c.fillStyle = theme().point;
+    c.globalAlpha = 0.09;
+    const ribbon = (places: ([number, number] | null)[]) => {
+      c.beginPath();
+      for (const place of places) if (place) c.lineTo(...place);
+      c.closePath();
+      c.fill();
+    };
+    const end = (values: Value[] | undefined, point: number) => values?.[point] ?? null;
+    if (this.yBands) {
+      const place = (point: number, y: Value): [number, number] | null =>
+        y === null ? null : [this.left(this.xs[point] ?? 0), this.top(y)];
+      const up = front.map((point) => place(point, end(this.yBands?.highs, point)));
+      const down = front.map((point) => place(point, end(this.yBands?.lows, point)));
+      ribbon([...up, ...down.reverse()]);
+    }
+    if (this.xBands) {
+      const place = (point: number, x: Value): [number, number] | null =>
+        x === null ? null : [this.left(x), this.top(this.ys[point] ?? 0)];
+      const up = front.map((point) => place(point, end(this.xBands?.highs, point)));
+      const down = front.map((point) => place(point, end(this.xBands?.lows, point)));
+      ribbon([...up, ...down.reverse()]);
+    }
+    c.restore();
+  }
+
+  /** The 95% intervals of a model in both measures. */
+  private drawBars(c: CanvasRenderingContext2D, point: number, colour: string): void {
+    const own = this.at(point);
+    const { front, split } = this.store;
+    const { left, top, right, bottom } = this.plot;
+    if (!own) return;
+    const [x, y] = [this.options.x(), this.options.y()].map((m) => front.interval(columnName(m, split), point));
+    c.save();
+    c.beginPath();
+    c.rect(left, top, right - left, bottom - top);
+    c.clip();
+    c.strokeStyle = colour;
+    c.lineWidth = 2;
+    c.beginPath();
+    if (x) {
+      const [from, to] = [this.left(x[0]), this.left(x[1])];
+      c.moveTo(from, own[1]);
+      c.lineTo(to, own[1]);
+      for (const end of [from, to]) {
+        c.moveTo(end, own[1] - 4);
+        c.lineTo(end, own[1] + 4);
+      }
+    }
+    if (y) {
+      const [from, to] = [this.top(y[0]), this.top(y[1])];
+      c.moveTo(own[0], from);
+      c.lineTo(own[0], to);
+      for (const end of [from, to]) {
+        c.moveTo(own[0] - 4, end);
+        c.lineTo(own[0] + 4, end);
+      }
+    }
+    c.stroke();
+    c.restore();
+  }
+
   /** Through the points that no other beats in what is shown. */
   private drawLine(c: CanvasRenderingContext2D): void {
     if (direction(this.options.x()) === null || direction(this.options.y()) === null) return;
@@ -268,6 +388,12 @@ export class Scatter extends Drawing {
     }
     c.stroke();
     c.globalAlpha = 1;
+  }
+
+  /** Dominated in most redraws of the test rows; without redraws, dominated in what is shown. */
+  private isFaded(point: number): boolean {
+    const shares = this.store.front.values("test.probability_nondominated");
+    return shares ? (shares[point] ?? 1) < 0.5 : !this.inFront[point];
   }
 
   private drawPoints(c: CanvasRenderingContext2D, small: boolean): void {
@@ -285,7 +411,7 @@ export class Scatter extends Drawing {
     // What is faded first, so that it is below.
     for (const level of [0, 1, 2]) {
       for (const point of this.along) {
-        const own = !meets[point] ? 0 : by || this.inFront[point] ? 2 : 1;
+        const own = !meets[point] ? 0 : by || !this.isFaded(point) ? 2 : 1;
         const place = own === level ? this.at(point) : null;
         if (!place) continue;
         circle(c, place[0], place[1], level === 0 ? radius * 0.75 : radius);
@@ -305,12 +431,8 @@ export class Scatter extends Drawing {
   protected override drawOver(c: CanvasRenderingContext2D): void {
     const t = theme();
     const small = this.options.small ?? false;
-    const { front, split, knee, chosen, hovered } = this.store;
+    const { knee, chosen, other, hovered } = this.store;
     const taken: [number, number, number, number][] = [];
-    const unmitigated = [this.options.x(), this.options.y()].map((measure) => {
-      const column = columnOf(front, measure, split);
-      return front.unmitigated.get(column?.name ?? "") ?? null;
-    });
     const own = this.at(chosen);
     if (own) {
       taken.push([own[0] - 7, own[1] - 7, own[0] + 7, own[1] + 7]);
@@ -328,8 +450,17 @@ export class Scatter extends Drawing {
       c.setLineDash([]);
       c.globalAlpha = 1;
     }
-    const [ux = null, uy = null] = unmitigated;
-    const start: [number, number] | null = ux === null || uy === null ? null : [this.left(ux), this.top(uy)];
+    const start = this.at(UNMITIGATED);
+    const second = other === UNMITIGATED || other === chosen ? null : this.at(other);
+    if (!small) {
+      this.drawBars(c, other, t.warm);
+      this.drawBars(c, chosen, t.accent);
+    }
+    if (second) {
+      taken.push([second[0] - 7, second[1] - 7, second[0] + 7, second[1] + 7]);
+      circle(c, second[0], second[1], small ? 5 : 6.5);
+      mark(c, t.warm, t.surface);
+    }
     if (start) {
       taken.push([start[0] - 7, start[1] - 7, start[0] + 7, start[1] + 7]);
       diamond(c, start[0], start[1], small ? 5.5 : 7);
@@ -343,7 +474,8 @@ export class Scatter extends Drawing {
       c.stroke();
     }
     if (own) {
-      circle(c, own[0], own[1], small ? 5 : 6.5);
+      if (chosen === UNMITIGATED) diamond(c, own[0], own[1], small ? 6 : 8);
+      else circle(c, own[0], own[1], small ? 5 : 6.5);
       mark(c, t.accent, t.surface);
     }
     const over = hovered === null || hovered === chosen ? null : this.at(hovered);
@@ -361,10 +493,10 @@ export class Scatter extends Drawing {
     });
     const name = (text: string, at: [number, number], colour: string) =>
       tag(c, text, at[0], at[1], colour, width, taken, crowd);
-    if (own) name(knee === chosen ? `model ${chosen}, the knee` : `model ${chosen}`, own, t.accent);
-    if (start) name("unmitigated", start, t.warm);
-    if (bend && knee !== chosen) name("knee", bend, t.ink);
-    if (over && hovered !== null) name(`${hovered}: ${this.said(hovered)}`, over, t.ink);
+    if (own) name(shortName(chosen), own, t.accent);
+    if (start && chosen !== UNMITIGATED) name("unmitigated", start, t.warm);
+    if (second) name(shortName(other), second, t.warm);
+    if (over && hovered !== null) name(`${shortName(hovered)}: ${this.said(hovered)}`, over, t.ink);
   }
 }
 

@@ -2,8 +2,8 @@
 
 import { circle, diamond, Drawing, gradient, STRONG, tag, theme } from "./canvas.ts";
 import { shorten } from "./dom.ts";
-import { extent, type Value } from "./front.ts";
-import { columnOf, direction, type Measure, words } from "./label.ts";
+import { extent, UNMITIGATED, type Value } from "./front.ts";
+import { capital, columnName, columnOf, direction, type Measure, modelName, shortName, words } from "./label.ts";
 import { readable } from "./number.ts";
 import type { Store } from "./store.ts";
 
@@ -72,12 +72,12 @@ export class Space extends Drawing {
   private describe(): void {
     const all = this.measures.map((measure) => words(measure)).join(", ");
     const own = this.measures.map((measure, i) => {
-      const value = this.columns[i]?.[this.store.chosen] ?? null;
-      return `${words(measure)} ${value === null ? "cannot be given" : readable(value)}`;
+      const value = this.valuesOf(this.store.chosen)[i] ?? null;
+      return `${words(measure)} ${value === null ? "not defined" : readable(value)}`;
     });
     this.surface.setAttribute(
       "aria-label",
-      `All models by ${all}. Arrow keys turn the view. Model ${this.store.chosen}: ${own.join(", ")}`,
+      `All models by ${all}. Arrow keys turn the view. ${capital(modelName(this.store.chosen))}: ${own.join(", ")}`,
     );
   }
 
@@ -142,8 +142,15 @@ export class Space extends Drawing {
   }
 
   private at(point: number): Three | null {
-    const box = this.inBox(this.columns.map((c) => c[point] ?? null));
+    const box = this.inBox(this.valuesOf(point));
     return box && this.project(box);
+  }
+
+  /** The values of a model, which may be the unmitigated one. */
+  private valuesOf(point: number): Value[] {
+    if (point !== UNMITIGATED) return this.columns.map((c) => c[point] ?? null);
+    const { front, split } = this.store;
+    return this.measures.map((measure) => front.at(columnName(measure, split), UNMITIGATED));
   }
 
   private nearest(x: number, y: number): number | null {
@@ -234,14 +241,9 @@ export class Space extends Drawing {
 
   protected override drawOver(c: CanvasRenderingContext2D): void {
     const t = theme();
-    const { chosen, hovered, knee, front, split } = this.store;
+    const { chosen, hovered, knee } = this.store;
     const taken: [number, number, number, number][] = [];
-    const starts = this.measures.map((measure) => {
-      const column = columnOf(front, measure, split);
-      return front.unmitigated.get(column?.name ?? "") ?? null;
-    });
-    const inBox = this.inBox(starts);
-    const start = inBox && this.project(inBox);
+    const start = this.at(UNMITIGATED);
     if (start) {
       diamond(c, start[0], start[1], 6.5);
       c.fillStyle = t.warm;
@@ -265,7 +267,7 @@ export class Space extends Drawing {
       c.lineWidth = 2;
       c.fill();
       c.stroke();
-      tag(c, `model ${chosen}`, own[0], own[1], t.accent, this.width, taken);
+      tag(c, shortName(chosen), own[0], own[1], t.accent, this.width, taken);
     }
     const over = hovered === null || hovered === chosen ? null : this.at(hovered);
     if (over && hovered !== null) {
@@ -273,7 +275,7 @@ export class Space extends Drawing {
       c.lineWidth = 2;
       c.strokeStyle = t.accent;
       c.stroke();
-      tag(c, `model ${hovered}`, over[0], over[1], t.ink, this.width, taken);
+      tag(c, shortName(hovered), over[0], over[1], t.ink, this.width, taken);
     }
   }
 }

@@ -1,7 +1,7 @@
 // What is chosen, hovered and shown; all views follow it, and the address keeps it.
 
 import type { PageData } from "./data.ts";
-import type { Front } from "./front.ts";
+import { type Front, UNMITIGATED } from "./front.ts";
 import {
   parseRequirement,
   parseTerm,
@@ -19,24 +19,31 @@ import { meetingOf, type Rule, select, type Selection, Unmet } from "./select.ts
 /** What changed: the chosen model or the requirements, the model under the pointer, rows or axes. */
 export type Change = "choice" | "hover" | "view";
 
+/** A rule of `select`, where the report opens, or the unmitigated model. */
+export type Asked = Rule | { kind: "opening" } | { kind: "unmitigated" };
+
 export class Store {
   readonly front: Front;
   requirements: Requirement[] = [];
-  rule: Rule = { kind: "knee" };
+  rule: Asked = { kind: "opening" };
   /** Whether somebody said by which rule to choose; before, requirements are met most accurately. */
   ruleIsAsked = false;
   split: Split;
   x: Measure;
   y: Measure;
-  chosen = 0;
+  /** The chosen model, which may be the unmitigated one. */
+  chosen = UNMITIGATED;
+  /** The model that it is compared with. */
+  other = UNMITIGATED;
   hovered: number | null = null;
   /** Whether each point meets all requirements. */
   meets: boolean[] = [];
   meeting = 0;
+  /** `null` for the unmitigated model. */
   selection: Selection | null = null;
   /** What stands against the choice: nothing meets the requirements, or the address asks for nonsense. */
   problem: string | null = null;
-  /** The knee of the whole front; `null` where there is none. */
+  /** Where the report opens, if that is a model of the front. */
   readonly knee: number | null;
   private readonly listeners: [Change[], () => void][] = [];
   private slowest = 0;
@@ -44,15 +51,11 @@ export class Store {
 
   constructor(readonly data: PageData) {
     this.front = data.front;
-    this.split = data.front.split;
+    this.split = data.front.reporting;
     const judged = judgedMeasures(data.front);
     this.y = judged[0] ?? "accuracy";
     this.x = judged[1] ?? this.y;
-    try {
-      this.knee = select(this.front, [], { kind: "knee" }).id;
-    } catch {
-      this.knee = null;
-    }
+    this.knee = data.opening.model;
     this.readAddress();
     window.addEventListener("hashchange", () => {
       if (location.hash.slice(1) !== this.address()) this.change(["choice", "view"], () => this.readAddress());
@@ -93,9 +96,16 @@ export class Store {
   /** Takes one model, whatever it is like. */
   pick(id: number): void {
     this.change(["choice"], () => {
-      this.rule = { kind: "id", id };
+      this.rule = id === UNMITIGATED ? { kind: "unmitigated" } : { kind: "id", id };
       this.ruleIsAsked = true;
       this.choose();
+    });
+  }
+
+  /** Compares the chosen model with this one. */
+  compareWith(id: number): void {
+    this.change(["choice"], () => {
+      this.other = id;
     });
   }
 
@@ -110,11 +120,11 @@ export class Store {
   setRequirements(requirements: Requirement[]): void {
     this.change(["choice"], () => {
       this.requirements = requirements;
-      // A model picked by hand, or a knee nobody asked for, gives way to the best that remains.
-      if (this.rule.kind === "id" || !this.ruleIsAsked) {
+      // A model picked by hand, or the one that the report opened at, gives way to the best that remains.
+      if (this.rule.kind === "id" || this.rule.kind === "unmitigated" || !this.ruleIsAsked) {
         this.ruleIsAsked = false;
         this.rule =
-          requirements.length === 0 ? { kind: "knee" } : { kind: "best", term: parseTerm("accuracy") };
+          requirements.length === 0 ? { kind: "opening" } : { kind: "best", term: parseTerm("accuracy") };
       }
       this.choose();
     });
@@ -131,9 +141,15 @@ export class Store {
     this.meeting = meeting.length;
     this.meets = new Array<boolean>(this.front.length).fill(false);
     for (const point of meeting) this.meets[point] = true;
-    const requirements = this.rule.kind === "id" ? [] : this.requirements;
+    const rule = this.ruleOfSelect();
+    if (rule === null) {
+      this.selection = null;
+      this.chosen = UNMITIGATED;
+      return;
+    }
+    const requirements = rule.kind === "id" ? [] : this.requirements;
     try {
-      this.selection = select(this.front, requirements, this.rule);
+      this.selection = select(this.front, requirements, rule);
       this.chosen = this.selection.id;
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
@@ -141,6 +157,14 @@ export class Store {
       this.selection = select(this.front, [], { kind: "id", id });
       this.chosen = id;
     }
+  }
+
+  /** The rule as `select` knows it; `null` for the unmitigated model. */
+  private ruleOfSelect(): Rule | null {
+    const rule = this.rule;
+    if (rule.kind === "unmitigated") return null;
+    if (rule.kind !== "opening") return rule;
+    return this.knee === null ? null : { kind: "id", id: this.knee };
   }
 
   /** The choice in the words of the command: `require=…&best=…`. */
@@ -152,7 +176,8 @@ export class Store {
     else if (rule.kind === "id") said.append("id", String(rule.id));
     else if (rule.kind === "weights") {
       said.append("weights", rule.weights.map(([t, w]) => `${termText(t)}=${plain(w)}`).join(","));
-    } else said.append(rule.kind, "");
+    } else if (rule.kind !== "opening") said.append(rule.kind, "");
+    if (this.other !== UNMITIGATED) said.append("with", String(this.other));
     said.append("x", this.x);
     said.append("y", this.y);
     said.append("rows", this.split);
@@ -173,22 +198,25 @@ export class Store {
       } else if (weights !== null) this.rule = { kind: "weights", weights: parseWeights(weights) };
       else if (asked.has("regret")) this.rule = { kind: "regret" };
       else if (asked.has("knee")) this.rule = { kind: "knee" };
+      else if (asked.has("unmitigated")) this.rule = { kind: "unmitigated" };
       else if (best !== null) this.rule = { kind: "best", term: parseTerm(best) };
       else {
         this.ruleIsAsked = false;
         this.rule =
           this.requirements.length === 0
-            ? { kind: "knee" }
+            ? { kind: "opening" }
             : { kind: "best", term: parseTerm("accuracy") };
       }
     } catch (error) {
-      wrong = `the address of this page asks for something that is not there: ${
+      wrong = `the address of this report asks for something that does not exist: ${
         error instanceof Error ? error.message : String(error)
       }`;
       this.requirements = [];
-      this.rule = { kind: "knee" };
+      this.rule = { kind: "opening" };
       this.ruleIsAsked = false;
     }
+    const other = Number(asked.get("with") ?? UNMITIGATED);
+    this.other = Number.isInteger(other) && other >= 0 && other < this.front.length ? other : UNMITIGATED;
     const split = SPLITS.find((one) => one === asked.get("rows"));
     if (split && this.front.splits.includes(split)) this.split = split;
     const [x, y] = [asked.get("x"), asked.get("y")];

@@ -2,9 +2,20 @@
 
 import type { PageData } from "./data.ts";
 import { h, name } from "./dom.ts";
-import { extent } from "./front.ts";
-import { capital, columnOf, direction, explain, type Measure, pricedMeasures, words } from "./label.ts";
-import { cell, counted, grouped } from "./number.ts";
+import { extent, UNMITIGATED } from "./front.ts";
+import {
+  capital,
+  columnOf,
+  direction,
+  explain,
+  type Measure,
+  pricedMeasures,
+  rowsName,
+  shortName,
+  valueText,
+  words,
+} from "./label.ts";
+import { counted, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
 
 /** `a, b and c`, each as its own element. */
@@ -36,10 +47,15 @@ export function summary(store: Store): HTMLElement {
   lede.append(`, from ${counted(data.inputs.length, "column")} of `, h("strong", {}, name(data.run.source, 60)));
   lede.append(` (${grouped(rows)} rows). `);
   if (attributes.length > 0 && front.length > 1) {
-    lede.append("They differ in how alike they treat the groups of ", ...listed(attributes), ". ");
-    lede.append("No other model that was found is better in everything; how much accuracy to give for fairness is the choice to make.");
+    lede.append("They differ in accuracy and in how equally they treat groups by ", ...listed(attributes), ". ");
   }
-  element.append(lede, ranges(store));
+  element.append(lede);
+  if (data.opening.model === null) {
+    element.append(
+      h("p", { class: "problem", id: "opening" }, `The report opens at the unmitigated model: ${data.opening.reason}.`),
+    );
+  }
+  element.append(ranges(store));
   return element;
 }
 
@@ -66,21 +82,22 @@ function range(store: Store, measure: Measure): HTMLElement {
   const draw = () => {
     const column = columnOf(front, measure, store.split);
     const before = front.unmitigated.get(column?.name ?? "") ?? null;
-    const value = column?.values[store.chosen] ?? null;
+    const value = front.at(column?.name ?? "", store.chosen);
     const [low, high] = extent(column?.values ?? []);
     const [least, most] = extent([low, high, before].map((v) => (v === null || !Number.isFinite(v) ? null : v)));
     const place = (v: number) => `${most > least ? (100 * (v - least)) / (most - least) : 50}%`;
     span.replaceChildren(
-      low <= high ? `${cell(low)} to ${cell(high)}` : "cannot be given",
-      h("span", { class: "which" }, ` ${side}`),
+      low <= high ? `${valueText(measure, low)} to ${valueText(measure, high)}` : "not defined",
+      h("span", { class: "which" }, ` ${front.withinNoise(column?.name ?? "") ? "all within noise" : side}`),
     );
     start.hidden = before === null;
     own.hidden = value === null;
     if (before !== null) start.style.left = place(before);
     if (value !== null) own.style.left = place(value);
     said.replaceChildren(
-      h("span", { class: "own" }, `model ${store.chosen}: ${cell(value)}`),
-      h("span", { class: "start" }, `unmitigated: ${cell(before)}`),
+      h("span", { class: "own" }, `${shortName(store.chosen)}: ${valueText(measure, value)}`),
+      store.chosen === UNMITIGATED ? "" : h("span", { class: "start" }, `unmitigated: ${valueText(measure, before)}`),
+      h("span", { class: "soft" }, `${rowsName(store.split)} rows`),
     );
   };
   store.on(["choice", "view"], draw);

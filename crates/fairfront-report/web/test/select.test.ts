@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Front, type Value } from "../src/front.ts";
+import { Front, UNMITIGATED, type Value } from "../src/front.ts";
 import { parseRequirement, parseTerm, parseWeights, quote, requirementText } from "../src/grammar.ts";
+import { groupSentences } from "../src/people.ts";
 import { type Rule, select, Unmet } from "../src/select.ts";
 
 interface Case {
@@ -39,11 +40,22 @@ interface Cases {
     }
   >;
   cases: Case[];
+  people: { front: string; id: number | null; groups: string[]; sentences: string[] }[];
 }
 
 // Tests run in the folder of package.json.
 const text = readFileSync("../../fairfront-run/cases/select.json", "utf8");
-const { fronts, cases } = JSON.parse(text) as Cases;
+const { fronts, cases, people } = JSON.parse(text) as Cases;
+
+function frontOf(name: string): Front {
+  const source = fronts[name];
+  assert.ok(source, "a front of this name");
+  return new Front({
+    ...source,
+    columns: new Map(Object.entries(source.columns)),
+    unmitigated: new Map(Object.entries(source.unmitigated)),
+  });
+}
 
 function ruleOf(request: Case["request"]): Rule {
   if (request.best !== undefined) return { kind: "best", term: parseTerm(request.best) };
@@ -57,13 +69,7 @@ function ruleOf(request: Case["request"]): Rule {
 assert.ok(cases.length >= 30);
 for (const { name, front: frontName, request, expect } of cases) {
   test(name, () => {
-    const source = fronts[frontName];
-    assert.ok(source, "a front of this name");
-    const front = new Front({
-      ...source,
-      columns: new Map(Object.entries(source.columns)),
-      unmitigated: new Map(Object.entries(source.unmitigated)),
-    });
+    const front = frontOf(frontName);
     const run = () => select(front, (request.require ?? []).map(parseRequirement), ruleOf(request));
     if (expect.error !== undefined) {
       const part = expect.error;
@@ -90,6 +96,33 @@ for (const { name, front: frontName, request, expect } of cases) {
     }
   });
 }
+
+test("groups are counted in people", () => {
+  assert.ok(people.length >= 3);
+  for (const { front, id, groups, sentences } of people) {
+    const attribute = { name: "sex", groups };
+    assert.deepEqual(groupSentences(frontOf(front), id ?? UNMITIGATED, attribute, "approved = yes"), sentences);
+  }
+});
+
+test("noise needs intervals that all include 0", () => {
+  const difference = "validation.demographic_parity_difference(sex)";
+  assert.ok(frontOf("noise").withinNoise(difference) && !frontOf("measured").withinNoise(difference));
+  assert.ok(frontOf("measured").withinNoise("validation.equalized_odds_difference(sex)"));
+  // Nothing is known without intervals.
+  assert.ok(!frontOf("noise").withinNoise("validation.accuracy"));
+});
+
+test("ends of intervals are neither measures nor suggestions", () => {
+  const front = frontOf("measured");
+  for (const measure of front.measuresOn("test")) assert.match(measure, /^[a-z_]+(\(.*\))?$/);
+  assert.ok(!front.measuresOn("test").includes("probability_nondominated"));
+  const asked = parseRequirement("test.demographic_parity_difference(race) <= 1");
+  assert.throws(
+    () => select(front, [asked], { kind: "knee" }),
+    (e: Error) => !e.message.includes(".low") && e.message.includes("demographic_parity_difference(sex)"),
+  );
+});
 
 test("requirements come back as they are written", () => {
   for (const text of [

@@ -4,6 +4,8 @@
 //! right where it passes the same cases.
 
 mod expression;
+mod opening;
+mod people;
 mod price;
 mod rule;
 
@@ -12,7 +14,9 @@ use fairfront_data::{Ordered, Part, near_names};
 use serde::{Deserialize, Serialize};
 
 pub use expression::{Comparator, Requirement, Term, weights};
-pub use price::{Change, Next, Price};
+pub use opening::{Opening, opening};
+pub use people::group_sentences;
+pub use price::{Change, Price};
 pub(crate) use rule::select_among;
 pub use rule::{Judged, Miss, Rule, Selection, Unmet, select};
 
@@ -63,6 +67,12 @@ impl Column {
         let range = known().fold(f64::NEG_INFINITY, f64::max) - low;
         if range > 0.0 { range } else { 1.0 }
     }
+}
+
+/// Whether a column, named without its split, is a measure itself and not the end of an interval or the
+/// like, which has a point after the measure's name.
+pub fn is_measure(bare: &str) -> bool {
+    bare != "probability_nondominated" && (bare.ends_with(')') || !bare.contains('.'))
 }
 
 /// Whether more of a column is better: shares and counts of what is right, and ratios of rates.
@@ -122,6 +132,29 @@ impl FrontColumns {
             true => Part::Validation,
             false => Part::Train,
         }
+    }
+
+    /// The rows that sentences are about: test rows, or those that choices are made on without them.
+    pub fn reporting(&self) -> Part {
+        match self.splits().contains(&Part::Test) {
+            true => Part::Test,
+            false => self.split(),
+        }
+    }
+
+    /// Whether no model differs measurably from the unmitigated one in a column: the 95% interval of every
+    /// change includes 0. Without intervals nothing is known, which is not the same.
+    pub fn within_noise(&self, column: &str) -> bool {
+        let ends = ["change_low", "change_high"].map(|end| self.values(&format!("{column}.{end}")));
+        let [Some(lows), Some(highs)] = ends else {
+            return false;
+        };
+        let mut known = lows.into_iter().zip(highs).filter_map(|(l, h)| l.zip(h));
+        let mut any = false;
+        known.all(|(low, high)| {
+            any = true;
+            low <= 0.0 && high >= 0.0
+        }) && any
     }
 
     /// A column by its name; what is not finite is not there.
@@ -194,7 +227,7 @@ impl FrontColumns {
         let prefix = format!("{}.", split.name());
         let measures = self.columns.0.iter();
         let measures = measures.filter_map(|(name, _)| name.strip_prefix(&prefix));
-        let measures = measures.filter(|name| !name.starts_with("objective."));
+        let measures = measures.filter(|name| !name.starts_with("objective.") && is_measure(name));
         let objectives = self.objectives.iter().map(String::as_str);
         let names: Vec<&str> = measures.chain(objectives).collect();
         let kind = |name: &str| name.split('(').next().unwrap_or(name).to_owned();

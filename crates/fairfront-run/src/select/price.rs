@@ -1,58 +1,70 @@
-//! What a point costs and brings, in one sentence.
+//! What a model costs and brings compared with the unmitigated model, in one sentence.
 //!
-//! All numbers of the sentence come from values rounded first (shares to thousandths, others to hundred
-//! thousandths), so that what it says adds up.
+//! The sentence is about the rows that report: test rows if the run has them. A change whose interval
+//! includes 0 is called "no measurable change"; without intervals there are values only.
 
 use fairfront_data::Part;
 use serde::Serialize;
 
 use super::FrontColumns;
 
-/// A measure at two models.
+/// A measure at the unmitigated model and at a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// Its column.
     pub column: String,
-    /// Where one comes from.
+    /// At the unmitigated model.
     pub from: Option<f64>,
-    /// Where one gets to.
+    /// At the model.
     pub to: Option<f64>,
+    /// Lower end of the 95% interval of `to − from`, if there is one.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
 }
 
-/// The next point towards fairness.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Next {
-    /// Its id.
-    pub id: usize,
-    /// Accuracy, from the chosen point to this one.
-    pub accuracy: Change,
-    /// The same of the measures of fairness.
-    pub fairness: Vec<Change>,
+impl Change {
+    /// The ends of the interval.
+    fn interval(&self) -> Option<(f64, f64)> {
+        Some((self.low?, self.high?))
+    }
 }
 
-/// What a point costs and brings.
+/// What a model costs and brings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Price {
     /// In words.
     pub sentence: String,
     /// The rows it is about.
     pub split: &'static str,
-    /// Accuracy, from the unmitigated model to the point.
+    /// Accuracy, from the unmitigated model to the model.
     pub accuracy: Change,
-    /// For each objective but the first the measure it stands for, or itself.
+    /// For each objective except the first the measure it stands for, or the objective itself.
     pub fairness: Vec<Change>,
-    /// The next point, where there is one.
-    pub next: Option<Next>,
+}
+
+impl Price {
+    /// Which rows and which intervals: `on test rows, with 95% intervals`.
+    pub fn basis(&self) -> String {
+        let rows = match self.split {
+            "train" => "training",
+            other => other,
+        };
+        match self.accuracy.interval() {
+            Some(_) => format!("on {rows} rows, with 95% intervals"),
+            None => format!("on {rows} rows, without intervals"),
+        }
+    }
 }
 
 /// A quantity that the sentence speaks of.
 #[derive(Debug, Clone)]
-struct Quantity {
-    column: String,
-    /// How it is called: `demographic parity (sex)`.
-    label: String,
-    /// Whether it is a share, of which hundredths are points.
-    is_share: bool,
+pub(super) struct Quantity {
+    pub(super) column: String,
+    /// What it is called: `demographic parity difference (sex)`.
+    pub(super) label: String,
+    /// Digits after the point.
+    digits: usize,
 }
 
 impl Quantity {
@@ -60,30 +72,24 @@ impl Quantity {
         Self {
             column: format!("{}.accuracy", split.name()),
             label: "accuracy".into(),
-            is_share: true,
+            digits: 1,
         }
     }
 
     /// What an objective stands for.
-    fn of(objective: &str, split: Part) -> Self {
+    pub(super) fn of(objective: &str, split: Part) -> Self {
         let (kind, attribute) = match objective.split_once('(') {
             Some((kind, rest)) => (kind, Some(rest.strip_suffix(')').unwrap_or(rest))),
             None => (objective, None),
         };
-        let (measure, words) = match kind {
-            "demographic_parity" | "disparate_impact" => {
-                ("demographic_parity_difference", "demographic parity")
+        let measure = match kind {
+            "demographic_parity" | "disparate_impact" => "demographic_parity_difference",
+            "true_positive_rate_parity" | "equal_opportunity" => "equal_opportunity_difference",
+            "false_positive_rate_parity" | "predictive_equality" => {
+                "false_positive_rate_difference"
             }
-            "true_positive_rate_parity" | "equal_opportunity" => {
-                ("equal_opportunity_difference", "equal opportunity")
-            }
-            "false_positive_rate_parity" | "predictive_equality" => (
-                "false_positive_rate_difference",
-                "false positive rate parity",
-            ),
-            "equalized_odds" => ("equalized_odds_difference", "equalized odds"),
-            "mutual_information" => ("mutual_information", "mutual information"),
-            other => (other, other),
+            "equalized_odds" => "equalized_odds_difference",
+            other => other,
         };
         let is_measure = measure != kind || kind == "mutual_information";
         let of = attribute.map_or_else(String::new, |a| format!("({a})"));
@@ -95,205 +101,139 @@ impl Quantity {
         let of = attribute.map_or_else(String::new, |a| format!(" ({a})"));
         Self {
             column,
-            label: format!("{}{of}", words.replace('_', " ")),
-            is_share: measure.ends_with("_difference"),
+            label: format!("{}{of}", measure.replace('_', " ")),
+            digits: if measure.ends_with("_difference") {
+                3
+            } else {
+                5
+            },
         }
     }
 
-    fn grain(&self) -> f64 {
-        if self.is_share { 1e3 } else { 1e5 }
+    /// The ends of the interval of a model's change.
+    pub(super) fn interval(&self, front: &FrontColumns, id: usize) -> Option<(f64, f64)> {
+        let end = |end: &str| front.values(&format!("{}.{end}", self.column))?[id];
+        Some((end("change_low")?, end("change_high")?))
     }
 
-    /// The value in its smallest units; what no sentence could hold is cut off.
-    fn rounded(&self, value: f64) -> i64 {
-        (value * self.grain()).round().clamp(-1e12, 1e12) as i64
-    }
-
-    /// `0.181`
-    fn value(&self, units: i64) -> String {
-        let digits = if self.is_share { 3 } else { 5 };
-        format!("{:.digits$}", units as f64 / self.grain())
-    }
-
-    /// `11.2`, in points where it is a share.
-    fn bare_amount(&self, units: i64) -> String {
-        match self.is_share {
-            true => format!("{:.1}", units.abs() as f64 / 10.0),
-            false => self.value(units.abs()),
-        }
-    }
-
-    /// `11.2 points`
-    fn amount(&self, units: i64) -> String {
-        match self.is_share {
-            true => format!("{} points", self.bare_amount(units)),
-            false => self.bare_amount(units),
-        }
-    }
-
-    fn change(&self, front: &FrontColumns, from: Option<usize>, to: usize) -> Change {
-        let at = |point: Option<usize>| match point {
-            Some(point) => front.values(&self.column)?[point],
-            None => front.unmitigated.get(&self.column).copied().flatten(),
-        };
+    fn change(&self, front: &FrontColumns, id: usize) -> Change {
+        let from = front.unmitigated.get(&self.column).copied().flatten();
+        let interval = self.interval(front, id);
         Change {
             column: self.column.clone(),
-            from: at(from).filter(|v| v.is_finite()),
-            to: at(Some(to)),
+            from: from.filter(|v| v.is_finite()),
+            to: front.values(&self.column).and_then(|c| c[id]),
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
         }
     }
 
-    /// From where to where, in smallest units.
-    fn units(&self, change: &Change) -> Option<(i64, i64)> {
-        Some((self.rounded(change.from?), self.rounded(change.to?)))
+    /// So many digits that the end of an interval that is nearest to 0 is not written as 0.
+    fn digits_for(&self, nearest: f64) -> usize {
+        let most = self.digits + 2;
+        let is_zero = |digits: &usize| is_zero(&fixed(nearest, *digits));
+        (self.digits..most).find(|d| !is_zero(d)).unwrap_or(most)
+    }
+
+    /// The change of a measure of fairness, of which less is better.
+    fn sentence(&self, change: &Change) -> String {
+        let label = &self.label;
+        let (Some(from), Some(to)) = (change.from, change.to) else {
+            return format!("the {label} is not defined on these rows");
+        };
+        if let Some((low, high)) = change.interval() {
+            if low <= 0.0 && high >= 0.0 {
+                let (low, high) = (signed(low, self.digits), signed(high, self.digits));
+                return format!("no measurable change in the {label} ({low} to {high})");
+            }
+            let (verb, least, most) = match high < 0.0 {
+                true => ("cuts", -high, -low),
+                false => ("raises", low, high),
+            };
+            let digits = self.digits_for(least);
+            let [from, to, least, most] = [from, to, least, most].map(|v| fixed(v, digits));
+            return format!("{verb} the {label} from {from} to {to} (by {least} to {most})");
+        }
+        let (was, is) = (fixed(from, self.digits), fixed(to, self.digits));
+        match was == is {
+            true => format!("leaves the {label} at {is}"),
+            false if to < from => format!("cuts the {label} from {was} to {is}"),
+            false => format!("raises the {label} from {was} to {is}"),
+        }
+    }
+
+    /// The change of accuracy, in percentage points.
+    fn accuracy_sentence(&self, change: &Change) -> String {
+        let (Some(from), Some(to)) = (change.from, change.to) else {
+            return "accuracy is not defined on these rows".into();
+        };
+        let by = 100.0 * (to - from);
+        let verb = if by < 0.0 { "costs" } else { "gains" };
+        if let Some((low, high)) = change.interval() {
+            let (low, high) = (100.0 * low, 100.0 * high);
+            if low <= 0.0 && high >= 0.0 {
+                let (low, high) = (signed(low, self.digits), signed(high, self.digits));
+                return format!(
+                    "no measurable change in accuracy ({low} to {high} percentage points)"
+                );
+            }
+            let (least, most) = match high < 0.0 {
+                true => (-high, -low),
+                false => (low, high),
+            };
+            let digits = self.digits_for(least);
+            let [by, least, most] = [by.abs(), least, most].map(|v| fixed(v, digits));
+            return format!("{verb} {by} percentage points of accuracy ({least} to {most})");
+        }
+        let amount = fixed(by.abs(), self.digits);
+        match is_zero(&amount) {
+            true => format!("accuracy stays at {}%", fixed(100.0 * to, self.digits)),
+            false => format!("{verb} {amount} percentage points of accuracy"),
+        }
     }
 }
 
-/// What a point of a front costs and brings against the unmitigated model and the next point.
+/// Values that no sentence could hold are cut off.
+fn fixed(value: f64, digits: usize) -> String {
+    format!("{:.digits$}", value.clamp(-1e7, 1e7))
+}
+
+fn is_zero(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, '0' | '.' | '-'))
+}
+
+/// With its sign: `+0.9`, `-0.4`, `0.0`.
+fn signed(value: f64, digits: usize) -> String {
+    let text = fixed(value.abs(), digits);
+    let sign = match is_zero(&text) {
+        true => "",
+        false if value < 0.0 => "-",
+        false => "+",
+    };
+    format!("{sign}{text}")
+}
+
+/// What a model of a front costs and brings compared with the unmitigated model.
 pub(super) fn price(front: &FrontColumns, id: usize) -> Price {
-    let split = front.split();
+    let split = front.reporting();
     let accuracy = Quantity::accuracy(split);
     let fair = front.objectives.iter().skip(1);
     let fair: Vec<Quantity> = fair.map(|name| Quantity::of(name, split)).collect();
-    let changes = |from: Option<usize>, to: usize| -> (Change, Vec<Change>) {
-        let of_fair = fair.iter().map(|q| q.change(front, from, to));
-        (accuracy.change(front, from, to), of_fair.collect())
-    };
-    let (of_accuracy, of_fair) = changes(None, id);
-    let next = next_point(front, id, &accuracy, &fair).map(|next| {
-        let (accuracy, fairness) = changes(Some(id), next);
-        Next {
-            id: next,
-            accuracy,
-            fairness,
+    let of_accuracy = accuracy.change(front, id);
+    let of_fair: Vec<Change> = fair.iter().map(|q| q.change(front, id)).collect();
+    let mut said = vec![accuracy.accuracy_sentence(&of_accuracy)];
+    let mut seen: Vec<&str> = Vec::new();
+    for (quantity, change) in fair.iter().zip(&of_fair) {
+        // Two objectives can stand for the same measure.
+        if !seen.contains(&change.column.as_str()) {
+            said.push(quantity.sentence(change));
         }
-    });
-    let mut sentence = against_unmitigated(&accuracy, &of_accuracy, &fair, &of_fair);
-    if of_fair.iter().any(|change| change.to.is_some()) {
-        sentence.push_str("; ");
-        sentence.push_str(&match &next {
-            Some(next) => against_next(&accuracy, &fair, next),
-            None => "no point of the front is fairer".into(),
-        });
+        seen.push(&change.column);
     }
     Price {
-        sentence,
+        sentence: said.join("; "),
         split: split.name(),
         accuracy: of_accuracy,
         fairness: of_fair,
-        next,
     }
-}
-
-/// `0.9 points of accuracy buy 11.2 points of demographic parity (sex): 0.181 → 0.069`
-fn against_unmitigated(
-    accuracy: &Quantity,
-    of_accuracy: &Change,
-    fair: &[Quantity],
-    of_fair: &[Change],
-) -> String {
-    let mut bought = Vec::new();
-    let mut others = Vec::new();
-    for (quantity, change) in fair.iter().zip(of_fair) {
-        let label = &quantity.label;
-        let Some((from, to)) = quantity.units(change) else {
-            others.push(format!("; {label} cannot be given"));
-            continue;
-        };
-        let (was, is) = (quantity.value(from), quantity.value(to));
-        let amount = quantity.amount(to - from);
-        match to - from {
-            0 => others.push(format!("; {label} stays at {is}")),
-            d if d < 0 => bought.push(format!("{amount} of {label}: {was} → {is}")),
-            _ => others.push(format!("; {label} worsens by {amount}: {was} → {is}")),
-        }
-    }
-    let bought = bought.join(", and ");
-    let units = accuracy.units(of_accuracy);
-    let cost = units.map(|(from, to)| from - to);
-    let amount = accuracy.amount(cost.unwrap_or(0));
-    let stays = units.map_or_else(String::new, |(_, to)| accuracy.value(to));
-    let head = match (cost, bought.is_empty()) {
-        (None, true) => "accuracy cannot be given".into(),
-        (None, false) => format!("a cost in accuracy that cannot be given buys {bought}"),
-        (Some(0), true) => format!("accuracy stays at {stays}"),
-        (Some(0), false) => format!("no accuracy is paid for {bought}"),
-        (Some(c), true) if c > 0 => format!("{amount} of accuracy buy nothing"),
-        (Some(c), false) if c > 0 => format!("{amount} of accuracy buy {bought}"),
-        (Some(_), true) => format!("accuracy rises by {amount}"),
-        (Some(_), false) => format!("accuracy rises by {amount}, along with {bought}"),
-    };
-    head + &others.concat()
-}
-
-/// `the next step towards fairness costs 0.3 points more for 1.5`
-fn against_next(accuracy: &Quantity, fair: &[Quantity], next: &Next) -> String {
-    let cost = accuracy.units(&next.accuracy).map(|(from, to)| from - to);
-    let amount = accuracy.amount(cost.unwrap_or(0));
-    let verb = match cost {
-        None => "brings".into(),
-        Some(0) => "costs nothing more for".into(),
-        Some(c) if c > 0 => format!("costs {amount} more for"),
-        Some(_) => format!("gives {amount} back for"),
-    };
-    let mut bought = Vec::new();
-    let mut others = Vec::new();
-    for (quantity, change) in fair.iter().zip(&next.fairness) {
-        let Some((from, to)) = quantity.units(change) else {
-            continue;
-        };
-        let (label, amount) = (&quantity.label, quantity.amount(to - from));
-        match to - from {
-            0 => {}
-            d if d < 0 && fair.len() == 1 => bought.push(quantity.bare_amount(d)),
-            d if d < 0 => bought.push(format!("{amount} of {label}")),
-            _ => others.push(format!(", while {label} worsens by {amount}")),
-        }
-    }
-    let bought = bought.join(" and ");
-    format!(
-        "the next step towards fairness {verb} {bought}{}",
-        others.concat()
-    )
-}
-
-/// The next point towards fairness, in rounded values. Of the points that none dominates in accuracy and
-/// the measures of fairness, and whose sum of these measures is smaller, it is the one with the largest
-/// sum; of equal ones the one with the highest accuracy, then the first in the order of ties. Measures
-/// that the chosen point does not have take no part, nor do points that lack one of the others.
-fn next_point(
-    front: &FrontColumns,
-    id: usize,
-    accuracy: &Quantity,
-    fair: &[Quantity],
-) -> Option<usize> {
-    let rounded = |quantity: &Quantity| -> Option<Vec<Option<i64>>> {
-        let values = front.values(&quantity.column)?;
-        values[id]?;
-        // In one unit, so that they can be added.
-        let unit = if quantity.is_share { 100 } else { 1 };
-        let units = |v: f64| unit * quantity.rounded(v);
-        Some(values.into_iter().map(|v| v.map(units)).collect())
-    };
-    let fair: Vec<Vec<Option<i64>>> = fair.iter().filter_map(rounded).collect();
-    let loss = rounded(accuracy).unwrap_or_else(|| vec![Some(0); front.len()]);
-    // The loss first; the smaller, the better.
-    let of_point = |point: usize| -> Option<Vec<i64>> {
-        let loss = std::iter::once(loss[point].map(|units| -units));
-        loss.chain(fair.iter().map(|c| c[point])).collect()
-    };
-    let points = front.order().into_iter();
-    let points: Vec<(usize, Vec<i64>)> = points.filter_map(|p| Some((p, of_point(p)?))).collect();
-    let sum = |values: &[i64]| values[1..].iter().sum::<i64>();
-    let own = sum(&of_point(id)?);
-    let dominated = |values: &Vec<i64>| {
-        points.iter().any(|(_, other)| {
-            other != values && other.iter().zip(values).all(|(other, own)| other <= own)
-        })
-    };
-    let fairer = points.iter().filter(|(_, values)| sum(values) < own);
-    let fairer = fairer.filter(|(_, values)| !dominated(values));
-    // Of equal ones, `min_by_key` takes the first.
-    let next = fairer.min_by_key(|(_, values)| (-sum(values), values[0]));
-    next.map(|(point, _)| *point)
 }

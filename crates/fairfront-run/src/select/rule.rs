@@ -274,7 +274,7 @@ fn best(front: &FrontColumns, points: &[usize], term: &Term) -> Result<(usize, S
     Ok((id, format!("the {word} {name}, {}", readable(sign * value))))
 }
 
-fn at_knee(front: &FrontColumns, points: &[usize]) -> Result<(usize, String), Error> {
+pub(super) fn at_knee(front: &FrontColumns, points: &[usize]) -> Result<(usize, String), Error> {
     let columns = front.judged_by()?;
     let of_point = |point: &usize| {
         let values = columns.iter().map(|c| c.values[*point]);

@@ -37,10 +37,31 @@ struct Case {
     expect: Expected,
 }
 
+/// Where a report opens.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpeningCase {
+    front: String,
+    model: Option<usize>,
+    reason: String,
+}
+
+/// Groups in counts of people.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PeopleCase {
+    front: String,
+    id: Option<usize>,
+    groups: Vec<String>,
+    sentences: Vec<String>,
+}
+
 #[derive(Deserialize)]
 struct Cases {
     fronts: Ordered<FrontColumns>,
     cases: Vec<Case>,
+    openings: Vec<OpeningCase>,
+    people: Vec<PeopleCase>,
 }
 
 impl Asked {
@@ -104,6 +125,57 @@ fn every_case_comes_out() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn reports_open_at_models_that_are_measurably_fairer() {
+    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    for case in &cases.openings {
+        let found = opening(cases.fronts.get(&case.front).unwrap()).unwrap();
+        let expected = (case.model, case.reason.as_str());
+        assert_eq!((found.model, found.reason.as_str()), expected);
+    }
+}
+
+#[test]
+fn groups_are_counted_in_people() {
+    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    for case in &cases.people {
+        let front = cases.fronts.get(&case.front).unwrap();
+        let found = group_sentences(front, case.id, "sex", &case.groups, "approved = yes");
+        assert_eq!(found, case.sentences);
+    }
+}
+
+#[test]
+fn noise_needs_intervals_that_all_include_0() {
+    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let [noise, measured] = ["noise", "measured"].map(|name| cases.fronts.get(name).unwrap());
+    let difference = "validation.demographic_parity_difference(sex)";
+    assert!(noise.within_noise(difference) && !measured.within_noise(difference));
+    assert!(measured.within_noise("validation.equalized_odds_difference(sex)"));
+    // Nothing is known without intervals.
+    assert!(!noise.within_noise("validation.accuracy"));
+}
+
+#[test]
+fn ends_of_intervals_are_no_suggestions() {
+    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let front = cases.fronts.get("measured").unwrap();
+    for text in [
+        "test.demographic_parity_difference(race) <= 1",
+        "test.acuracy.low <= 1",
+    ] {
+        let require = [Requirement::parse(text).unwrap()];
+        let error = select(front, &require, &Rule::Knee)
+            .unwrap_err()
+            .to_string();
+        assert!(!error.contains(".low") || error.contains("acuracy.low\""));
+        assert!(
+            !error.contains(".change") && !error.contains("probability"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -1,0 +1,75 @@
+// Rates of groups as counts of people: "of 100 people with sex = F, 40 are selected".
+
+import type { Attribute } from "./data.ts";
+import { type Front, UNMITIGATED, type Value } from "./front.ts";
+import type { Split } from "./grammar.ts";
+import { fixed } from "./number.ts";
+import { Quantity } from "./price.ts";
+
+interface Rate {
+  name: string;
+  /** Whether it is about people with a positive label, a negative one, or all. */
+  labeled: boolean | null;
+  happens: string;
+}
+
+const SELECTED: Rate = { name: "selection_rate", labeled: null, happens: "selected" };
+const REFUSED: Rate = { name: "false_negative_rate", labeled: true, happens: "refused" };
+const WRONGLY_SELECTED: Rate = { name: "false_positive_rate", labeled: false, happens: "selected" };
+
+/** The rates that the objectives about an attribute compare. */
+function ratesOf(front: Front, attribute: string, split: Split): Rate[] {
+  const rates = new Set<Rate>();
+  for (const objective of front.objectives.slice(1)) {
+    const { column } = Quantity.of(objective, split);
+    if (!column.startsWith(`${split}.`) || !column.endsWith(`(${attribute})`)) continue;
+    switch (column.slice(split.length + 1, -attribute.length - 2)) {
+      case "equal_opportunity_difference":
+        rates.add(REFUSED);
+        break;
+      case "false_positive_rate_difference":
+        rates.add(WRONGLY_SELECTED);
+        break;
+      case "equalized_odds_difference":
+        rates.add(REFUSED).add(WRONGLY_SELECTED);
+        break;
+      default:
+        rates.add(SELECTED);
+    }
+  }
+  return rates.size === 0 ? [SELECTED] : [...rates];
+}
+
+/** A share as a whole number of a hundred. */
+function ofHundred(share: number): string {
+  return fixed(100 * Math.min(Math.max(share, 0), 1), 0);
+}
+
+/** Sentences about the groups of an attribute at a model, compared with another, on the rows that report. */
+export function groupSentences(
+  front: Front,
+  id: number,
+  { name: attribute, groups }: Attribute,
+  label: string,
+  other: number = UNMITIGATED,
+): string[] {
+  const split = front.reporting;
+  const at = (column: string, model: number): Value => front.at(column, model);
+  return ratesOf(front, attribute, split).flatMap((rate) =>
+    groups.flatMap((group) => {
+      const column = `${split}.${rate.name}(${attribute}=${group})`;
+      const value = at(column, id);
+      if (value === null) return [];
+      const among = rate.labeled === null ? "" : rate.labeled ? ` labeled ${label}` : ` not labeled ${label}`;
+      const count = ofHundred(value);
+      let said = `of 100 people with ${attribute} = ${group}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
+      const [low, high] = [at(`${column}.low`, id), at(`${column}.high`, id)];
+      if (low !== null && high !== null) said += ` (${ofHundred(low)} to ${ofHundred(high)})`;
+      const before = other === id ? null : at(column, other);
+      if (before !== null) {
+        said += `; ${other === UNMITIGATED ? "unmitigated" : `model ${other}`}: ${ofHundred(before)}`;
+      }
+      return [said];
+    }),
+  );
+}

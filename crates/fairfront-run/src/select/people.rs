@@ -1,0 +1,108 @@
+//! Rates of groups as counts of people: `of 100 people with sex = F, 40 are selected`.
+
+use super::FrontColumns;
+use super::price::Quantity;
+
+/// A rate of a group, with what it counts.
+struct Rate {
+    name: &'static str,
+    /// Whether it is about people with a positive label, a negative one, or all.
+    labeled: Option<bool>,
+    happens: &'static str,
+}
+
+const SELECTED: Rate = Rate {
+    name: "selection_rate",
+    labeled: None,
+    happens: "selected",
+};
+const REFUSED: Rate = Rate {
+    name: "false_negative_rate",
+    labeled: Some(true),
+    happens: "refused",
+};
+const WRONGLY_SELECTED: Rate = Rate {
+    name: "false_positive_rate",
+    labeled: Some(false),
+    happens: "selected",
+};
+
+/// Sentences about the groups of an attribute at a model (`None` is the unmitigated one), on the rows that
+/// report: the rates that the objectives about this attribute compare. `label` is what a positive label
+/// is, as in `approved = yes`.
+pub fn group_sentences(
+    front: &FrontColumns,
+    id: Option<usize>,
+    attribute: &str,
+    groups: &[String],
+    label: &str,
+) -> Vec<String> {
+    let split = front.reporting();
+    let of_attribute = format!("({attribute})");
+    let mut rates: Vec<Rate> = Vec::new();
+    let mut add = |rate: Rate| {
+        if rates.iter().all(|known| known.name != rate.name) {
+            rates.push(rate);
+        }
+    };
+    for objective in front.objectives.iter().skip(1) {
+        let column = Quantity::of(objective, split).column;
+        let bare = column.strip_prefix(&format!("{}.", split.name()));
+        let Some(kind) = bare.and_then(|bare| bare.strip_suffix(&of_attribute)) else {
+            continue;
+        };
+        match kind {
+            "equal_opportunity_difference" => add(REFUSED),
+            "false_positive_rate_difference" => add(WRONGLY_SELECTED),
+            "equalized_odds_difference" => {
+                add(REFUSED);
+                add(WRONGLY_SELECTED);
+            }
+            _ => add(SELECTED),
+        }
+    }
+    if rates.is_empty() {
+        rates.push(SELECTED);
+    }
+    let mut said = Vec::new();
+    for rate in &rates {
+        for group in groups {
+            let column = format!("{}.{}({attribute}={group})", split.name(), rate.name);
+            let at = |column: &str| match id {
+                Some(id) => front.values(column)?[id],
+                None => front.unmitigated.get(column).copied().flatten(),
+            };
+            let Some(value) = at(&column) else {
+                continue;
+            };
+            let among = match rate.labeled {
+                None => String::new(),
+                Some(true) => format!(" labeled {label}"),
+                Some(false) => format!(" not labeled {label}"),
+            };
+            let count = of_hundred(value);
+            let verb = if count == "1" { "is" } else { "are" };
+            let mut sentence = format!(
+                "of 100 people with {attribute} = {group}{among}, {count} {verb} {}",
+                rate.happens
+            );
+            let ends = (at(&format!("{column}.low")), at(&format!("{column}.high")));
+            if let (Some(low), Some(high)) = ends {
+                let (low, high) = (of_hundred(low), of_hundred(high));
+                sentence.push_str(&format!(" ({low} to {high})"));
+            }
+            if id.is_some()
+                && let Some(before) = front.unmitigated.get(&column).copied().flatten()
+            {
+                sentence.push_str(&format!("; unmitigated: {}", of_hundred(before)));
+            }
+            said.push(sentence);
+        }
+    }
+    said
+}
+
+/// A share as a whole number of a hundred.
+fn of_hundred(share: f64) -> String {
+    format!("{:.0}", 100.0 * share.clamp(0.0, 1.0))
+}
