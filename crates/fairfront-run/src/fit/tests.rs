@@ -58,6 +58,11 @@ fn a_loss_alone_gives_the_unmitigated_model() {
         assert_eq!(fitted.splits.len(), 3);
         // The columns of the front say of the model what the run says of it.
         for (name, value) in &run.info.unmitigated.values.0 {
+            // A model does not change against itself.
+            if name.contains(".change_") || name.ends_with(".probability_nondominated") {
+                assert_eq!(*value, None, "{name}");
+                continue;
+            }
             assert_eq!(run.front.column(name).unwrap(), [*value], "{name}");
         }
         let at = tempfile::TempDir::new().unwrap();
