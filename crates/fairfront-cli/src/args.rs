@@ -163,6 +163,7 @@ pub(crate) struct CertifyArgs {
     #[arg(
         long,
         value_name = "SHARE",
+        allow_hyphen_values = true,
         requires = "require",
         help_heading = "Requirements"
     )]
