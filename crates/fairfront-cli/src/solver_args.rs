@@ -43,7 +43,12 @@ pub(crate) struct SolverArgs {
     pub(crate) front_in: Option<FrontInName>,
     /// Penalty on the coefficients of the log loss: a number, or auto, which chooses it by
     /// cross-validation on training rows [default: auto; with --preset paper 0.0001]
-    #[arg(long, value_name = "auto|NUMBER", help_heading = "Solver", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "auto|NUMBER",
+        help_heading = "Solver",
+        allow_hyphen_values = true
+    )]
     pub(crate) penalty: Option<PenaltyValue>,
 }
 

@@ -1,9 +1,7 @@
 //! A piece of work: a fit, a stream or a grid search that takes one thread.
 
 use fairfront_data::{Known, Part, Prepared, Spec, Split, SplitRule, data_folder};
-use fairfront_run::{
-    Ask, Error, FitRequest, PAPER_PENALTY, Penalty, Solver, attribute_texts,
-};
+use fairfront_run::{Ask, Error, FitRequest, PAPER_PENALTY, Penalty, Solver, attribute_texts};
 use serde::{Deserialize, Serialize};
 
 use crate::Effort;

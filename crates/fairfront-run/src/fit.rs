@@ -15,9 +15,9 @@ use sha2::{Digest, Sha256};
 
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::objective::parse_with_penalty;
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::objective::parse_with_penalty;
 use crate::{Error, Penalty, PenaltyInfo, attribute_texts, notice};
 
 /// Points of an updated front whose thresholds are moved, at most.

@@ -180,7 +180,7 @@ fn folds(train: &Dataset, seed: u64) -> Vec<Vec<usize>> {
         let mut rows: Vec<usize> = of_label.collect();
         Stream::new(seed, Purpose::Fold, [key, 0]).shuffle(&mut rows);
         if n > MOST_ROWS {
-            rows.truncate((rows.len() * MOST_ROWS).div_ceil(n));
+            rows.truncate(rows.len() * MOST_ROWS / n);
         }
         for (place, row) in rows.into_iter().enumerate() {
             folds[place % FOLDS].push(row);
@@ -341,3 +341,6 @@ fn one_standard_error(path: &[TriedPenalty]) -> Option<f64> {
     let close = |tried: &&TriedPenalty| tried.loss - least.loss <= tried.excess_standard_error;
     path.iter().find(close).map(|tried| tried.lambda)
 }
+
+#[cfg(test)]
+mod tests;

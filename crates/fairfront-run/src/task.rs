@@ -87,7 +87,11 @@ impl Task {
         let Some(penalty) = &self.penalty else {
             return Ok(None);
         };
-        let is_log_loss = self.problem.objectives().next().is_some_and(Objective::is_log_loss);
+        let is_log_loss = self
+            .problem
+            .objectives()
+            .next()
+            .is_some_and(Objective::is_log_loss);
         if is_log_loss {
             return Ok(None);
         }

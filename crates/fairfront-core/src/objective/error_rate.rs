@@ -20,15 +20,16 @@ impl ErrorRate {
     /// blurs decisions at odds between 10 : 11 and 11 : 10.
     pub const TAU: f64 = 0.1;
 
-    /// λ for a temperature τ and the penalty of a log loss on the same rows: λ of the log loss / (5τ²),
-    /// which is 20 times that penalty by default.
+    /// λ for a temperature τ and the penalty of a log loss on the same rows: the latter over 10τ², which is
+    /// 10 times that penalty by default.
     ///
     /// With x = τx′ the smooth error rate is E[σ(−yφ′)] with the penalty λτ² on c′: the same function at
-    /// every temperature. At small scores it falls half as fast as the log loss, so that λτ² = λ′/2 would
-    /// shrink both equally; the smaller share of 1/5 was measured to keep rates sharper at no cost in
-    /// accuracy on other rows (docs/method.md).
+    /// every temperature. At small scores it falls half as fast as the log loss, so that half of the
+    /// penalty would shrink both equally. A tenth keeps decisions sharper (docs/method.md).
+    #[must_use]
     pub fn penalty_like(tau: f64, log_loss: f64) -> f64 {
-        log_loss / (5.0 * tau * tau)
+        let sharpness = 1.0 / tau;
+        log_loss * (sharpness * sharpness / 10.0)
     }
 }
 

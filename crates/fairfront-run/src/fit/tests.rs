@@ -20,7 +20,7 @@ fn request(objectives: &[&str], method: Method) -> FitRequest {
             polish: None,
         }],
         front_in: None,
-        penalty: crate::Penalty::default(),
+        penalty: Penalty::default(),
         loss_alone: false,
     }
 }
