@@ -92,7 +92,8 @@ def objective(text, split, params):
     shrink, beta = of("shrink", 0.0), of("beta", 50.0)
     if kind == "error_rate":
         wrong = expit(-split.y * phi / of("tau", 0.1))
-        penalty = of("lambda", 1e-5) / 2 * params[:-1] @ params[:-1]
+        usual = split.penalty / (10 * of("tau", 0.1) ** 2)
+        penalty = of("lambda", usual) / 2 * params[:-1] @ params[:-1]
         return np.average(wrong, weights=split.w) + penalty
     if kind in RATES:
         how = of("spread", "range")

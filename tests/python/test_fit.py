@@ -19,7 +19,7 @@ from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
 
 LAMBDA, BETA, MU = 1e-4, 8.0, 1e-5
 # Few points and steps, but enough for some rounds of the solver.
-BUDGET = ["--points", "150", "--set", "max-steps=12", "--quiet"]
+BUDGET = ["--points", "150", "--set", "max-steps=12", "--penalty", str(LAMBDA), "--quiet"]
 OBJECTIVES = {
     "impact": ["log_loss", "disparate_impact(sex)", "disparate_impact(race)"],
     "errors": ["log_loss", "equal_opportunity(race)", "predictive_equality(sex)"],

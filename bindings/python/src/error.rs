@@ -121,6 +121,7 @@ const WORDS: [(&str, &str); 28] = [
     ("--method ", "method="),
     ("--method", "method"),
     ("--points", "n_points"),
+    ("--penalty ", "penalty="),
     ("--front-in ", "front_in="),
     ("--front-in", "front_in"),
     ("--pool-rare ", "pool_rare="),

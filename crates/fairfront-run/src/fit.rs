@@ -16,9 +16,10 @@ use sha2::{Digest, Sha256};
 use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed, weigh};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::objective::parse_with_penalty;
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, attribute_texts, notice, parse_objective};
+use crate::{Error, Penalty, PenaltyInfo, attribute_texts, notice};
 
 /// Points of an updated front whose thresholds are moved, at most.
 const MOST_MOVED: usize = 96;
@@ -34,6 +35,9 @@ pub struct FitRequest {
     /// By what points are judged; where `None`, by measures if all objectives are smooth versions of
     /// some, else by the objectives.
     pub front_in: Option<FrontIn>,
+    /// Penalty of the log loss, which losses take that set no `lambda` of their own.
+    #[serde(default)]
+    pub penalty: Penalty,
     /// Whether one objective, the loss, will do: the front is then the unmitigated model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub loss_alone: bool,
@@ -114,6 +118,8 @@ pub struct Fitted {
     pub polish: Option<PolishInfo>,
     /// How its points were judged.
     pub judged: JudgedInfo,
+    /// The penalty and how it was chosen; `None` if no loss took it.
+    pub penalty: Option<PenaltyInfo>,
     /// Values that it is judged by.
     pub(crate) standing: Standing,
     /// Where the solver started from, where that was found for it.
@@ -237,6 +243,8 @@ pub(crate) struct Earlier {
     pub(crate) unmitigated: Vec<f64>,
     /// What the solver started from, where that was found for it.
     pub(crate) starts: Option<Points>,
+    /// Its penalty, which is kept.
+    pub(crate) penalty: Option<PenaltyInfo>,
     /// How many updates there were before, so that each draws its own random numbers.
     pub(crate) updates: u64,
 }
@@ -250,15 +258,19 @@ pub(crate) fn fit_encoded(
     checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
-    let start = Instant::now();
-    let requested = request.objectives.clone();
-    let task = Task::new(&encoded, request, custom)?;
-    let Task {
-        problem, candidate, ..
-    } = &task;
-    let encoding_s = start.elapsed().as_secs_f64();
-
     let solving = Instant::now();
+    let requested = request.objectives.clone();
+    let task = match earlier {
+        Some(earlier) => Task::with_penalty(&encoded, request, custom, earlier.penalty.clone())?,
+        None => Task::new(&encoded, request, custom)?,
+    };
+    let Task {
+        problem,
+        candidate,
+        penalty,
+        ..
+    } = &task;
+    let lambda = penalty.as_ref().map(|penalty| penalty.chosen);
     let mut method_notices = notice::check_method(&candidate.method, problem)?;
     let Solved {
         mut outcome,
@@ -270,9 +282,13 @@ pub(crate) fn fit_encoded(
         None => {
             let train = encoded.part(Part::Train);
             let at_zero = &task.at_zero;
-            checkpoint::solve(problem, train, candidate, at_zero, checkpoints, observer)?
+            let given = (problem, train, lambda);
+            checkpoint::solve(given, candidate, at_zero, checkpoints, observer)?
         }
     };
+    if let Some(model) = task.unmitigated(encoded.part(Part::Train))? {
+        outcome.unmitigated = model;
+    }
     method_notices.extend(notice);
     let most_points = candidate.method.points();
     // The points of an earlier front had their thresholds moved when they were found.
@@ -347,10 +363,11 @@ pub(crate) fn fit_encoded(
         evidence,
         intervals,
         interval_info,
-        seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
+        seconds: [0.0, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
         objectives: task.names,
         definitions: task.definitions,
+        penalty: task.penalty,
         at_zero: task.at_zero,
         reason: task.reason,
         encoded,
@@ -362,10 +379,11 @@ pub(crate) fn parse_objectives(
     texts: &[String],
     schema: &Schema,
     custom: &[Arc<dyn Objective>],
+    penalty: Option<f64>,
 ) -> Result<Vec<Arc<dyn Objective>>, Error> {
     let parse = |text: &String| match custom.iter().find(|own| own.name() == *text) {
         Some(own) => Ok(Arc::clone(own)),
-        None => parse_objective(text, &schema.attributes).map(Arc::from),
+        None => parse_with_penalty(text, &schema.attributes, penalty).map(Arc::from),
     };
     texts.iter().map(parse).collect()
 }

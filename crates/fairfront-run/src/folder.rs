@@ -15,7 +15,7 @@ use crate::checkpoint;
 use crate::figure;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
 use crate::store::{Lock, is_state, read_stable, resolve};
-use crate::{Error, FrontIn, FrontTable, JudgedInfo, Run, StreamInfo};
+use crate::{Error, FrontIn, FrontTable, JudgedInfo, PenaltyInfo, Run, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -47,6 +47,9 @@ pub struct RunInfo {
     pub polish: Option<PolishInfo>,
     /// How points were judged.
     pub judged: JudgedInfo,
+    /// The penalty of the log loss and how it was chosen; absent if no loss took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<PenaltyInfo>,
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
     /// The objectives as asked for, with their settings.
@@ -267,6 +270,7 @@ pub(crate) fn run_info_of(
         certificate: fitted.certificate.clone(),
         polish: fitted.polish.clone(),
         judged: fitted.judged.clone(),
+        penalty: fitted.penalty.clone(),
         objectives: fitted.objectives.clone(),
         requested: fitted.requested.clone(),
         definitions: fitted.definitions.clone(),

@@ -28,6 +28,15 @@ const LEAST_TAU: f64 = 1e-9;
 
 /// The objective that a text says, for rows with these attributes.
 pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn Objective>, Error> {
+    parse_with_penalty(text, attributes, None)
+}
+
+/// The same, with the penalty of the run for losses that set no `lambda` of their own.
+pub(crate) fn parse_with_penalty(
+    text: &str,
+    attributes: &[Attribute],
+    penalty: Option<f64>,
+) -> Result<Box<dyn Objective>, Error> {
     let call = grammar::objective(text).map_err(|e| e.of_flag("--objective"))?;
     let mut settings = Settings::new(text, call.settings)?;
     let name = call.name.as_str();
@@ -39,8 +48,8 @@ pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn O
         return Err(settings.wrong(&format!("{name} takes no attribute")));
     }
     let objective = match name {
-        "log_loss" => loss(&mut settings)?,
-        "error_rate" => error_rate(&mut settings)?,
+        "log_loss" => loss(&mut settings, penalty)?,
+        "error_rate" => error_rate(&mut settings, penalty)?,
         _ => {
             let index = position(&settings, name, &call.attribute, attributes)?;
             compared(name, &mut settings, index, &attributes[index])?
@@ -70,15 +79,28 @@ fn position(
     })
 }
 
-fn loss(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
+/// Whether an objective is one of our losses, and sets its penalty itself.
+pub(crate) fn sets_penalty(text: &str) -> Option<bool> {
+    let call = grammar::objective(text).ok()?;
+    let is_loss = matches!(call.name.as_str(), "log_loss" | "error_rate");
+    is_loss.then(|| call.settings.iter().any(|(name, _)| name == "lambda"))
+}
+
+fn loss(settings: &mut Settings, penalty: Option<f64>) -> Result<Box<dyn Objective>, Error> {
     let mut loss = LogLoss::default();
+    if let Some(lambda) = penalty {
+        loss.lambda = lambda;
+    }
     settings.number("lambda", At::Least(0.0), &mut loss.lambda)?;
     Ok(Box::new(loss))
 }
 
-fn error_rate(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
+fn error_rate(settings: &mut Settings, penalty: Option<f64>) -> Result<Box<dyn Objective>, Error> {
     let mut rate = ErrorRate::default();
     settings.number("tau", At::Least(LEAST_TAU), &mut rate.tau)?;
+    if let Some(lambda) = penalty {
+        rate.lambda = ErrorRate::penalty_like(rate.tau, lambda);
+    }
     settings.number("lambda", At::Least(0.0), &mut rate.lambda)?;
     Ok(Box::new(rate))
 }

@@ -21,8 +21,7 @@ const HOLE: f64 = 0.3;
 /// use for it. Where it cannot be computed, a notice says so. That of other rows, where there is one, is
 /// brought up to date.
 pub(crate) fn starts(
-    problem: &FairProblem,
-    train: &Dataset,
+    (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
     method: &Method,
     earlier: Option<&Points>,
     observer: &mut dyn Observer,
@@ -38,7 +37,8 @@ pub(crate) fn starts(
             attributes.push(attribute);
         }
     }
-    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
+    let lambda = penalty.unwrap_or(LogLoss::default().lambda);
+    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda })];
     // With very many parameters such a front takes longer than all else; the model that minimises the
     // log loss alone has to do.
     if problem.n_params() > MOST_DENSE {

@@ -19,6 +19,18 @@ impl ErrorRate {
     /// The temperature of smooth decisions by default, in units of the score. In a logistic model it
     /// blurs decisions at odds between 10 : 11 and 11 : 10.
     pub const TAU: f64 = 0.1;
+
+    /// λ for a temperature τ and the penalty of a log loss on the same rows: the latter over 10τ², which is
+    /// 10 times that penalty by default.
+    ///
+    /// With x = τx′ the smooth error rate is E[σ(−yφ′)] with the penalty λτ² on c′: the same function at
+    /// every temperature. At small scores it falls half as fast as the log loss, so that half of the
+    /// penalty would shrink both equally. A tenth keeps decisions sharper (docs/method.md).
+    #[must_use]
+    pub fn penalty_like(tau: f64, log_loss: f64) -> f64 {
+        let sharpness = 1.0 / tau;
+        log_loss * (sharpness * sharpness / 10.0)
+    }
 }
 
 impl Default for ErrorRate {

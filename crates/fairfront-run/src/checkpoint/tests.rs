@@ -33,6 +33,7 @@ fn request(method: Method, polish: bool, objectives: &[&str]) -> FitRequest {
             }),
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     }
 }

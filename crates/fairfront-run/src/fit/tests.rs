@@ -20,6 +20,7 @@ fn request(objectives: &[&str], method: Method) -> FitRequest {
             polish: None,
         }],
         front_in: None,
+        penalty: Penalty::default(),
         loss_alone: false,
     }
 }
@@ -104,7 +105,7 @@ fn usual_objectives_know_attributes_by_their_new_names() {
     let named = with_objectives(&prepared, &request(&[], trace()));
     let schema = Encoded::new(&prepared).unwrap();
     let schema = schema.part(Part::Train).schema();
-    let objectives = parse_objectives(&named.objectives, schema, &[]).unwrap();
+    let objectives = parse_objectives(&named.objectives, schema, &[], None).unwrap();
     assert_eq!(objectives[1].compares(), Some((0, None)));
 }
 

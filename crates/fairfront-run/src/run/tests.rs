@@ -24,6 +24,7 @@ fn fitted(prepared: &Prepared) -> Fitted {
             polish: None,
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     };
     fit(prepared, &request, &mut ()).unwrap()

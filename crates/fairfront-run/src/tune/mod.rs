@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::fit::{SplitValues, fit_encoded, parse_objectives};
 use crate::task::Task;
-use crate::{Ask, Error, FitRequest, Fitted, FrontIn, attribute_texts};
+use crate::{Ask, Error, FitRequest, Fitted, FrontIn, Penalty, attribute_texts};
 
 /// Up to so many objectives hypervolumes are found; beyond, they may take longer than all else.
 const MOST_JUDGED: usize = 4;
@@ -198,6 +198,11 @@ pub fn tune(
     let n_params = task.problem.n_params();
     plan.check(&candidate.method, n_params)?;
 
+    // All combinations have the same penalty, which is chosen once.
+    let mut request = request.clone();
+    if let Some(penalty) = &task.penalty {
+        request.penalty = Penalty::Fixed(penalty.chosen);
+    }
     let mut search = Search {
         encoded: &encoded,
         request: &request,
@@ -325,7 +330,7 @@ impl Ground {
             FrontIn::Measures => fitted.judged.measures.clone(),
         };
         let schema = fitted.encoded.part(Part::Train).schema();
-        let objectives = parse_objectives(&fitted.requested, schema, &[])?;
+        let objectives = parse_objectives(&fitted.requested, schema, &[], None)?;
         let measures = objectives.iter().filter_map(|o| o.measure()).collect();
         let mut ground = Self {
             judged_by,

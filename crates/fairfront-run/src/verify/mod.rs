@@ -26,7 +26,7 @@ use crate::folder::{Described, info_in, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::store::read_stable;
 use crate::stream;
-use crate::{Error, FrontTable, Run, RunInfo};
+use crate::{Error, FrontTable, PenaltyInfo, Run, RunInfo};
 
 /// What recomputing a run found.
 #[derive(Debug, Clone, Serialize)]
@@ -84,7 +84,9 @@ pub fn verify(
         }
     };
     let train = encoded.part(Part::Train);
-    let objectives = parse_objectives(&info.requested, train.schema(), &[]).map_err(in_run)?;
+    let lambda = info.penalty.as_ref().map(|penalty| penalty.chosen);
+    let objectives =
+        parse_objectives(&info.requested, train.schema(), &[], lambda).map_err(in_run)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
     let problem = FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
@@ -100,6 +102,11 @@ pub fn verify(
         at_zero: values_at_zero(&problem)?,
         features: encoded.encoding.schema().feature_names(),
         rows: rows_by_split(&encoded),
+        penalty: match (&info.penalty, &info.stream) {
+            (Some(penalty), None) => Some(PenaltyInfo::choose(penalty.asked(), train)?),
+            // That of a stream was chosen on the rows of its first front.
+            (penalty, _) => penalty.clone(),
+        },
         ..Facts::of(&info)
     };
     let mut of_points = Vec::new();
@@ -205,6 +212,7 @@ struct Facts {
     rows: Ordered<usize>,
     points: usize,
     judged: JudgedInfo,
+    penalty: Option<PenaltyInfo>,
     certificate: CertificateInfo,
     intervals: IntervalInfo,
 }
@@ -219,6 +227,7 @@ impl Facts {
             rows: info.rows.clone(),
             points: info.points,
             judged: info.judged.clone(),
+            penalty: info.penalty.clone(),
             certificate: info.certificate.clone(),
             intervals: info.intervals.clone(),
         }

@@ -28,6 +28,7 @@ fn run(folder: &Path, points: usize) {
             polish: None,
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
