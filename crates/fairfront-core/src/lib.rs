@@ -9,7 +9,7 @@
 //! - [`Problem`]: all a solver sees; [`FairProblem`] makes one of rows, predictor and objectives.
 //! - [`measure`]: what a person reads about models, accuracy and rates by group.
 //! - [`better_thresholds`]: the same models with thresholds that suit the measures better.
-//! - [`calibrated`]: the same models, scaled so that their probabilities fit.
+//! - [`calibrate`]: how scores become probabilities that fit; [`measure_calibrated`]: how good these are.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 
@@ -22,13 +22,14 @@ mod lanes;
 mod measure;
 mod objective;
 mod predictor;
+mod probability;
 mod problem;
 mod random;
 mod sample;
 mod text;
 mod threshold;
 
-pub use calibrate::calibrated;
+pub use calibrate::{Calibration, calibrate, calibrate_scale, rescaled};
 pub use cholesky::Cholesky;
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
@@ -42,6 +43,7 @@ pub use objective::{
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread,
 };
 pub use predictor::{Linear, Predictor, Rows, TILE_ROWS, scores};
+pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
 pub use text::{counted, grouped, hex};

@@ -3,6 +3,7 @@ use rayon::prelude::*;
 use crate::lanes::{LANES, Lanes, ZERO};
 use crate::objective::{LogLoss, Objective};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::probability::Probabilities;
 use crate::{Error, Points, RowSource, Schema};
 
 /// Weighted counts of decisions; Ŷ = +1 where φ ≥ 0.
@@ -19,7 +20,7 @@ pub struct Confusion {
 }
 
 /// a / b; `None` where there is nothing to divide by.
-fn share(a: f64, b: f64) -> Option<f64> {
+pub(crate) fn share(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b)
 }
 
@@ -50,6 +51,18 @@ impl Confusion {
         share(self.true_positives + self.false_positives, self.count())
     }
 
+    /// Share of Y = +1 among Ŷ = +1; `None` if nobody is selected.
+    pub fn precision(&self) -> Option<f64> {
+        let selected = self.true_positives + self.false_positives;
+        share(self.true_positives, selected)
+    }
+
+    /// The mean of true positive rate and true negative rate; `None` without rows of both labels.
+    pub fn balanced_accuracy(&self) -> Option<f64> {
+        let wrong = 0.5 * (self.false_negative_rate()? + self.false_positive_rate()?);
+        Some(1.0 - wrong)
+    }
+
     /// Share of Ŷ = −1 among Y = +1; `None` without positives.
     pub fn false_negative_rate(&self) -> Option<f64> {
         let positives = self.true_positives + self.false_negatives;
@@ -68,10 +81,12 @@ impl Confusion {
 pub struct Measures {
     /// Over all rows.
     pub overall: Confusion,
-    /// Plain log loss, without penalty; `None` without rows.
+    /// Plain log loss of the scores, neither penalized nor calibrated; `None` without rows.
     pub log_loss: Option<f64>,
     /// For each attribute each group; rows of unknown group are in `overall` only.
     pub groups: Vec<Vec<Confusion>>,
+    /// Measures of the calibrated probabilities, if they were asked for.
+    pub probabilities: Option<Probabilities>,
 }
 
 /// A measure that an objective is a smooth version of, or stands in for; the smaller, the better.
@@ -79,7 +94,7 @@ pub struct Measures {
 pub enum Measure {
     /// 1 − accuracy.
     ErrorRate,
-    /// The plain log loss.
+    /// The plain log loss of the scores: calibration does not decide which models are on a front.
     LogLoss,
     /// Largest minus smallest selection rate over the groups of an attribute.
     DemographicParity {
@@ -226,12 +241,23 @@ impl Measures {
                 (x, y) => x.or(y),
             },
             groups: groups.map(add).collect(),
+            // An area under the curve is no sum over rows.
+            probabilities: None,
         }
     }
 
     /// The canonical names of all measures, in the order of [`Measures::values`].
     pub fn names(schema: &Schema) -> Vec<String> {
-        let mut names = vec!["accuracy".to_owned(), "log_loss".to_owned()];
+        let overall = [
+            "accuracy",
+            "log_loss",
+            "balanced_accuracy",
+            "precision",
+            "brier_score",
+            "auc",
+            "calibration_error",
+        ];
+        let mut names = overall.map(str::to_owned).to_vec();
         for attribute in &schema.attributes {
             let a = &attribute.name;
             let differences = [
@@ -254,6 +280,11 @@ impl Measures {
                     "false_positives",
                     "true_negatives",
                     "false_negatives",
+                    "balanced_accuracy",
+                    "precision",
+                    "brier_score",
+                    "auc",
+                    "calibration_error",
                 ];
                 names.extend(of_group.map(|name| format!("{name}({a}={group})")));
             }
@@ -261,9 +292,20 @@ impl Measures {
         names
     }
 
-    /// All measures; `None` for those that these rows cannot give.
+    /// All measures; `None` for those that these rows cannot give. The log loss is that of the calibrated
+    /// probabilities, if these were asked for.
     pub fn values(&self) -> Vec<Option<f64>> {
-        let mut values = vec![self.overall.accuracy(), self.log_loss];
+        let probabilities = self.probabilities.as_ref();
+        let quality = probabilities.map(|p| p.overall).unwrap_or_default();
+        let mut values = vec![
+            self.overall.accuracy(),
+            probabilities.map_or(self.log_loss, |p| p.log_loss),
+            self.overall.balanced_accuracy(),
+            self.overall.precision(),
+            quality.brier_score,
+            quality.auc,
+            quality.calibration_error,
+        ];
         for (a, groups) in self.groups.iter().enumerate() {
             values.extend([
                 self.demographic_parity_difference(a),
@@ -273,7 +315,9 @@ impl Measures {
                 self.equalized_odds_difference(a),
                 self.mutual_information(a),
             ]);
-            for g in groups {
+            for (i, g) in groups.iter().enumerate() {
+                let quality = probabilities.and_then(|p| p.groups.get(a)?.get(i));
+                let quality = quality.copied().unwrap_or_default();
                 values.extend([
                     Some(g.count()),
                     g.selection_rate(),
@@ -284,6 +328,11 @@ impl Measures {
                     Some(g.false_positives),
                     Some(g.true_negatives),
                     Some(g.false_negatives),
+                    g.balanced_accuracy(),
+                    g.precision(),
+                    quality.brier_score,
+                    quality.auc,
+                    quality.calibration_error,
                 ]);
             }
         }
@@ -377,6 +426,7 @@ fn measure_block(
     let of_lane = |lane: usize| Measures {
         overall: overall.confusion(lane),
         log_loss: share(losses[0][lane], weight),
+        probabilities: None,
         groups: groups
             .iter()
             .map(|tallies| tallies.iter().map(|t| t.confusion(lane)).collect())

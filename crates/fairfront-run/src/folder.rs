@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{Measures, Points, RowSource, Schema, hex};
+use fairfront_core::{Calibration, Measures, Points, RowSource, Schema, hex};
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec};
 use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::calibration;
 use crate::checkpoint;
 use crate::figure;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
@@ -95,6 +96,8 @@ pub(crate) struct Described<'a> {
     pub(crate) objectives: &'a [String],
     pub(crate) schema: &'a Schema,
     pub(crate) splits: &'a [SplitValues],
+    /// One per model, the unmitigated model's last.
+    pub(crate) calibrations: &'a [Calibration],
     pub(crate) certificates: &'a [Certificate],
 }
 
@@ -105,13 +108,15 @@ impl<'a> Described<'a> {
             objectives: &fitted.objectives,
             schema: fitted.encoded.part(Part::Train).schema(),
             splits: &fitted.splits,
+            calibrations: &fitted.calibrations,
             certificates: &fitted.outcome.certificates,
         }
     }
 
-    /// Names and values of one point's columns.
+    /// Names and values of one model's columns; `index` is its position among the calibrations.
     fn columns(
         &self,
+        index: usize,
         value: impl Fn(&SplitValues) -> (Vec<f64>, Measures),
     ) -> Vec<(String, Option<f64>)> {
         let measures = Measures::names(self.schema);
@@ -140,12 +145,16 @@ impl<'a> Described<'a> {
                 columns.push((format!("{}.{name}", part.name()), value));
             }
         }
+        let calibration = self.calibrations.get(index).copied().unwrap_or_default();
+        let shown = calibration::shown(self.splits).map(|split| value(split).1);
+        let probabilities = shown.as_ref().and_then(|m| m.probabilities.as_ref());
+        columns.extend(calibration::columns(calibration, probabilities));
         columns
     }
 
     /// Names and values of the unmitigated model's columns.
     pub(crate) fn unmitigated(&self) -> Vec<(String, Option<f64>)> {
-        self.columns(|split| {
+        self.columns(self.points.len(), |split| {
             let objectives = split.unmitigated_objectives.clone();
             (objectives, split.unmitigated.clone())
         })
@@ -157,7 +166,7 @@ impl<'a> Described<'a> {
         let n = self.points.len();
         let mut table = FrontTable::default();
         for (index, point) in self.points.iter().enumerate() {
-            let columns = self.columns(|split| {
+            let columns = self.columns(index, |split| {
                 (
                     split.objectives[index * m..(index + 1) * m].to_vec(),
                     split.measures[index].clone(),

@@ -11,6 +11,7 @@
 //! grid search.
 
 mod ask;
+mod calibration;
 mod checkpoint;
 mod compare;
 mod error;

@@ -1,6 +1,6 @@
 //! Scaled models against a fine search.
 
-use fairfront_core::{Linear, LogLoss, Points, Problem, Purpose, Stream, calibrated, measure};
+use fairfront_core::{Linear, LogLoss, Points, Problem, Purpose, Stream, measure, rescaled};
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, dataset, problem, rows};
@@ -17,7 +17,7 @@ proptest! {
         let mut random = Stream::new(seed, Purpose::Solver, [4, 4]);
         let x: Vec<f64> = (0..=N_FEATURES).map(|_| size.exp() * random.normal()).collect();
         let point = Points::from_vec(x.len(), x.clone());
-        let scaled = calibrated(&Linear, &data, &point).unwrap();
+        let scaled = rescaled(&Linear, &data, &point).unwrap();
         let factor = scaled.get(0)[0] / x[0];
         prop_assert!(factor > 0.0);
         for (new, old) in scaled.get(0).iter().zip(&x) {

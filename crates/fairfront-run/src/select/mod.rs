@@ -71,7 +71,13 @@ fn large_is_better(column: &str) -> bool {
     let kind = bare.split('(').next().unwrap_or(bare);
     matches!(
         kind,
-        "accuracy" | "demographic_parity_ratio" | "true_positives" | "true_negatives"
+        "accuracy"
+            | "balanced_accuracy"
+            | "precision"
+            | "auc"
+            | "demographic_parity_ratio"
+            | "true_positives"
+            | "true_negatives"
     ) && !column.starts_with("objective.")
 }
 
