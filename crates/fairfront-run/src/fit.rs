@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
-    measure,
+    Calibration, Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource,
+    Schema, hex, measure_calibrated,
 };
 use fairfront_data::{AttributeRule, Encoded, Notice, Part, Prepared, attribute_name, grammar};
 use fairfront_pareto::hypervolume;
@@ -13,6 +13,7 @@ use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Pol
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::calibration::calibrations;
 use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed, weigh};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
@@ -132,6 +133,8 @@ pub struct Fitted {
     pub(crate) intervals: Vec<SplitIntervals>,
     /// How they were found.
     pub interval_info: IntervalInfo,
+    /// How scores become probabilities: one calibration per model, the unmitigated model's last.
+    pub calibrations: Vec<Calibration>,
     /// Identifies the encoded data.
     pub fingerprint: String,
     /// Wall seconds of encoding, solving and measuring.
@@ -316,9 +319,10 @@ pub(crate) fn fit_encoded(
 
     let measuring = Instant::now();
     let unmitigated = judged.outcome.unmitigated.points.get(0);
-    let splits = split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
     let mut models = judged.outcome.front.points.clone();
     models.push(unmitigated);
+    let (splits, calibrations) =
+        split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
     judged.count_on_test(&splits)?;
     let Weighed {
         evidence,
@@ -363,6 +367,7 @@ pub(crate) fn fit_encoded(
         evidence,
         intervals,
         interval_info,
+        calibrations,
         seconds: [0.0, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
         objectives: task.names,
@@ -447,20 +452,22 @@ impl<'a> PolishStart<'a> {
     }
 }
 
-/// Values of a front's points and of the unmitigated model on each split that has rows.
+/// Values of a front's models and of the unmitigated one on each split that has rows, and their calibrations.
 pub(crate) fn split_values(
     problem: &FairProblem,
     encoded: &Encoded,
     front: &Points,
     unmitigated: &[f64],
-) -> Result<Vec<SplitValues>, Error> {
+) -> Result<(Vec<SplitValues>, Vec<Calibration>), Error> {
     let mut points = front.clone();
     points.push(unmitigated);
+    let calibrations = calibrations(encoded, &points)?;
     let parts = Part::SHOWN.into_iter();
     let with_rows = parts.filter(|part| encoded.part(*part).n_rows() > 0);
-    with_rows
-        .map(|part| values_on(problem, part, encoded.part(part), &points))
-        .collect()
+    let splits: Vec<SplitValues> = with_rows
+        .map(|part| values_on(problem, part, encoded.part(part), &points, &calibrations))
+        .collect::<Result<_, _>>()?;
+    Ok((splits, calibrations))
 }
 
 /// Values on one split; the unmitigated model is the last point.
@@ -469,13 +476,14 @@ fn values_on(
     part: Part,
     rows: &Dataset,
     points: &Points,
+    calibrations: &[Calibration],
 ) -> Result<SplitValues, Error> {
     let m = problem.n_objectives();
     let mut objectives = match part {
         Part::Train => problem.values(points)?,
         _ => problem.values_on(rows, points)?,
     };
-    let mut measures = measure(&Linear, rows, points)?;
+    let mut measures = measure_calibrated(&Linear, rows, points, calibrations)?;
     let unmitigated_objectives = objectives.split_off((points.len() - 1) * m);
     // One for each point, the unmitigated model last.
     let unmitigated = measures.remove(points.len() - 1);

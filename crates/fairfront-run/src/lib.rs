@@ -12,6 +12,7 @@
 //! grid search.
 
 mod ask;
+mod calibration;
 mod certify;
 mod checkpoint;
 mod compare;

@@ -50,7 +50,8 @@ pub(crate) fn selection(
         // Columns of intervals end in .low and the like.
         let compares =
             name.ends_with(')') && (kind.ends_with("_difference") || kind.ends_with("_ratio"));
-        compares || matches!(**name, "accuracy" | "log_loss")
+        // The error rate is a measure if its costs differ.
+        compares || kind == "error_rate" || matches!(**name, "accuracy" | "log_loss")
     };
     let table = |title: &str, names: &[&str], out: &mut String| {
         let header: Vec<String> = std::iter::once(title.to_owned())

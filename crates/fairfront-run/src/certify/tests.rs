@@ -23,7 +23,7 @@ fn fitted(shares: [f64; 4]) -> Run {
             polish: None,
         }],
         front_in: None,
-        penalty: crate::Penalty::Auto,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
@@ -315,7 +315,7 @@ fn rows_that_certify_choose_nothing() {
                 polish: None,
             }],
             front_in: None,
-            penalty: crate::Penalty::Auto,
+            penalty: crate::Penalty::default(),
             loss_alone: false,
         };
         Run::of(

@@ -5,7 +5,9 @@ mod check;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex};
+use fairfront_core::{
+    Calibration, FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex,
+};
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, certify};
@@ -459,6 +461,7 @@ struct Recomputed {
     points: Points,
     splits: Vec<SplitValues>,
     weighed: Weighed,
+    calibrations: Vec<Calibration>,
     certificates: Result<Vec<Certificate>, String>,
     /// What the objectives are smooth versions of or stand in for, where points may be judged by it.
     measures: Vec<Measure>,
@@ -473,8 +476,8 @@ impl Recomputed {
     ) -> Result<Self, Error> {
         let last = models.len() - 1;
         let points = models.select(&(0..last).collect::<Vec<_>>());
-        let splits = split_values(problem, encoded, &points, models.get(last))?;
         let weighed = weigh(encoded, models, &compared_in(problem))?;
+        let (splits, calibrations) = split_values(problem, encoded, &points, models.get(last))?;
         let front = Front {
             values: splits[0].objectives.clone(),
             points,
@@ -486,6 +489,7 @@ impl Recomputed {
             points: front.points,
             splits,
             weighed,
+            calibrations,
             measures: match has_measures {
                 true => matching(problem).unwrap_or_default(),
                 false => Vec::new(),
@@ -529,6 +533,7 @@ impl Recomputed {
             objectives: names,
             schema: encoded.part(Part::Train).schema(),
             splits: &self.splits,
+            calibrations: &self.calibrations,
             certificates: self.certificates.as_deref().unwrap_or_default(),
             intervals: &self.weighed.intervals,
         };
@@ -651,6 +656,9 @@ fn family_of(column: &str) -> (String, f64) {
     ];
     if column.starts_with("certificate.") {
         return ("certificates".into(), TOLERANCE);
+    }
+    if column.starts_with("calibration.") || column.starts_with("reliability.") {
+        return ("calibration".into(), TOLERANCE);
     }
     let (split, name) = match column.split_once('.') {
         Some(("objective", _)) | None => ("train", column),
