@@ -4,6 +4,7 @@
 #                make bench-neighbours: only fairfront beside other tools on Adult;
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
 #                make bench-stream: only streams, beside fits on the same rows;
+#                make bench-penalty: only the unmitigated model, compared with scikit-learn's logistic regressions;
 #                make bench-python: only the Python package, beside the command and fairlearn
 # make docs      the API documentation (target/doc) and the book (target/book), warnings as errors
 # make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
@@ -27,7 +28,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
 .PHONY: test lint rust-test docs licences page page-check browser python-test package package-alone soak bench bench-neighbours \
-  bench-measures bench-stream bench-python reproduce clean
+  bench-measures bench-stream bench-penalty bench-python reproduce clean
 
 test: lint page-check rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -106,7 +107,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream bench-python
+bench: bench-neighbours bench-measures bench-stream bench-penalty bench-python
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -127,6 +128,10 @@ bench-measures: $(VENV)/.bench-installed
 bench-stream: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli -p fairfront-bench
 	$(VENV_PYTHON) bench/stream.py $(STREAM)
+
+bench-penalty: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-cli
+	$(VENV_PYTHON) bench/penalty.py
 
 bench-python: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli

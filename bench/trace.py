@@ -224,7 +224,7 @@ def costs(name, z, y, turns, has_method, folder):
             runs.append(run)
         if has_method and single:
             out = ["--out", folder / "run", "--force", "--quiet"]
-            command = [FAIRFRONT, "fit", name, "--method", "trace", "--threads", 1, *out]
+            command = [FAIRFRONT, "fit", name, "--method", "trace", "--penalty", LAMBDA, "--threads", 1, *out]
             _, whole = measured(*command)
             run["command_cpu_s"] = whole["cpu_s"]
             run["others"] = max(run["others"], whole["others"])

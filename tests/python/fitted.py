@@ -57,6 +57,8 @@ class Split:
         self.z = np.column_stack([rows[run.features].to_numpy(float), np.ones(len(rows))])
         self.y = rows["label"].to_numpy()
         self.w = rows["weight"].to_numpy()
+        # Of the log loss; absent if the first objective sets its own.
+        self.penalty = run.info.get("penalty", {}).get("chosen")
         self.groups = {a: rows[a].to_numpy(str) for a in run.attributes}
 
     def known(self, attribute):

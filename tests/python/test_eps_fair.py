@@ -25,7 +25,7 @@ class Case:
     """A run beside the rows it was fitted on."""
 
     def __init__(self, fairfront, folder, source, points, *more):
-        args = [*source, "--method", "eps-fair", "--points", points, *more]
+        args = [*source, "--method", "eps-fair", "--points", points, "--penalty", LAMBDA, *more]
         fairfront("fit", *args, "--quiet", "--out", folder)
         self.info = json.loads((folder / "run.json").read_text())
         self.table = pq.read_table(folder / "front.parquet").to_pandas()

@@ -29,6 +29,12 @@ def add_up(model, features):
     return total
 
 
+def calibrated(model, scores):
+    """Probabilities of scores."""
+    calibration = model["calibration"]
+    return expit(calibration["slope"] * scores + calibration["intercept"])
+
+
 class Exported:
     """A model, raw rows, the scores that are right, and what other programs make of the rows."""
 
@@ -78,7 +84,8 @@ class Exported:
 
     def check(self, score, probability, decision, tolerance):
         np.testing.assert_allclose(score, self.scores, rtol=tolerance, atol=tolerance)
-        np.testing.assert_allclose(probability, expit(self.scores), rtol=1e-12, atol=1e-300)
+        expected = calibrated(self.model, self.scores)
+        np.testing.assert_allclose(probability, expected, rtol=1e-12, atol=1e-300)
         np.testing.assert_array_equal(decision, self.scores >= self.model["threshold"])
 
 
@@ -171,7 +178,9 @@ def test_onnx(exported):
     assert names == ["label", "probabilities", f"{prefix}score"]
     assert (label.dtype, probabilities.dtype, score.dtype) == (np.int64, np.float64, np.float64)
     assert probabilities.shape == (len(score), 2) and label.shape == score.shape
-    np.testing.assert_allclose(probabilities[:, 0], expit(-score), rtol=1e-12)
+    calibration = exported.model["calibration"]
+    odds = calibration["slope"] * score + calibration["intercept"]
+    np.testing.assert_allclose(probabilities[:, 0], expit(-odds), rtol=1e-12)
     exported.check(score, probabilities[:, 1], label, EXACT)
 
 
@@ -210,6 +219,7 @@ def test_table(exported):
     seen = {row[0]: float(row[3]) for row in rows}
     model = exported.model
     ends = {"(intercept)": model["intercept"], "(threshold)": model["threshold"]}
+    ends |= {f"(calibration {name})": value for name, value in model["calibration"].items()}
     assert list(seen.items()) == list((model["coefficients"] | ends).items())
     by_name = {row[0]: row for row in rows}
     for rule in model["encoding"]["numeric"]:
@@ -258,11 +268,12 @@ def test_huge_scores_and_moved_thresholds(fairfront, nasty, tmp_path):
     assert score.min() < -750 and score.max() > 750
     np.testing.assert_allclose(score, scores, rtol=1e-10, atol=1e-8)
     np.testing.assert_array_equal(label, scores >= -321.5)
-    np.testing.assert_allclose(probabilities[:, 1], expit(score), rtol=1e-12, atol=1e-300)
+    expected = calibrated(model, score)
+    np.testing.assert_allclose(probabilities[:, 1], expected, rtol=1e-12, atol=1e-300)
     for connection in [sqlite(), duckdb.connect()]:
         seen, probability, decision = huge.sql(connection.execute)
         np.testing.assert_allclose(seen, score, rtol=1e-12, atol=1e-8)
-        np.testing.assert_allclose(probability, expit(score), rtol=1e-9, atol=1e-300)
+        np.testing.assert_allclose(probability, expected, rtol=1e-9, atol=1e-300)
         np.testing.assert_array_equal(decision, label)
 
 

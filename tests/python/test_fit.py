@@ -19,7 +19,7 @@ from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
 
 LAMBDA, BETA, MU = 1e-4, 8.0, 1e-5
 # Few points and steps, but enough for some rounds of the solver.
-BUDGET = ["--points", "150", "--set", "max-steps=12", "--quiet"]
+BUDGET = ["--points", "150", "--set", "max-steps=12", "--penalty", str(LAMBDA), "--quiet"]
 OBJECTIVES = {
     "impact": ["log_loss", "disparate_impact(sex)", "disparate_impact(race)"],
     "errors": ["log_loss", "equal_opportunity(race)", "predictive_equality(sex)"],
@@ -74,6 +74,9 @@ def test_the_table(run):
     assert np.isfinite(np.stack(run.table["params"])).all()
     wanted = [o if s == "train" else f"{s}.{o}" for s in SPLITS for o in objective_columns(run)]
     wanted += [f"{name}.{measure}" for name in SPLITS for measure in measure_names(run)]
+    wanted += ["calibration.slope", "calibration.intercept"]
+    parts = ["rows", "predicted", "observed"]
+    wanted += [f"reliability.{i:02}.{part}" for i in range(1, 11) for part in parts]
     assert names[1:-1] == wanted
 
 
@@ -83,11 +86,11 @@ def objective_columns(run):
 
 def measure_names(run):
     """The measures of a split, in order."""
-    names = ["accuracy", "log_loss"]
+    names = ["accuracy", "log_loss", *MORE]
     for attribute in run.attributes:
         names += [f"{difference}({attribute})" for difference in (*DIFFERENCES, INFORMATION)]
         for group in groups(run, attribute):
-            names += [f"{m}({attribute}={group})" for m in ("count", *RATES, *COUNTS)]
+            names += [f"{m}({attribute}={group})" for m in ("count", *RATES, *COUNTS, *MORE)]
     return names
 
 
@@ -114,6 +117,8 @@ DIFFERENCES = {
     "equalized_odds_difference": fl.equalized_odds_difference,
 }
 INFORMATION = "mutual_information"
+# Compared with scikit-learn in test_probability.py.
+MORE = ["balanced_accuracy", "precision", "brier_score", "auc", "calibration_error"]
 COUNTS = ["true_positives", "false_positives", "true_negatives", "false_negatives"]
 
 
@@ -125,7 +130,8 @@ def test_accuracy_and_log_loss(run, name):
         expected = accuracy_score(split.y > 0, decision, sample_weight=split.w)
         near(seen[f"{name}.accuracy"], expected, "accuracy")
         # Both columns, so that neither loses digits to 1 - p.
-        both = np.column_stack([expit(-phi), expit(phi)])
+        odds = seen["calibration.slope"] * phi + seen["calibration.intercept"]
+        both = np.column_stack([expit(-odds), expit(odds)])
         expected = log_loss(split.y > 0, both, sample_weight=split.w)
         near(seen[f"{name}.log_loss"], expected, "log_loss")
 

@@ -74,7 +74,9 @@ def test_published_rows_are_scored_as_they_are(fairfront, data, adult, adult_mod
     assert 0 < (~complete).sum() < 2_000
     expected = scores(model, rows[complete])
     assert np.abs(found["score"][complete] - expected).max() < EXACT
-    assert np.abs(found["probability"] - 1 / (1 + np.exp(-found["score"]))).max() < EXACT
+    calibration = model["calibration"]
+    odds = calibration["slope"] * found["score"] + calibration["intercept"]
+    assert np.abs(found["probability"] - 1 / (1 + np.exp(-odds))).max() < EXACT
     assert (found["decision"] == (found["score"] >= 0)).all()
     assert (found["note"] == notes(model, rows)).all()
     # Who never worked has no occupation either, so no training row has that level.
@@ -110,6 +112,8 @@ def test_an_audit_is_what_pandas_counts(fairfront, data, adult, adult_model, tmp
     label = rows["income"] == ">50K"
     chosen = found["decision"] == 1
     assert audit["overall"]["accuracy"] == pytest.approx((label == chosen).mean(), abs=1e-15)
+    given = np.where(label, found["probability"], 1 - found["probability"])
+    assert audit["log_loss"] == pytest.approx(-np.log(given).mean(), rel=1e-9)
     (sex,) = audit["attributes"]
     for group, rates in sex["groups"].items():
         own = rows["sex"] == group

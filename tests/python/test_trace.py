@@ -46,7 +46,7 @@ def test_points_minimise_weighted_sums(fairfront, tmp_path, name, request):
     if not name.startswith("synthetic"):
         request.getfixturevalue("data")
     out = tmp_path / "run"
-    fairfront("fit", name, "--method", "trace", "--points", "41", "--quiet", "--out", out)
+    fairfront("fit", name, "--method", "trace", "--points", "41", "--penalty", LAMBDA, "--quiet", "--out", out)
     problem = Sum(fairfront.encoded(name))
     table = pq.read_table(out / "front.parquet").to_pandas()
     info = json.loads((out / "run.json").read_text())

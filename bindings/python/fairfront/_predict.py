@@ -157,7 +157,11 @@ class Decides:
         return self.classes_[np.where(positive, at, 1 - at)]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Find the probabilities of the classes.
+        """Find the calibrated probabilities of the classes.
+
+        A model fitted with validation rows (``validation_fraction``) is calibrated on them in slope and intercept. The
+        probability at which it selects a row is then ``probability_threshold_`` instead of 0.5, so ``predict`` may
+        differ from the class with the larger probability. Without validation rows, the default, the two agree.
 
         Parameters
         ----------
@@ -169,15 +173,15 @@ class Decides:
         ndarray of shape (n_samples, 2)
             In the order of ``classes_``.
         """
-        scores = self.decision_function(X)
+        odds = self._log_odds(X)
         # Both without cancellation, however far out a score is.
-        small = np.exp(-np.abs(scores))
+        small = np.exp(-np.abs(odds))
         large, small = 1.0 / (1.0 + small), small / (1.0 + small)
-        second = np.where(scores >= 0, large, small)
-        return np.column_stack([np.where(scores >= 0, small, large), second])
+        second = np.where(odds >= 0, large, small)
+        return np.column_stack([np.where(odds >= 0, small, large), second])
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Find the logarithms of the probabilities.
+        """Find the logarithms of the calibrated probabilities.
 
         Parameters
         ----------
@@ -189,8 +193,27 @@ class Decides:
         ndarray of shape (n_samples, 2)
             In the order of ``classes_``.
         """
-        scores = self.decision_function(X)
-        return np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+        odds = self._log_odds(X)
+        return np.column_stack([-np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)])
+
+    def _log_odds(self, X: Any) -> npt.NDArray[np.float64]:
+        """Logarithms of the odds of ``classes_[1]``, calibrated."""
+        point = self._in_use()
+        slope, intercept = self._run.calibration(point)
+        odds = slope * self._scores(X) + intercept
+        return odds if self.pos_label_ == self.classes_[1] else -odds
+
+    @property
+    def calibration_(self) -> dict[str, float]:
+        """Slope and intercept that turn the score of the positive class into the logarithm of its odds."""
+        point = self._in_use()
+        slope, intercept = self._run.calibration(point)
+        return {"slope": slope, "intercept": intercept}
+
+    @property
+    def probability_threshold_(self) -> float:
+        """The probability of the positive class at which decisions change; 0.5 without validation rows."""
+        return float(1.0 / (1.0 + np.exp(-self.calibration_["intercept"])))
 
 
 def _compare(known: list[str], found: list[str]) -> None:

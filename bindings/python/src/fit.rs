@@ -22,6 +22,7 @@ pub(crate) struct Asked<'py> {
     settings: Vec<(String, String)>,
     polish: bool,
     front_in: Option<String>,
+    penalty: Option<f64>,
     preset: Option<String>,
     seed: u64,
 }
@@ -51,6 +52,7 @@ impl Asked<'_> {
                 Some("measures") => Some(FrontIn::Measures),
                 Some(other) => return Err(unknown("front_in", other, &["objectives", "measures"])),
             },
+            penalty: self.penalty,
             seed: self.seed,
         };
         let attributes: Vec<String> = attributes.iter().map(|name| text_of(name)).collect();

@@ -122,6 +122,14 @@ impl PyRun {
         Ok(all.into_pyarray(py))
     }
 
+    /// How the scores of a model become probabilities: slope and intercept; those of the unmitigated
+    /// model for `None`.
+    fn calibration(&self, point: Option<usize>) -> PyResult<(f64, f64)> {
+        self.params(point)?;
+        let found = self.run.calibration(point);
+        Ok((found.slope, found.intercept))
+    }
+
     #[getter]
     fn n_points(&self) -> usize {
         self.run.front.len()

@@ -41,6 +41,15 @@ pub(crate) struct SolverArgs {
     /// training and validation rows [default: measures where objectives are rates]
     #[arg(long, value_name = "WHAT", help_heading = "Solver")]
     pub(crate) front_in: Option<FrontInName>,
+    /// Penalty on the coefficients of the log loss: a number, or auto, which chooses it by
+    /// cross-validation on training rows [default: auto; with --preset paper 0.0001]
+    #[arg(
+        long,
+        value_name = "auto|NUMBER",
+        help_heading = "Solver",
+        allow_hyphen_values = true
+    )]
+    pub(crate) penalty: Option<PenaltyValue>,
 }
 
 impl SolverArgs {
@@ -58,6 +67,7 @@ impl SolverArgs {
             set: list(&self.set, other.set),
             polish: self.polish || other.polish,
             front_in: self.front_in.or(other.front_in),
+            penalty: self.penalty.clone().or(other.penalty),
         }
     }
 
@@ -90,6 +100,10 @@ impl SolverArgs {
                 FrontInName::Objectives => FrontIn::Objectives,
                 FrontInName::Measures => FrontIn::Measures,
             }),
+            penalty: match &self.penalty {
+                Some(value) => value.number()?,
+                None => None,
+            },
             seed: spec.seed,
         })
     }
@@ -131,6 +145,40 @@ impl From<FitConfig> for SolverArgs {
             set: config.set,
             polish: config.polish,
             front_in: config.front_in,
+            penalty: config.penalty,
+        }
+    }
+}
+
+/// `--penalty` as typed, or a TOML key: the word auto, or a number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum PenaltyValue {
+    Number(f64),
+    Text(String),
+}
+
+impl std::str::FromStr for PenaltyValue {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::Text(text.to_owned()))
+    }
+}
+
+impl PenaltyValue {
+    /// The number; `None` is the word auto.
+    fn number(&self) -> Result<Option<f64>, Error> {
+        let (number, shown) = match self {
+            Self::Number(number) => (Some(*number), number.to_string()),
+            Self::Text(text) if text == "auto" => return Ok(None),
+            Self::Text(text) => (text.parse::<f64>().ok(), text.clone()),
+        };
+        match number {
+            Some(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+            _ => Err(Error::Usage(format!(
+                "--penalty {shown}: not a penalty; choose auto, or a number that is not negative"
+            ))),
         }
     }
 }

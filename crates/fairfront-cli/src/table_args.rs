@@ -6,7 +6,7 @@ use clap::Args;
 use fairfront_data::{Error, Known, Merge, Prepared, ReadOptions, Spec, data_folder, grammar};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::solver_args::{FrontInName, MethodName, Preset};
+use crate::solver_args::{FrontInName, MethodName, PenaltyValue, Preset};
 
 /// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
 /// lists there. Flags win over the file, the file over what a known data set brings along.
@@ -138,6 +138,7 @@ pub(crate) struct FitConfig {
     pub(crate) confidence: Option<String>,
     pub(crate) exact: bool,
     pub(crate) best: Option<String>,
+    pub(crate) penalty: Option<PenaltyValue>,
     pub(crate) max_seconds: Option<f64>,
     pub(crate) checkpoint_every: Option<f64>,
 }

@@ -39,6 +39,17 @@ impl Redrawn {
     }
 }
 
+impl Redrawn {
+    /// The mean cost per row of a model's errors; `None` without rows.
+    pub fn cost(&self, model: usize, false_positive: f64, false_negative: f64) -> Option<f64> {
+        let ([wrong, right], [negatives, positives]) =
+            (self.selected[model * self.totals.len()], self.totals[0]);
+        let cost = false_positive * wrong + false_negative * (positives - right);
+        let rows = negatives + positives;
+        (rows > 0.0).then(|| cost / rows)
+    }
+}
+
 /// Applies `each` to redraws of the rows, in order. A replicate depends on seed, key and its number
 /// alone, whatever the number of threads. Ranges that begin at a multiple of 16 waste no work.
 pub fn redraw<T: Send>(

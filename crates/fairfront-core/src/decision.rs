@@ -141,6 +141,57 @@ impl Decisions {
         })
     }
 
+    /// The decisions on some rows of several sources, counted through one after the other; a row may be
+    /// taken more than once.
+    ///
+    /// # Panics
+    /// If a row is beyond the last, or the sources are not about the same models and regions.
+    pub fn gathered(sources: &[&Self], rows: &[usize]) -> Self {
+        let first = sources[0];
+        assert!(
+            sources
+                .iter()
+                .all(|s| s.n_models == first.n_models && s.n_regions == first.n_regions),
+            "decisions of other models or regions"
+        );
+        let mut strata: std::collections::BTreeMap<(usize, Vec<usize>), Vec<(usize, usize)>> =
+            std::collections::BTreeMap::new();
+        for &row in rows {
+            let (mut source, mut at) = (0, row);
+            while at >= sources[source].n_rows() {
+                at -= sources[source].n_rows();
+                source += 1;
+            }
+            let all = &sources[source].strata;
+            let stratum = &all[all.partition_point(|stratum| stratum.end <= at)];
+            let key = (stratum.label, stratum.regions.clone());
+            strata.entry(key).or_default().push((source, at));
+        }
+        let n_words = first.n_words();
+        let mut gathered = Self {
+            n_models: first.n_models,
+            bits: Vec::with_capacity(rows.len() * n_words),
+            weights: Vec::with_capacity(rows.len()),
+            strata: Vec::with_capacity(strata.len()),
+            n_regions: first.n_regions,
+        };
+        for ((label, regions), members) in strata {
+            for (source, at) in members {
+                let from = sources[source];
+                gathered
+                    .bits
+                    .extend_from_slice(&from.bits[at * n_words..(at + 1) * n_words]);
+                gathered.weights.push(from.weights[at]);
+            }
+            gathered.strata.push(Stratum {
+                end: gathered.weights.len(),
+                label,
+                regions,
+            });
+        }
+        gathered
+    }
+
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.weights.len()

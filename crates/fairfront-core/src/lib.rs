@@ -9,9 +9,9 @@
 //! - [`Problem`]: all a solver sees; [`FairProblem`] makes one of rows, predictor and objectives.
 //! - [`measure`]: what a person reads about models, accuracy and rates by group.
 //! - [`better_thresholds`]: the same models with thresholds that suit the measures better.
-//! - [`calibrated`]: the same models, scaled so that their probabilities fit.
 //! - [`Decisions`], [`Tallies`] and [`redraw`]: decisions by group and label, and their redraws.
 //! - [`Contrast`] and [`Cell`]: tests of requirements on rates.
+//! - [`calibrate`]: how scores become probabilities that fit; [`measure_calibrated`]: how good these are.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 
@@ -27,6 +27,7 @@ mod lanes;
 mod measure;
 mod objective;
 mod predictor;
+mod probability;
 mod problem;
 mod random;
 mod sample;
@@ -35,7 +36,7 @@ mod text;
 mod threshold;
 
 pub use bootstrap::{MOST_REDRAWN, Redrawn, redraw};
-pub use calibrate::calibrated;
+pub use calibrate::{Calibration, calibrate, calibrate_scale, rescaled};
 pub use cholesky::Cholesky;
 pub use contrast::{Cell, Contrast};
 pub use dataset::{
@@ -45,12 +46,13 @@ pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
-pub use measure::{Confusion, Measure, Measures, measure};
+pub use measure::{Confusion, Costs, Measure, Measures, measure};
 pub use objective::{
     Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, MutualInformation,
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread,
 };
 pub use predictor::{Linear, Predictor, Rows, TILE_ROWS, scores};
+pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
 pub use special::{

@@ -3,6 +3,7 @@ use rayon::prelude::*;
 use crate::lanes::{LANES, Lanes, ZERO};
 use crate::objective::{LogLoss, Objective};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::probability::Probabilities;
 use crate::{Error, Points, RowSource, Schema};
 
 /// Weighted counts of decisions; Ŷ = +1 where φ ≥ 0.
@@ -19,7 +20,7 @@ pub struct Confusion {
 }
 
 /// a / b; `None` where there is nothing to divide by.
-fn share(a: f64, b: f64) -> Option<f64> {
+pub(crate) fn share(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b)
 }
 
@@ -45,9 +46,30 @@ impl Confusion {
         share(self.true_positives + self.true_negatives, self.count())
     }
 
+    /// Mean cost of the decisions; `None` without rows.
+    pub fn cost(&self, costs: Costs) -> Option<f64> {
+        let wrong = costs.false_positive * self.false_positives;
+        share(
+            wrong + costs.false_negative * self.false_negatives,
+            self.count(),
+        )
+    }
+
     /// Share of Ŷ = +1; `None` without rows.
     pub fn selection_rate(&self) -> Option<f64> {
         share(self.true_positives + self.false_positives, self.count())
+    }
+
+    /// Share of Y = +1 among Ŷ = +1; `None` if nobody is selected.
+    pub fn precision(&self) -> Option<f64> {
+        let selected = self.true_positives + self.false_positives;
+        share(self.true_positives, selected)
+    }
+
+    /// The mean of true positive rate and true negative rate; `None` without rows of both labels.
+    pub fn balanced_accuracy(&self) -> Option<f64> {
+        let wrong = 0.5 * (self.false_negative_rate()? + self.false_positive_rate()?);
+        Some(1.0 - wrong)
     }
 
     /// Share of Ŷ = −1 among Y = +1; `None` without positives.
@@ -68,18 +90,73 @@ impl Confusion {
 pub struct Measures {
     /// Over all rows.
     pub overall: Confusion,
-    /// Plain log loss, without penalty; `None` without rows.
+    /// Plain log loss of the scores, neither penalized nor calibrated; `None` without rows.
     pub log_loss: Option<f64>,
     /// For each attribute each group; rows of unknown group are in `overall` only.
     pub groups: Vec<Vec<Confusion>>,
+    /// Measures of the calibrated probabilities, if they were asked for.
+    pub probabilities: Option<Probabilities>,
+}
+
+/// The costs of wrong decisions: what each one counts in an error rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// Of selecting a row whose label is negative.
+    pub false_positive: f64,
+    /// Of not selecting a row whose label is positive.
+    pub false_negative: f64,
+}
+
+impl Costs {
+    /// Both count 1: the error rate is 1 − accuracy.
+    pub const EQUAL: Self = Self {
+        false_positive: 1.0,
+        false_negative: 1.0,
+    };
+
+    /// The canonical name of the error rate with these costs: `error_rate`, `error_rate(fp=1,fn=5)`.
+    pub fn name(self) -> String {
+        if self == Self::EQUAL {
+            return "error_rate".into();
+        }
+        let [fp, fnc] = [self.false_positive, self.false_negative];
+        format!("error_rate(fp={fp},fn={fnc})")
+    }
+
+    /// The costs in a canonical name; `None` for every other name.
+    pub fn parse(name: &str) -> Option<Self> {
+        if name == "error_rate" {
+            return Some(Self::EQUAL);
+        }
+        let inside = name.strip_prefix("error_rate(fp=")?.strip_suffix(')')?;
+        let (fp, fnc) = inside.split_once(",fn=")?;
+        let costs = Self {
+            false_positive: fp.parse().ok()?,
+            false_negative: fnc.parse().ok()?,
+        };
+        costs.are_sound().then_some(costs)
+    }
+
+    /// Whether both are finite and above 0.
+    pub fn are_sound(self) -> bool {
+        let sound = |cost: f64| cost.is_finite() && cost > 0.0;
+        sound(self.false_positive) && sound(self.false_negative)
+    }
+
+    /// The mean cost of deciding equally about these rows, the cheaper way.
+    pub fn of_no_model(self, positive: f64, negative: f64) -> Option<f64> {
+        let all_selected = self.false_positive * negative;
+        let none_selected = self.false_negative * positive;
+        share(all_selected.min(none_selected), positive + negative)
+    }
 }
 
 /// A measure that an objective is a smooth version of, or stands in for; the smaller, the better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// 1 − accuracy.
-    ErrorRate,
-    /// The plain log loss.
+    /// 1 − accuracy, or the mean cost of decisions if the costs of errors differ.
+    ErrorRate(Costs),
+    /// The plain log loss of the scores: calibration does not decide which models are on a front.
     LogLoss,
     /// Largest minus smallest selection rate over the groups of an attribute.
     DemographicParity {
@@ -115,7 +192,8 @@ impl Measure {
     /// The canonical name: `demographic_parity_difference(sex)`.
     pub fn name(self, schema: &Schema) -> String {
         let (name, attribute) = match self {
-            Self::ErrorRate => return Self::ERROR_RATE.into(),
+            Self::ErrorRate(Costs::EQUAL) => return Self::ERROR_RATE.into(),
+            Self::ErrorRate(costs) => return costs.name(),
             Self::LogLoss => return "log_loss".into(),
             Self::DemographicParity { attribute } => ("demographic_parity_difference", attribute),
             Self::EqualOpportunity { attribute } => ("equal_opportunity_difference", attribute),
@@ -129,7 +207,8 @@ impl Measure {
     /// Its value; `None` where the rows cannot give it.
     pub fn of(self, measures: &Measures) -> Option<f64> {
         match self {
-            Self::ErrorRate => measures.overall.accuracy().map(|a| 1.0 - a),
+            Self::ErrorRate(Costs::EQUAL) => measures.overall.accuracy().map(|a| 1.0 - a),
+            Self::ErrorRate(costs) => measures.overall.cost(costs),
             Self::LogLoss => measures.log_loss,
             Self::DemographicParity { attribute } => {
                 measures.demographic_parity_difference(attribute)
@@ -226,12 +305,23 @@ impl Measures {
                 (x, y) => x.or(y),
             },
             groups: groups.map(add).collect(),
+            // An area under the curve is no sum over rows.
+            probabilities: None,
         }
     }
 
     /// The canonical names of all measures, in the order of [`Measures::values`].
     pub fn names(schema: &Schema) -> Vec<String> {
-        let mut names = vec!["accuracy".to_owned(), "log_loss".to_owned()];
+        let overall = [
+            "accuracy",
+            "log_loss",
+            "balanced_accuracy",
+            "precision",
+            "brier_score",
+            "auc",
+            "calibration_error",
+        ];
+        let mut names = overall.map(str::to_owned).to_vec();
         for attribute in &schema.attributes {
             let a = &attribute.name;
             let differences = [
@@ -254,6 +344,11 @@ impl Measures {
                     "false_positives",
                     "true_negatives",
                     "false_negatives",
+                    "balanced_accuracy",
+                    "precision",
+                    "brier_score",
+                    "auc",
+                    "calibration_error",
                 ];
                 names.extend(of_group.map(|name| format!("{name}({a}={group})")));
             }
@@ -261,9 +356,20 @@ impl Measures {
         names
     }
 
-    /// All measures; `None` for those that these rows cannot give.
+    /// All measures; `None` for those that these rows cannot give. The log loss is that of the calibrated
+    /// probabilities, if these were asked for.
     pub fn values(&self) -> Vec<Option<f64>> {
-        let mut values = vec![self.overall.accuracy(), self.log_loss];
+        let probabilities = self.probabilities.as_ref();
+        let quality = probabilities.map(|p| p.overall).unwrap_or_default();
+        let mut values = vec![
+            self.overall.accuracy(),
+            probabilities.map_or(self.log_loss, |p| p.log_loss),
+            self.overall.balanced_accuracy(),
+            self.overall.precision(),
+            quality.brier_score,
+            quality.auc,
+            quality.calibration_error,
+        ];
         for (a, groups) in self.groups.iter().enumerate() {
             values.extend([
                 self.demographic_parity_difference(a),
@@ -273,7 +379,9 @@ impl Measures {
                 self.equalized_odds_difference(a),
                 self.mutual_information(a),
             ]);
-            for g in groups {
+            for (i, g) in groups.iter().enumerate() {
+                let quality = probabilities.and_then(|p| p.groups.get(a)?.get(i));
+                let quality = quality.copied().unwrap_or_default();
                 values.extend([
                     Some(g.count()),
                     g.selection_rate(),
@@ -284,6 +392,11 @@ impl Measures {
                     Some(g.false_positives),
                     Some(g.true_negatives),
                     Some(g.false_negatives),
+                    g.balanced_accuracy(),
+                    g.precision(),
+                    quality.brier_score,
+                    quality.auc,
+                    quality.calibration_error,
                 ]);
             }
         }
@@ -377,6 +490,7 @@ fn measure_block(
     let of_lane = |lane: usize| Measures {
         overall: overall.confusion(lane),
         log_loss: share(losses[0][lane], weight),
+        probabilities: None,
         groups: groups
             .iter()
             .map(|tallies| tallies.iter().map(|t| t.confusion(lane)).collect())

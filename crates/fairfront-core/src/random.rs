@@ -26,6 +26,8 @@ pub enum Purpose {
     Reservoir = 8,
     /// Which combinations of a grid of settings are tried.
     Tuning = 9,
+    /// Which fold of a cross-validation a row belongs to.
+    Fold = 10,
     /// Weights of rows in a bootstrap replicate.
     Bootstrap = 11,
 }

@@ -69,6 +69,7 @@ impl Table {
             nobody: Measures {
                 overall: Confusion::default(),
                 log_loss: None,
+                probabilities: None,
                 groups: attributes
                     .iter()
                     .map(|a| vec![Confusion::default(); a.groups.len()])

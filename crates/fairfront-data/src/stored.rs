@@ -349,7 +349,7 @@ impl StoredRows {
         rows.groups = rest.array(n * shape[2], u32::from_le_bytes);
         rows.labels = rest.array(n, u8::from_le_bytes);
         rows.parts = rest.array(n, u8::from_le_bytes);
-        if rows.labels.iter().any(|l| *l > 1) || rows.parts.iter().any(|p| *p > 2) {
+        if rows.labels.iter().any(|l| *l > 1) || rows.parts.iter().any(|p| *p > 3) {
             return Err(bad("a row has a label or part that there is not"));
         }
         Ok(rows)

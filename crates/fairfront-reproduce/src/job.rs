@@ -1,7 +1,7 @@
 //! A piece of work: a fit, a stream or a grid search that takes one thread.
 
 use fairfront_data::{Known, Part, Prepared, Spec, Split, SplitRule, data_folder};
-use fairfront_run::{Ask, Error, FitRequest, Solver, attribute_texts};
+use fairfront_run::{Ask, Error, FitRequest, PAPER_PENALTY, Penalty, Solver, attribute_texts};
 use serde::{Deserialize, Serialize};
 
 use crate::Effort;
@@ -280,7 +280,11 @@ impl Setup {
 
     /// What is asked of a solver.
     pub(crate) fn request(&self, spec: &Spec) -> Result<FitRequest, Error> {
-        self.ask.request(&self.source, &attribute_texts(spec))
+        // The paper's penalty for every solver, so that all of them minimize the same loss.
+        Ok(FitRequest {
+            penalty: Penalty::Fixed(PAPER_PENALTY),
+            ..self.ask.request(&self.source, &attribute_texts(spec))?
+        })
     }
 }
 

@@ -7,7 +7,8 @@ use fairfront_solve::{EpsFair, Method, PfSmg, Polish, Trace, Weighted};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, FitRequest, FrontIn, MethodChoice, default_objectives, paper_eps_fair, paper_pf_smg,
+    Error, FitRequest, FrontIn, MethodChoice, PAPER_PENALTY, Penalty, default_objectives,
+    paper_eps_fair, paper_pf_smg,
 };
 
 /// A solver by name.
@@ -45,6 +46,9 @@ pub struct Ask {
     pub polish: bool,
     /// By what points are judged.
     pub front_in: Option<FrontIn>,
+    /// Penalty of the log loss; `None` chooses it by cross-validation, or takes the paper's with `paper`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<f64>,
     /// Seed of the solver.
     pub seed: u64,
 }
@@ -68,10 +72,21 @@ impl Ask {
             true => as_in_paper(objective),
             false => objective.clone(),
         };
+        let penalty = match self.penalty {
+            Some(lambda) if lambda.is_finite() && lambda >= 0.0 => Penalty::Fixed(lambda),
+            Some(lambda) => {
+                return Err(Error::Usage(format!(
+                    "--penalty {lambda}: not a penalty; choose auto, or a number that is not negative"
+                )));
+            }
+            None if self.paper => Penalty::Fixed(PAPER_PENALTY),
+            None => Penalty::Auto { seed: self.seed },
+        };
         Ok(FitRequest {
             methods,
             objectives: objectives.iter().map(as_asked).collect(),
             front_in: self.front_in,
+            penalty,
             loss_alone: false,
         })
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource, Schema, hex,
-    measure,
+    Calibration, Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource,
+    Schema, hex, measure_calibrated,
 };
 use fairfront_data::{AttributeRule, Encoded, Notice, Part, Prepared, attribute_name, grammar};
 use fairfront_pareto::hypervolume;
@@ -13,12 +13,14 @@ use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Pol
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::calibration::calibrations;
 use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed, weigh};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::objective::parse_with_penalty;
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, attribute_texts, notice, parse_objective};
+use crate::{Error, Penalty, PenaltyInfo, attribute_texts, notice};
 
 /// Points of an updated front whose thresholds are moved, at most.
 const MOST_MOVED: usize = 96;
@@ -34,6 +36,9 @@ pub struct FitRequest {
     /// By what points are judged; where `None`, by measures if all objectives are smooth versions of
     /// some, else by the objectives.
     pub front_in: Option<FrontIn>,
+    /// Penalty of the log loss, which losses take that set no `lambda` of their own.
+    #[serde(default)]
+    pub penalty: Penalty,
     /// Whether one objective, the loss, will do: the front is then the unmitigated model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub loss_alone: bool,
@@ -114,6 +119,8 @@ pub struct Fitted {
     pub polish: Option<PolishInfo>,
     /// How its points were judged.
     pub judged: JudgedInfo,
+    /// The penalty and how it was chosen; `None` if no loss took it.
+    pub penalty: Option<PenaltyInfo>,
     /// Values that it is judged by.
     pub(crate) standing: Standing,
     /// Where the solver started from, where that was found for it.
@@ -126,6 +133,8 @@ pub struct Fitted {
     pub(crate) intervals: Vec<SplitIntervals>,
     /// How they were found.
     pub interval_info: IntervalInfo,
+    /// How scores become probabilities: one calibration per model, the unmitigated model's last.
+    pub calibrations: Vec<Calibration>,
     /// Identifies the encoded data.
     pub fingerprint: String,
     /// Wall seconds of encoding, solving and measuring.
@@ -237,6 +246,8 @@ pub(crate) struct Earlier {
     pub(crate) unmitigated: Vec<f64>,
     /// What the solver started from, where that was found for it.
     pub(crate) starts: Option<Points>,
+    /// Its penalty, which is kept.
+    pub(crate) penalty: Option<PenaltyInfo>,
     /// How many updates there were before, so that each draws its own random numbers.
     pub(crate) updates: u64,
 }
@@ -250,15 +261,19 @@ pub(crate) fn fit_encoded(
     checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
-    let start = Instant::now();
-    let requested = request.objectives.clone();
-    let task = Task::new(&encoded, request, custom)?;
-    let Task {
-        problem, candidate, ..
-    } = &task;
-    let encoding_s = start.elapsed().as_secs_f64();
-
     let solving = Instant::now();
+    let requested = request.objectives.clone();
+    let task = match earlier {
+        Some(earlier) => Task::with_penalty(&encoded, request, custom, earlier.penalty.clone())?,
+        None => Task::new(&encoded, request, custom)?,
+    };
+    let Task {
+        problem,
+        candidate,
+        penalty,
+        ..
+    } = &task;
+    let lambda = penalty.as_ref().map(|penalty| penalty.chosen);
     let mut method_notices = notice::check_method(&candidate.method, problem)?;
     let Solved {
         mut outcome,
@@ -270,9 +285,13 @@ pub(crate) fn fit_encoded(
         None => {
             let train = encoded.part(Part::Train);
             let at_zero = &task.at_zero;
-            checkpoint::solve(problem, train, candidate, at_zero, checkpoints, observer)?
+            let given = (problem, train, lambda);
+            checkpoint::solve(given, candidate, at_zero, checkpoints, observer)?
         }
     };
+    if let Some(model) = task.unmitigated(encoded.part(Part::Train))? {
+        outcome.unmitigated = model;
+    }
     method_notices.extend(notice);
     let most_points = candidate.method.points();
     // The points of an earlier front had their thresholds moved when they were found.
@@ -300,9 +319,10 @@ pub(crate) fn fit_encoded(
 
     let measuring = Instant::now();
     let unmitigated = judged.outcome.unmitigated.points.get(0);
-    let splits = split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
     let mut models = judged.outcome.front.points.clone();
     models.push(unmitigated);
+    let (splits, calibrations) =
+        split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
     judged.count_on_test(&splits)?;
     let Weighed {
         evidence,
@@ -347,10 +367,12 @@ pub(crate) fn fit_encoded(
         evidence,
         intervals,
         interval_info,
-        seconds: [encoding_s, solving_s, measuring.elapsed().as_secs_f64()],
+        calibrations,
+        seconds: [0.0, solving_s, measuring.elapsed().as_secs_f64()],
         notices: notices.concat(),
         objectives: task.names,
         definitions: task.definitions,
+        penalty: task.penalty,
         at_zero: task.at_zero,
         reason: task.reason,
         encoded,
@@ -362,10 +384,11 @@ pub(crate) fn parse_objectives(
     texts: &[String],
     schema: &Schema,
     custom: &[Arc<dyn Objective>],
+    penalty: Option<f64>,
 ) -> Result<Vec<Arc<dyn Objective>>, Error> {
     let parse = |text: &String| match custom.iter().find(|own| own.name() == *text) {
         Some(own) => Ok(Arc::clone(own)),
-        None => parse_objective(text, &schema.attributes).map(Arc::from),
+        None => parse_with_penalty(text, &schema.attributes, penalty).map(Arc::from),
     };
     texts.iter().map(parse).collect()
 }
@@ -429,20 +452,22 @@ impl<'a> PolishStart<'a> {
     }
 }
 
-/// Values of a front's points and of the unmitigated model on each split that has rows.
+/// Values of a front's models and of the unmitigated one on each split that has rows, and their calibrations.
 pub(crate) fn split_values(
     problem: &FairProblem,
     encoded: &Encoded,
     front: &Points,
     unmitigated: &[f64],
-) -> Result<Vec<SplitValues>, Error> {
+) -> Result<(Vec<SplitValues>, Vec<Calibration>), Error> {
     let mut points = front.clone();
     points.push(unmitigated);
+    let calibrations = calibrations(encoded, &points)?;
     let parts = Part::SHOWN.into_iter();
     let with_rows = parts.filter(|part| encoded.part(*part).n_rows() > 0);
-    with_rows
-        .map(|part| values_on(problem, part, encoded.part(part), &points))
-        .collect()
+    let splits: Vec<SplitValues> = with_rows
+        .map(|part| values_on(problem, part, encoded.part(part), &points, &calibrations))
+        .collect::<Result<_, _>>()?;
+    Ok((splits, calibrations))
 }
 
 /// Values on one split; the unmitigated model is the last point.
@@ -451,13 +476,14 @@ fn values_on(
     part: Part,
     rows: &Dataset,
     points: &Points,
+    calibrations: &[Calibration],
 ) -> Result<SplitValues, Error> {
     let m = problem.n_objectives();
     let mut objectives = match part {
         Part::Train => problem.values(points)?,
         _ => problem.values_on(rows, points)?,
     };
-    let mut measures = measure(&Linear, rows, points)?;
+    let mut measures = measure_calibrated(&Linear, rows, points, calibrations)?;
     let unmitigated_objectives = objectives.split_off((points.len() - 1) * m);
     // One for each point, the unmitigated model last.
     let unmitigated = measures.remove(points.len() - 1);

@@ -4,18 +4,19 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{Measures, Points, RowSource, Schema, hex};
+use fairfront_core::{Calibration, Costs, Measures, Points, RowSource, Schema, hex};
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts};
 use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::calibration;
 use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
 use crate::store::{Lock, is_state, read_stable, resolve};
-use crate::{Error, FrontIn, FrontTable, JudgedInfo, Run, StreamInfo};
+use crate::{Error, FrontIn, FrontTable, JudgedInfo, PenaltyInfo, Run, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -47,6 +48,9 @@ pub struct RunInfo {
     pub polish: Option<PolishInfo>,
     /// How points were judged.
     pub judged: JudgedInfo,
+    /// The penalty of the log loss and how it was chosen; absent if no loss took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<PenaltyInfo>,
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
     /// The objectives as asked for, with their settings.
@@ -105,6 +109,8 @@ pub(crate) struct Described<'a> {
     pub(crate) splits: &'a [SplitValues],
     pub(crate) certificates: &'a [Proof],
     pub(crate) intervals: &'a [SplitIntervals],
+    /// One per model, the unmitigated model's last.
+    pub(crate) calibrations: &'a [Calibration],
 }
 
 impl<'a> Described<'a> {
@@ -114,6 +120,7 @@ impl<'a> Described<'a> {
             objectives: &fitted.objectives,
             schema: fitted.encoded.part(Part::Train).schema(),
             splits: &fitted.splits,
+            calibrations: &fitted.calibrations,
             certificates: &fitted.outcome.certificates,
             intervals: &fitted.intervals,
         }
@@ -127,9 +134,10 @@ impl<'a> Described<'a> {
         })
     }
 
-    /// Names and values of one point's columns.
+    /// Names and values of one model's columns; `index` is its position among the calibrations.
     fn columns(
         &self,
+        index: usize,
         value: impl Fn(&SplitValues) -> (Vec<f64>, Measures),
     ) -> Vec<(String, Option<f64>)> {
         let measures = Measures::names(self.schema);
@@ -153,17 +161,27 @@ impl<'a> Described<'a> {
                 columns.push((format!("{prefix}objective.{name}"), *value));
             }
         }
+        let costs = self.objectives.iter().filter_map(|name| Costs::parse(name));
+        let costs: Vec<Costs> = costs.filter(|costs| *costs != Costs::EQUAL).collect();
         for (part, _, of_part) in &split_columns {
             for (name, value) in measures.iter().zip(of_part.values()) {
                 columns.push((format!("{}.{name}", part.name()), value));
             }
+            for costs in &costs {
+                let name = format!("{}.{}", part.name(), costs.name());
+                columns.push((name, of_part.overall.cost(*costs)));
+            }
         }
+        let calibration = self.calibrations.get(index).copied().unwrap_or_default();
+        let shown = calibration::shown(self.splits).map(|split| value(split).1);
+        let probabilities = shown.as_ref().and_then(|m| m.probabilities.as_ref());
+        columns.extend(calibration::columns(calibration, probabilities));
         columns
     }
 
     /// Names and values of the unmitigated model's columns.
     pub(crate) fn unmitigated(&self) -> Vec<(String, Option<f64>)> {
-        let mut columns = self.columns(|split| {
+        let mut columns = self.columns(self.points.len(), |split| {
             let objectives = split.unmitigated_objectives.clone();
             (objectives, split.unmitigated.clone())
         });
@@ -181,7 +199,7 @@ impl<'a> Described<'a> {
         let n = self.points.len();
         let mut table = FrontTable::default();
         for (index, point) in self.points.iter().enumerate() {
-            let columns = self.columns(|split| {
+            let columns = self.columns(index, |split| {
                 (
                     split.objectives[index * m..(index + 1) * m].to_vec(),
                     split.measures[index].clone(),
@@ -267,6 +285,7 @@ pub(crate) fn run_info_of(
         certificate: fitted.certificate.clone(),
         polish: fitted.polish.clone(),
         judged: fitted.judged.clone(),
+        penalty: fitted.penalty.clone(),
         objectives: fitted.objectives.clone(),
         requested: fitted.requested.clone(),
         definitions: fitted.definitions.clone(),

@@ -2,7 +2,7 @@
 
 use fairfront_core::{
     FairProblem, Linear, Measure, Measures, Objective, Points, Problem, RowSource,
-    better_thresholds, calibrated, measure,
+    better_thresholds, measure, rescaled,
 };
 use fairfront_data::{Encoded, Notice, Part};
 use fairfront_pareto::{Values, nondominated, ranges, select_spread};
@@ -183,9 +183,9 @@ pub(crate) fn judge(
         n_objectives: m,
     };
     if front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss) {
-        // Judged by decisions alone, their scale is free: probabilities settle it.
+        // Decisions do not depend on the scale: take the one with which probabilities fit best.
         for front in [&mut outcome.front, &mut outcome.unmitigated] {
-            front.points = calibrated(&Linear, train, &front.points)?;
+            front.points = rescaled(&Linear, train, &front.points)?;
             front.values = problem.values(&front.points)?;
         }
     }

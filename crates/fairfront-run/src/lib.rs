@@ -12,6 +12,7 @@
 //! grid search.
 
 mod ask;
+mod calibration;
 mod certify;
 mod checkpoint;
 mod compare;
@@ -26,6 +27,7 @@ mod model;
 mod notice;
 mod objective;
 mod page;
+mod penalty;
 mod predict;
 mod preset;
 mod run;
@@ -65,11 +67,12 @@ pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use page::{page_data, write_page};
+pub use penalty::{CrossValidation, Penalty, PenaltyInfo, PenaltyRule, TriedPenalty};
 pub use predict::{
     Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
     Unknown, predict, score_file, score_table,
 };
-pub use preset::{paper_eps_fair, paper_pf_smg};
+pub use preset::{PAPER_PENALTY, paper_eps_fair, paper_pf_smg};
 pub use run::Run;
 pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Opening, Price, Requirement, Rule, Selection,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fairfront_core::Calibration;
 use fairfront_data::{Encoding, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,9 @@ pub struct Model {
     pub intercept: f64,
     /// What each feature adds to the score, in the order of the encoding's features.
     pub coefficients: Ordered<f64>,
+    /// How scores become probabilities; files without it have a slope of 1 and an intercept of 0.
+    #[serde(default)]
+    pub calibration: Calibration,
     /// How raw columns become features.
     pub encoding: Encoding,
     /// How files with such rows are read.
@@ -76,6 +80,7 @@ impl Model {
     pub(crate) fn new(
         intercept: f64,
         coefficients: Ordered<f64>,
+        calibration: Calibration,
         encoding: Encoding,
         reading: Reading,
         values: Ordered<Option<f64>>,
@@ -87,6 +92,7 @@ impl Model {
             threshold: 0.0,
             intercept,
             coefficients,
+            calibration,
             encoding,
             reading,
             values,
@@ -177,9 +183,16 @@ impl Model {
         }
         let numbers = self.coefficients.0.iter().map(|(_, value)| value);
         let mut numbers = numbers.chain([&self.intercept, &self.threshold]);
-        match numbers.all(|n| n.is_finite()) {
+        if !numbers.all(|n| n.is_finite()) {
+            return Err("the model is damaged: a coefficient is not finite".into());
+        }
+        let Calibration { slope, intercept } = self.calibration;
+        match slope.is_finite() && slope > 0.0 && intercept.is_finite() {
             true => Ok(()),
-            false => Err("the model is damaged: a coefficient is not finite".into()),
+            false => Err(format!(
+                "the model is corrupted: its calibration has the slope {slope} and the intercept \
+                 {intercept}; the slope must be above 0 and both must be finite"
+            )),
         }
     }
 }

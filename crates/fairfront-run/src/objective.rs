@@ -28,6 +28,15 @@ const LEAST_TAU: f64 = 1e-9;
 
 /// The objective that a text says, for rows with these attributes.
 pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn Objective>, Error> {
+    parse_with_penalty(text, attributes, None)
+}
+
+/// The same, with the penalty of the run for losses that set no `lambda` of their own.
+pub(crate) fn parse_with_penalty(
+    text: &str,
+    attributes: &[Attribute],
+    penalty: Option<f64>,
+) -> Result<Box<dyn Objective>, Error> {
     let call = grammar::objective(text).map_err(|e| e.of_flag("--objective"))?;
     let mut settings = Settings::new(text, call.settings)?;
     let name = call.name.as_str();
@@ -39,8 +48,8 @@ pub fn parse_objective(text: &str, attributes: &[Attribute]) -> Result<Box<dyn O
         return Err(settings.wrong(&format!("{name} takes no attribute")));
     }
     let objective = match name {
-        "log_loss" => loss(&mut settings)?,
-        "error_rate" => error_rate(&mut settings)?,
+        "log_loss" => loss(&mut settings, penalty)?,
+        "error_rate" => error_rate(&mut settings, penalty)?,
         _ => {
             let index = position(&settings, name, &call.attribute, attributes)?;
             compared(name, &mut settings, index, &attributes[index])?
@@ -70,16 +79,31 @@ fn position(
     })
 }
 
-fn loss(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
+/// Whether an objective is one of our losses, and sets its penalty itself.
+pub(crate) fn sets_penalty(text: &str) -> Option<bool> {
+    let call = grammar::objective(text).ok()?;
+    let is_loss = matches!(call.name.as_str(), "log_loss" | "error_rate");
+    is_loss.then(|| call.settings.iter().any(|(name, _)| name == "lambda"))
+}
+
+fn loss(settings: &mut Settings, penalty: Option<f64>) -> Result<Box<dyn Objective>, Error> {
     let mut loss = LogLoss::default();
+    if let Some(lambda) = penalty {
+        loss.lambda = lambda;
+    }
     settings.number("lambda", At::Least(0.0), &mut loss.lambda)?;
     Ok(Box::new(loss))
 }
 
-fn error_rate(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
+fn error_rate(settings: &mut Settings, penalty: Option<f64>) -> Result<Box<dyn Objective>, Error> {
     let mut rate = ErrorRate::default();
     settings.number("tau", At::Least(LEAST_TAU), &mut rate.tau)?;
+    if let Some(lambda) = penalty {
+        rate.lambda = ErrorRate::penalty_like(rate.tau, lambda);
+    }
     settings.number("lambda", At::Least(0.0), &mut rate.lambda)?;
+    settings.number("fp", At::Above(0.0), &mut rate.costs.false_positive)?;
+    settings.number("fn", At::Above(0.0), &mut rate.costs.false_negative)?;
     Ok(Box::new(rate))
 }
 
@@ -341,7 +365,8 @@ mod tests {
     }
 
     /// All settings of each, as a definition writes them.
-    const WHOLE: [&str; 11] = [
+    const WHOLE: [&str; 12] = [
+        "error_rate(fp=0.5, fn=5, tau=0.1, lambda=0.5)",
         "error_rate(tau=0.1, lambda=0.5)",
         "demographic_parity(sex, shrink=0.01, tau=0.1, spread=range, beta=9)",
         "demographic_parity(sex:race, shrink=2, tau=3, spread=variance)",
@@ -361,6 +386,7 @@ mod tests {
             assert_eq!(definition(text), text);
             let (kind, _) = text.split_once('(').unwrap();
             let attribute = match text {
+                _ if text.contains("fn=5") => "(fp=0.5,fn=5)",
                 _ if kind == "error_rate" => "",
                 _ if text.contains("sex:race") => "(sex:race)",
                 _ => "(sex)",
@@ -419,6 +445,11 @@ mod tests {
             ("error_rate(tau=NaN)", "must be a number of at least"),
             ("error_rate(tau=1, tau=2)", "tau is given twice"),
             ("error_rate(lambda=-1)", "that is not negative"),
+            ("error_rate(fp=0)", "fp is 0; it must be a number above 0"),
+            (
+                "error_rate(fn=inf)",
+                "fn is inf; it must be a number above 0",
+            ),
             ("demographic_parity", "as in demographic_parity(sex)"),
             ("equalized_odds(tau=1)", "as in equalized_odds(sex)"),
             ("mutual_information()", "as in mutual_information(sex)"),
@@ -523,6 +554,7 @@ mod tests {
         let kinds = vec![
             ("log_loss", vec![above("lambda")]),
             ("error_rate", vec![least("tau"), above("lambda")]),
+            ("error_rate", vec![above("fp"), above("fn"), least("tau")]),
             ("disparate_impact", covariance()),
             ("equal_opportunity", covariance()),
             ("predictive_equality", covariance()),

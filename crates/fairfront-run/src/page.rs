@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_model_is_cut_where_points_differ() {
         let text = "{\n  \"format\": \"f\",\n  \"intercept\": 1.0,\n  \"coefficients\": {\n    \"a\": 1.0\n  },\n  \
-                    \"encoding\": {\n    \"values\": 1\n  },\n  \"values\": {\n    \"provenance\": 2.0\n  },\n  \
+                    \"calibration\": {\n    \"slope\": 1.0\n  },\n  \"encoding\": {\n    \"values\": 1\n  },\n  \"values\": {\n    \"provenance\": 2.0\n  },\n  \
                     \"provenance\": {\n    \"run\": \"\\n  \\\"point\\\": 0\",\n    \"point\": 0,\n    \
                     \"points\": 3\n  }\n}\n";
         let cut = cut(text).unwrap();

@@ -11,7 +11,7 @@ pub use score::score_table;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use fairfront_core::{Linear, scores};
+use fairfront_core::{Calibration, Linear, scores};
 use fairfront_data::{
     BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Texts,
     Wanted, WantedColumn, read_batches,
@@ -56,6 +56,8 @@ pub struct Predicted {
     pub rows: usize,
     /// Rows decided for.
     pub selected: usize,
+    /// The probability at the threshold of the score: rows at or above it are selected.
+    pub probability_threshold: f64,
     /// Rows with a note.
     pub noted: usize,
     /// Columns in which something was missing or unseen.
@@ -105,6 +107,7 @@ pub fn predict(
     let mut done = Predicted {
         rows: 0,
         selected: 0,
+        probability_threshold: model.calibration.probability(model.threshold),
         noted: 0,
         lacking: scorer
             .columns()
@@ -235,6 +238,7 @@ struct Scorer {
     /// Coefficients, then the intercept.
     params: Vec<f64>,
     threshold: f64,
+    calibration: Calibration,
     auditor: Option<Auditor>,
 }
 
@@ -242,6 +246,7 @@ struct Scorer {
 pub(crate) struct Scored {
     kept: Vec<Texts>,
     scores: Vec<f64>,
+    calibration: Calibration,
     decisions: Vec<bool>,
     notes: Vec<String>,
     /// Missing and unseen values of each column.
@@ -258,6 +263,7 @@ impl Scorer {
             encoding,
             params: coefficients.chain([model.intercept]).collect(),
             threshold: model.threshold,
+            calibration: model.calibration,
             auditor,
         }
     }
@@ -311,6 +317,7 @@ impl Scorer {
             kept: std::mem::take(&mut batch.kept),
             audited: audited.transpose()?,
             scores,
+            calibration: self.calibration,
             decisions,
             notes,
             lacking,

@@ -2,6 +2,9 @@
 
 use fairfront_solve::{BatchSchedule, EpsFair, PfSmg};
 
+/// The penalty of the log loss in the paper's experiments.
+pub const PAPER_PENALTY: f64 = 1e-4;
+
 fn batches(schedules: &[(f64, f64)]) -> Vec<BatchSchedule> {
     schedules
         .iter()

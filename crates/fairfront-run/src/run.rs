@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fairfront_core::Calibration;
 use fairfront_data::{Encoding, Known, Ordered, Prepared, Reading};
 use fairfront_report::PageData;
 
+use crate::calibration;
 use crate::certify::{TALLIES, USES, Use, uses_from_bytes};
 use crate::file::write_in_run;
 use crate::folder::{
@@ -174,12 +176,14 @@ impl Run {
             (None, Some(known)) => known.reading(),
             (None, None) => Reading::default(),
         };
+        let calibration = self.calibration(Some(point));
         let names = encoding.schema().feature_names();
         let coefficients = names.into_iter().zip(coefficients.iter().copied());
         let values = front.names.iter().zip(&front.columns);
         let model = Model::new(
             *intercept,
             Ordered(coefficients.collect()),
+            calibration,
             encoding.clone(),
             reading,
             Ordered(values.map(|(n, c)| (n.clone(), c[point])).collect()),
@@ -197,6 +201,19 @@ impl Run {
             },
         );
         model.map_err(|e| Error::file(Path::new(name), e))
+    }
+
+    /// How the scores of a model become probabilities; those of the unmitigated model for `None`. Runs that do
+    /// not say so have a slope of 1 and an intercept of 0.
+    pub fn calibration(&self, point: Option<usize>) -> Calibration {
+        let value = |name: &str| match point {
+            None => self.info.unmitigated.values.get(name).copied().flatten(),
+            Some(point) => self.front.column(name)?.get(point).copied().flatten(),
+        };
+        match (value(calibration::SLOPE), value(calibration::INTERCEPT)) {
+            (Some(slope), Some(intercept)) => Calibration { slope, intercept },
+            _ => Calibration::default(),
+        }
     }
 
     /// What the page of the run shows. `name` is what it calls the run.

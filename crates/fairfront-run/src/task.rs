@@ -6,11 +6,12 @@ use fairfront_core::{
     Dataset, FairProblem, Linear, Objective, Points, Problem, RowBlock, RowSource,
 };
 use fairfront_data::{Encoded, Part};
-use fairfront_solve::{Observer, polish};
+use fairfront_solve::{Front, Observer, polish};
 
 use crate::checkpoint::Solved;
 use crate::fit::{Earlier, PolishStart, parse_objectives, values_at_zero};
-use crate::{Error, FitRequest, MethodChoice, judge, warm};
+use crate::objective::sets_penalty;
+use crate::{Error, FitRequest, MethodChoice, PenaltyInfo, judge, penalty, warm};
 
 /// A problem with the solver that is to work on it.
 pub(crate) struct Task {
@@ -18,19 +19,42 @@ pub(crate) struct Task {
     pub(crate) names: Vec<String>,
     pub(crate) definitions: Vec<String>,
     pub(crate) at_zero: Vec<f64>,
+    /// The penalty of losses that set none themselves; `None` if there are no such losses.
+    pub(crate) penalty: Option<PenaltyInfo>,
     pub(crate) candidate: MethodChoice,
     pub(crate) reason: Option<String>,
 }
 
 impl Task {
-    /// Says before any work what would be in vain.
+    /// Says before any work what would be in vain, and chooses the penalty.
     pub(crate) fn new(
         encoded: &Encoded,
         request: &FitRequest,
         custom: &[Arc<dyn Objective>],
     ) -> Result<Self, Error> {
         let train = encoded.part(Part::Train);
-        let objectives = parse_objectives(&request.objectives, train.schema(), custom)?;
+        // Wrong objectives and rows are errors before the penalty is chosen.
+        let objectives = parse_objectives(&request.objectives, train.schema(), custom, None)?;
+        check(&objectives, request.loss_alone, train)?;
+        let own = |text: &String| custom.iter().any(|own| own.name() == *text);
+        let first = request.objectives.first().filter(|text| !own(text));
+        let penalty = match first.and_then(|text| penalty_matters(text)) {
+            Some(()) => Some(PenaltyInfo::choose(request.penalty, train)?),
+            None => None,
+        };
+        Self::with_penalty(encoded, request, custom, penalty)
+    }
+
+    /// The same with a penalty that is known.
+    pub(crate) fn with_penalty(
+        encoded: &Encoded,
+        request: &FitRequest,
+        custom: &[Arc<dyn Objective>],
+        penalty: Option<PenaltyInfo>,
+    ) -> Result<Self, Error> {
+        let train = encoded.part(Part::Train);
+        let lambda = penalty.as_ref().map(|penalty| penalty.chosen);
+        let objectives = parse_objectives(&request.objectives, train.schema(), custom, lambda)?;
         check(&objectives, request.loss_alone, train)?;
         let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
         let definitions = objectives.iter().map(|o| o.definition()).collect();
@@ -50,10 +74,33 @@ impl Task {
             names,
             definitions,
             at_zero: values_at_zero(&problem)?,
+            penalty,
             candidate: candidate.clone(),
             reason,
             problem,
         })
+    }
+
+    /// The model that ignores fairness, if it is not the one that minimizes the first objective: the smooth
+    /// error rate fits small tables too closely whatever its penalty, and the log loss does not.
+    pub(crate) fn unmitigated(&self, train: &Dataset) -> Result<Option<Front>, Error> {
+        let Some(penalty) = &self.penalty else {
+            return Ok(None);
+        };
+        let is_log_loss = self
+            .problem
+            .objectives()
+            .next()
+            .is_some_and(Objective::is_log_loss);
+        if is_log_loss {
+            return Ok(None);
+        }
+        let points = penalty::logistic_model(train, penalty.chosen)?;
+        Ok(Some(Front {
+            values: self.problem.values(&points)?,
+            points,
+            n_objectives: self.problem.n_objectives(),
+        }))
     }
 
     /// Brings an earlier front up to date.
@@ -72,7 +119,9 @@ impl Task {
         let method = &candidate.method;
         let (mut starts, mut notice) = (None, None);
         if let Some(old) = &earlier.starts {
-            (starts, notice) = warm::starts(problem, train, method, Some(old), observer)?;
+            let lambda = self.penalty.as_ref().map(|penalty| penalty.chosen);
+            let given = (problem, train, lambda);
+            (starts, notice) = warm::starts(given, method, Some(old), observer)?;
             let new = starts.iter().flat_map(Points::iter);
             new.for_each(|point| points.push(point));
             // Where there are none on these rows, those of before wait for others.
@@ -92,6 +141,14 @@ impl Task {
             starts,
         })
     }
+}
+
+/// Whether the penalty of a run has an effect with this loss: on the loss itself, or, for the error rate, on
+/// the unmitigated model.
+fn penalty_matters(loss: &str) -> Option<()> {
+    let sets_its_own = sets_penalty(loss)?;
+    let is_log_loss = loss.trim_start().starts_with("log_loss");
+    (!(is_log_loss && sets_its_own)).then_some(())
 }
 
 /// The first solver that suits, and why where others were named.

@@ -21,8 +21,7 @@ const HOLE: f64 = 0.3;
 /// use for it. Where it cannot be computed, a notice says so. That of other rows, where there is one, is
 /// brought up to date.
 pub(crate) fn starts(
-    problem: &FairProblem,
-    train: &Dataset,
+    (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
     method: &Method,
     earlier: Option<&Points>,
     observer: &mut dyn Observer,
@@ -38,7 +37,8 @@ pub(crate) fn starts(
             attributes.push(attribute);
         }
     }
-    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss::default())];
+    let lambda = penalty.unwrap_or(LogLoss::default().lambda);
+    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda })];
     // With very many parameters such a front takes longer than all else; the model that minimises the
     // log loss alone has to do.
     if problem.n_params() > MOST_DENSE {
@@ -55,9 +55,12 @@ pub(crate) fn starts(
         hole: HOLE,
         ..Trace::default()
     };
+    // These fronts are of the log loss; errors of unequal costs move the threshold of each model.
+    let shift = problem.objectives().next().map_or(0.0, |o| o.start_shift());
+    let earlier = earlier.map(|points| moved(points, -shift));
     let found = match trace.suits(&covariances) {
         Ok(_) => match earlier {
-            Some(earlier) => Method::Trace(trace).update(&covariances, earlier, 0, observer),
+            Some(earlier) => Method::Trace(trace).update(&covariances, &earlier, 0, observer),
             None => trace.solve(&covariances, observer),
         }
         .map_err(|e| e.to_string()),
@@ -67,11 +70,27 @@ pub(crate) fn starts(
         Ok(outcome) => {
             let mut points = outcome.unmitigated.points;
             outcome.front.points.iter().for_each(|x| points.push(x));
-            Ok((Some(points), None))
+            Ok((Some(moved(&points, shift)), None))
         }
         Err(why) => {
             let message = format!("there is no front of covariances to start from: {why}");
             Ok((None, Some(Notice::info(message))))
         }
     }
+}
+
+/// The same models with this added to their intercepts, which come last.
+fn moved(points: &Points, shift: f64) -> Points {
+    if shift == 0.0 {
+        return points.clone();
+    }
+    let mut all = Points::new(points.n_params());
+    for point in points.iter() {
+        let mut point = point.to_vec();
+        if let Some(intercept) = point.last_mut() {
+            *intercept += shift;
+        }
+        all.push(&point);
+    }
+    all
 }

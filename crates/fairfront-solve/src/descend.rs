@@ -29,6 +29,7 @@ pub(crate) trait Function {
 struct One<'a> {
     problem: &'a dyn Problem,
     objective: usize,
+    precision: f64,
 }
 
 impl Function for One<'_> {
@@ -48,11 +49,7 @@ impl Function for One<'_> {
     }
 
     fn precision(&self) -> f64 {
-        // One of many minima need not be known to the last digit.
-        match self.problem.convex_below(self.objective) {
-            Some(_) => 0.0,
-            None => 1e-6,
-        }
+        self.precision
     }
 }
 
@@ -65,8 +62,38 @@ pub(crate) fn descend(
     counters: &mut Counters,
     stop: &StopSignal,
 ) -> Result<Vec<f64>, Error> {
-    let one = One { problem, objective };
+    let one = One {
+        problem,
+        objective,
+        // One of many minima need not be known to the last digit.
+        precision: match problem.convex_below(objective) {
+            Some(_) => 0.0,
+            None => 1e-6,
+        },
+    };
     Ok(minimise(&one, from, metric, counters, stop)?.0)
+}
+
+/// Minimizes the first objective from a point near its minimum, until several steps in a row lower it by
+/// less than this share. No matrix is made but that of the metric, so that any number of parameters is
+/// fine.
+pub fn minimize_loss(
+    problem: &dyn Problem,
+    near: &[f64],
+    metric: &Metric,
+    precision: f64,
+    stop: &StopSignal,
+) -> Result<Vec<f64>, Error> {
+    let mut counters = Counters {
+        gradient_evaluations: vec![0; problem.n_objectives()],
+        ..Counters::default()
+    };
+    let first = One {
+        problem,
+        objective: 0,
+        precision,
+    };
+    Ok(minimise(&first, near, metric, &mut counters, stop)?.0)
 }
 
 /// Minimises a function from a point: limited-memory BFGS whose first guess at the curvature is the

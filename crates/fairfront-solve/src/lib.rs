@@ -32,6 +32,7 @@ mod weighted;
 
 pub use certificate::{Certificate, certify};
 pub use checkpoint::Checkpoint;
+pub use descend::minimize_loss;
 pub use eps_fair::EpsFair;
 pub use error::Error;
 pub use ground::none_to_speak_of;

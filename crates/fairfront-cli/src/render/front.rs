@@ -5,7 +5,9 @@ use std::path::Path;
 
 use fairfront_core::{Measure, counted, grouped};
 use fairfront_pareto::{Values, ranges, select_spread};
-use fairfront_run::{FrontColumns, FrontIn, FrontTable, Keep, PolishInfo, RunInfo, StreamInfo};
+use fairfront_run::{
+    FrontColumns, FrontIn, FrontTable, Keep, PenaltyInfo, PolishInfo, RunInfo, StreamInfo,
+};
 use fairfront_solve::{Method, StopReason};
 
 use super::TextTable;
@@ -60,13 +62,14 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         }
     }
     let polished = info.polish.as_ref().map_or_else(String::new, polished);
+    let penalty = info.penalty.as_ref().map_or_else(String::new, penalty);
     let judged = judged(info);
     let proven = proven(info);
     let reason = info.reason.as_ref().map_or_else(String::new, |reason| {
         format!("  by {}: {reason}\n", info.method.name())
     });
     format!(
-        "{}: {} in {seconds:.1} s ({why})\n{reason}  {work}, {} gradient evaluations, {} evaluated on \
+        "{}: {} in {seconds:.1} s ({why})\n{reason}{penalty}  {work}, {} gradient evaluations, {} evaluated on \
          all {}\n{left_out}{polished}{judged}{proven}\n",
         folder.display(),
         counted(info.points, "point"),
@@ -74,6 +77,19 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         counted(info.counters.evaluations as usize, "point"),
         counted(info.rows.get("train").copied().unwrap_or(0), "training row"),
     )
+}
+
+/// The penalty and how it was chosen, in a line.
+fn penalty(penalty: &PenaltyInfo) -> String {
+    match &penalty.validation {
+        Some(validation) => format!(
+            "  penalty {} chosen by {}-fold cross-validation on {}\n",
+            penalty.chosen,
+            validation.folds,
+            counted(validation.rows, "training row"),
+        ),
+        None => format!("  penalty {}, as given\n", penalty.chosen),
+    }
 }
 
 /// By what the points were judged, in a line or two.

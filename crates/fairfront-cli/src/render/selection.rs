@@ -47,7 +47,9 @@ pub(crate) fn selection(
     let is_overall = |name: &&&str| {
         let kind = name.split('(').next().unwrap_or(name);
         let compares = kind.ends_with("_difference") || kind.ends_with("_ratio");
-        is_measure(name) && (compares || matches!(**name, "accuracy" | "log_loss"))
+        // The error rate is a measure if its costs differ.
+        let is_overall = matches!(**name, "accuracy" | "log_loss") || kind == "error_rate";
+        is_measure(name) && (compares || is_overall)
     };
     let table = |title: &str, names: &[&str], out: &mut String| {
         let mut header = vec![title.to_owned()];

@@ -102,6 +102,7 @@ fn a_front_of_one_model_is_shown() {
             polish: None,
         }],
         front_in: None,
+        penalty: fairfront_run::Penalty::default(),
         loss_alone: true,
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");

@@ -183,7 +183,7 @@ impl FairProblem {
 
     /// One over the diagonal of the first objective's Hessian: the metric where there are too many
     /// parameters for all of it.
-    pub(super) fn diagonal_metric(&self, at: &[f64]) -> Result<Metric, Error> {
+    pub fn diagonal_metric(&self, at: &[f64]) -> Result<Metric, Error> {
         let Some(prepared) = self
             .objectives
             .first()

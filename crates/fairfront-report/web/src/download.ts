@@ -14,11 +14,15 @@ export function modelText(data: PageData, point: number): string {
       : `{\n${entries.map(([name, v]) => `    ${JSON.stringify(name)}: ${number(v)}`).join(",\n")}\n  }`;
   const coefficients = block(data.features.map((name, i) => [name, params[i]]));
   const values = block(data.front.names.map((name) => [name, data.front.values(name)?.[point]]));
+  const calibration = block(
+    ["slope", "intercept"].map((name) => [name, data.front.values(`calibration.${name}`)?.[point]]),
+  );
   const { opening, middle, origin, closing } = data.model;
   return [
     opening,
     `  "intercept": ${number(params[data.features.length])},\n`,
     `  "coefficients": ${coefficients},\n`,
+    `  "calibration": ${calibration},\n`,
     middle,
     `  "values": ${values},\n`,
     origin,

@@ -26,13 +26,23 @@ export const UNMITIGATED = -1;
 /** The name that judged measures have for the share of wrong decisions. */
 export const ERROR_RATE = "1 - accuracy";
 
+const LARGE_IS_BETTER = [
+  "accuracy",
+  "balanced_accuracy",
+  "precision",
+  "auc",
+  "demographic_parity_ratio",
+  "true_positives",
+  "true_negatives",
+];
+
 /** Whether more of a column is better: shares and counts of what is right, and ratios of rates. */
 export function largeIsBetter(column: string): boolean {
   if (column.startsWith("objective.")) return false;
   const dot = column.indexOf(".");
   const bare = dot < 0 ? column : column.slice(dot + 1);
   const kind = bare.split("(", 1)[0] ?? bare;
-  return ["accuracy", "demographic_parity_ratio", "true_positives", "true_negatives"].includes(kind);
+  return LARGE_IS_BETTER.includes(kind);
 }
 
 /**
@@ -176,7 +186,8 @@ export class Front {
     const measures = this.measuresOn(split);
     const names = [...measures, ...this.objectives];
     const kind = (name: string) => name.split("(", 1)[0] ?? name;
-    const alike = names.filter((name) => kind(name) === term.name).slice(0, 6);
+    // An objective may have the name of its measure.
+    const alike = [...new Set(names.filter((name) => kind(name) === kind(term.name)))].slice(0, 6);
     const wanted = canonical(term);
     if (alike.length > 0) return `there is no ${wanted}; there is ${alike.join(", ")}`;
     const near = nearNames(term.name, [...new Set(names.map(kind))]);

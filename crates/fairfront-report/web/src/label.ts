@@ -59,7 +59,7 @@ export function isCount(measure: Measure): boolean {
 export function isRate(measure: Measure): boolean {
   if (measure.startsWith("objective.")) return false;
   const [kind] = parts(measure);
-  return ["accuracy", "selection_rate", "false_negative_rate", "false_positive_rate"].includes(kind);
+  return ["accuracy", "balanced_accuracy", "precision", "selection_rate", "false_negative_rate", "false_positive_rate"].includes(kind);
 }
 
 /** `84.6%` for a share, four digits for anything else. */
@@ -97,6 +97,13 @@ export function direction(measure: Measure): "large" | "small" | null {
 const EXPLAINED: Record<string, string> = {
   accuracy: "the share of rows whose decision agrees with the label",
   log_loss: "how far the predicted probabilities are from the labels",
+  balanced_accuracy: "the mean of the shares of correct decisions among positive and among negative labels",
+  precision: "the share of selected rows that are labeled positive",
+  brier_score: "the mean squared difference between probability and label: 0 is perfect",
+  auc: "how often a row labeled positive has a higher score than a row labeled negative",
+  calibration_error:
+    "how far probabilities are from the share of positive labels, on average over ten bins: 0 is perfect",
+  error_rate: "the mean cost of wrong decisions",
   demographic_parity_difference:
     "the largest difference between groups in the selection rate: 0 means equal, 0.1 is ten of a hundred people",
   demographic_parity_ratio:
@@ -129,6 +136,7 @@ export function termOf(measure: Measure, attributes: Attribute[]): Term {
   const [kind, inside] = parts(measure);
   const term: Term = { split: null, objective, name: kind, attribute: [], group: [] };
   if (inside === null) return term;
+  if (kind === "error_rate") return { ...term, name: `${kind}(${inside})` };
   for (const { name, groups } of attributes) {
     if (inside === name) return { ...term, attribute: [name] };
     const group = groups.find((g) => inside === `${name}=${g}`);

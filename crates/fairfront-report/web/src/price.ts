@@ -63,6 +63,10 @@ export class Quantity {
       const of = attribute === null ? "" : `(${attribute})`;
       return new Quantity(`${split}.${measure}${of}`, label, digits);
     }
+    // An error rate with costs is a column of its own.
+    if (kind === "error_rate" && attribute !== null) {
+      return new Quantity(`${split}.${objective}`, label, digits);
+    }
     const prefix = split === "train" ? "" : `${split}.`;
     return new Quantity(`${prefix}objective.${objective}`, label, digits);
   }

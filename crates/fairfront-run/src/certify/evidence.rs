@@ -9,6 +9,7 @@ use fairfront_data::{Encoded, Notice, Part, RowRole};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::family::Family;
 use super::interval::{Band, CONFIDENCE, Intervals, REPLICATES, Scope, intervals};
 use crate::Error;
 
@@ -169,7 +170,54 @@ fn fingerprint(rows: &Dataset) -> String {
     hex(&hash.finalize())
 }
 
+impl Counted {
+    /// The ends of the simultaneous band of a measure at a model, which hold for all models at once; `None`
+    /// for measures without a band.
+    pub fn band(
+        &self,
+        schema: &Schema,
+        measure: &str,
+        model: usize,
+        confidence: f64,
+    ) -> Option<[f64; 2]> {
+        let family = Family::all(schema)
+            .into_iter()
+            .find(|f| f.name == measure)?;
+        let band = self.bands.iter().find(|band| band.measure == measure)?;
+        let (low, high) = family.interval(&self.tallies, model, band.reach(confidence))?;
+        Some([low, high])
+    }
+}
+
 impl Evidence {
+    /// Evidence from decisions on rows that order and rows that certify, for simulations; with bands if
+    /// asked for, which take most of the time.
+    pub fn of_decisions(
+        order: &Decisions,
+        certify: &Decisions,
+        schema: &Schema,
+        bands: bool,
+    ) -> Result<Self, Error> {
+        let counted = |split: Part, decisions: &Decisions| Counted {
+            split,
+            rows: decisions.n_rows() as u64,
+            fingerprint: String::new(),
+            tallies: decisions.tallies(),
+            bands: Vec::new(),
+        };
+        let mut certifying = counted(Part::Certify, certify);
+        if bands {
+            let (tallies, key) = (&certifying.tallies, Part::Certify as u64);
+            certifying.bands = intervals(certify, tallies, schema, &[], key, Scope::Bands)?.bands;
+        }
+        Ok(Self {
+            format: FORMAT.into(),
+            version: VERSION,
+            order: counted(Part::Validation, order),
+            certify: Some(certifying),
+        })
+    }
+
     /// The bytes of the file, and their checksum.
     pub(crate) fn to_bytes(&self) -> Result<(Vec<u8>, String), serde_json::Error> {
         let mut bytes = serde_json::to_vec(self)?;

@@ -176,56 +176,63 @@ impl Family {
             let rate = cell.rate()?;
             (rate > 0.0 && rate < 1.0).then(|| (rate, cell.variance()))
         };
-        self.each_pair(|pair| match pair {
-            Pair::One(rate, region) => of(rate, region).map(|(rate, v)| (rate, v.sqrt())),
-            Pair::Minus(rate, a, b) => {
-                let ((p, v), (q, w)) = (of(rate, a)?, of(rate, b)?);
-                Some((p - q, (v + w).sqrt()))
-            }
-            Pair::Over(a, b) => {
-                let (p, v) = of(Rate::Selection, a)?;
-                let (q, w) = of(Rate::Selection, b)?;
-                let error = (v / (p * p) + w / (q * q)).sqrt();
-                Some((libm::log(p) - libm::log(q), error))
-            }
-        })
+        let mut all = Vec::new();
+        self.each_pair(|pair| {
+            let contrast = || match pair {
+                Pair::One(rate, region) => of(rate, region).map(|(rate, v)| (rate, v.sqrt())),
+                Pair::Minus(rate, a, b) => {
+                    let ((p, v), (q, w)) = (of(rate, a)?, of(rate, b)?);
+                    Some((p - q, (v + w).sqrt()))
+                }
+                Pair::Over(a, b) => {
+                    let (p, v) = of(Rate::Selection, a)?;
+                    let (q, w) = of(Rate::Selection, b)?;
+                    let error = (v / (p * p) + w / (q * q)).sqrt();
+                    Some((libm::log(p) - libm::log(q), error))
+                }
+            };
+            all.push(contrast());
+        });
+        all
     }
 
     /// The same contrasts in a replicate, in the same order.
-    pub(crate) fn redrawn(&self, redrawn: &Redrawn, model: usize) -> Vec<Option<f64>> {
+    pub(crate) fn each_redrawn(
+        &self,
+        redrawn: &Redrawn,
+        model: usize,
+        mut each: impl FnMut(Option<f64>),
+    ) {
         let rate = |rate: Rate, region: usize| redrawn.rate(model, rate, region);
-        self.each_pair(|pair| match pair {
-            Pair::One(of, region) => rate(of, region),
-            Pair::Minus(of, a, b) => Some(rate(of, a)? - rate(of, b)?),
-            Pair::Over(a, b) => {
-                let (p, q) = (rate(Rate::Selection, a)?, rate(Rate::Selection, b)?);
-                (p > 0.0 && q > 0.0).then(|| libm::log(p) - libm::log(q))
-            }
-        })
+        self.each_pair(|pair| {
+            let contrast = || match pair {
+                Pair::One(of, region) => rate(of, region),
+                Pair::Minus(of, a, b) => Some(rate(of, a)? - rate(of, b)?),
+                Pair::Over(a, b) => {
+                    let (p, q) = (rate(Rate::Selection, a)?, rate(Rate::Selection, b)?);
+                    (p > 0.0 && q > 0.0).then(|| libm::log(p / q))
+                }
+            };
+            each(contrast());
+        });
     }
 
-    fn each_pair<T>(&self, of: impl Fn(Pair) -> T) -> Vec<T> {
-        let pairs = |regions: &Range<usize>| {
-            let end = regions.end;
-            let pairs = regions
-                .clone()
-                .flat_map(move |a| (a + 1..end).map(move |b| (a, b)));
-            pairs.collect::<Vec<_>>()
+    fn each_pair(&self, mut each: impl FnMut(Pair)) {
+        let mut pairs = |regions: &Range<usize>, pair: &dyn Fn(usize, usize) -> Pair| {
+            for a in regions.clone() {
+                for b in a + 1..regions.end {
+                    each(pair(a, b));
+                }
+            }
         };
         match &self.kind {
-            Kind::Rate { rate, region } => vec![of(Pair::One(*rate, *region))],
             Kind::Difference { rates, regions } => {
-                let all = rates.iter().flat_map(|rate| {
-                    let rate = *rate;
-                    let pairs = pairs(regions).into_iter();
-                    pairs.map(move |(a, b)| Pair::Minus(rate, a, b))
-                });
-                all.map(of).collect()
+                for rate in *rates {
+                    pairs(regions, &|a, b| Pair::Minus(*rate, a, b));
+                }
             }
-            Kind::Ratio { regions } => {
-                let all = pairs(regions).into_iter();
-                all.map(|(a, b)| of(Pair::Over(a, b))).collect()
-            }
+            Kind::Ratio { regions } => pairs(regions, &|a, b| Pair::Over(a, b)),
+            Kind::Rate { rate, region } => each(Pair::One(*rate, *region)),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Intervals of measures: pointwise, and simultaneous over all models of a front.
 
-use fairfront_core::{Decisions, Measure, Redrawn, Schema, Tallies, normal_quantile, redraw};
+use fairfront_core::{
+    Costs, Decisions, Measure, Redrawn, Schema, Tallies, normal_quantile, redraw,
+};
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
 
@@ -94,26 +96,31 @@ pub(crate) fn intervals(
     Ok(found.finish(scope, compared.is_some()))
 }
 
-/// Positions of the families that models are compared in, each with whether less is better; `None`
-/// where one of them cannot be redrawn.
-fn compared(
-    families: &[Family],
-    judged: &[Measure],
-    schema: &Schema,
-) -> Option<Vec<(usize, bool)>> {
+/// What models are compared in; less is better.
+#[derive(Debug, Clone, Copy)]
+enum Compared {
+    /// The mean cost of errors.
+    Cost(Costs),
+    /// The family at this position.
+    Family(usize),
+}
+
+/// What models are compared in; `None` where one of the measures cannot be redrawn.
+fn compared(families: &[Family], judged: &[Measure], schema: &Schema) -> Option<Vec<Compared>> {
     if judged.len() < 2 {
         return None;
     }
-    let position = |measure: &Measure| {
-        // Decisions say nothing about a log loss; the accuracy stands in.
-        let name = match measure {
-            Measure::ErrorRate | Measure::LogLoss => "accuracy".to_owned(),
-            other => other.name(schema),
-        };
-        let at = families.iter().position(|family| family.name == name)?;
-        Some((at, name != "accuracy"))
+    let find = |measure: &Measure| match measure {
+        Measure::ErrorRate(costs) => Some(Compared::Cost(*costs)),
+        // Decisions say nothing about a log loss; the error rate stands in.
+        Measure::LogLoss => Some(Compared::Cost(Costs::EQUAL)),
+        other => {
+            let name = other.name(schema);
+            let at = families.iter().position(|family| family.name == name)?;
+            Some(Compared::Family(at))
+        }
     };
-    judged.iter().map(position).collect()
+    judged.iter().map(find).collect()
 }
 
 /// Contrasts of a model in a family: estimates and one over their standard errors.
@@ -182,11 +189,7 @@ impl<'a> Redraws<'a> {
         }
     }
 
-    fn of(
-        &self,
-        redrawn: &Redrawn,
-        compared: Option<&[(usize, bool)]>,
-    ) -> Result<Replicate, Error> {
+    fn of(&self, redrawn: &Redrawn, compared: Option<&[Compared]>) -> Result<Replicate, Error> {
         let mut replicate = Replicate {
             largest: Vec::with_capacity(self.families.len()),
             of_models: Vec::with_capacity(self.families.len()),
@@ -197,20 +200,19 @@ impl<'a> Redraws<'a> {
             let mut largest = Some(0.0_f64);
             let mut of_models = Vec::new();
             for model in 0..self.n_models {
-                let redrawn = family.redrawn(redrawn, model);
+                let mut estimates = signed[model].iter();
                 let mut of_model = Some(0.0_f64);
-                for (estimate, value) in signed[model].iter().zip(redrawn) {
+                family.each_redrawn(redrawn, model, |value| {
                     // Contrasts without a standard error have an interval of another kind.
-                    let Some((estimate, inverse)) = estimate else {
-                        continue;
-                    };
-                    of_model = match (of_model, value) {
-                        (Some(most), Some(value)) => {
-                            Some(most.max((value - estimate).abs() * inverse))
-                        }
-                        _ => None,
-                    };
-                }
+                    if let Some(Some((estimate, inverse))) = estimates.next() {
+                        of_model = match (of_model, value) {
+                            (Some(most), Some(value)) => {
+                                Some(most.max((value - estimate).abs() * inverse))
+                            }
+                            _ => None,
+                        };
+                    }
+                });
                 largest = match (largest, of_model) {
                     (Some(most), Some(own)) => Some(most.max(own)),
                     _ => None,
@@ -229,7 +231,7 @@ impl<'a> Redraws<'a> {
             });
         }
         if let Some(compared) = compared {
-            replicate.best = self.best(&replicate.values, compared)?;
+            replicate.best = self.best(redrawn, &replicate.values, compared)?;
         }
         Ok(replicate)
     }
@@ -237,17 +239,24 @@ impl<'a> Redraws<'a> {
     /// Which models of the front no other one dominates.
     fn best(
         &self,
+        redrawn: &Redrawn,
         values: &[Vec<Option<f64>>],
-        compared: &[(usize, bool)],
+        compared: &[Compared],
     ) -> Result<Option<Vec<bool>>, Error> {
         let n = self.n_models - 1;
         let mut all = Vec::with_capacity(n * compared.len());
         for model in 0..n {
-            for (family, less_is_better) in compared {
-                let Some(value) = values[*family][model] else {
+            for measure in compared {
+                let value = match *measure {
+                    Compared::Cost(costs) => {
+                        redrawn.cost(model, costs.false_positive, costs.false_negative)
+                    }
+                    Compared::Family(family) => values[family][model],
+                };
+                let Some(value) = value else {
                     return Ok(None);
                 };
-                all.push(if *less_is_better { value } else { -value });
+                all.push(value);
             }
         }
         if n == 0 {

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::{Checkpoints, FOLDER};
+use crate::certify::USES;
 use crate::folder::{FIGURES, FILES, PAGE, files_of_run, holds_figures};
 use crate::store::{
     make_folder, names_in, remove as remove_any, sync_folder, unwritten, write_through,
@@ -92,7 +93,7 @@ fn move_out(from: &Path, run: &Path) -> Result<(), Error> {
         }
         remove_any(&run.join("run.json")).map_err(failed)?;
         // FILES has run.json first.
-        for name in FILES.iter().rev() {
+        for name in [USES].iter().chain(FILES.iter().rev()) {
             let (old, new) = (from.join(name), run.join(name));
             if old.is_file() {
                 std::fs::rename(old, new).map_err(failed)?;

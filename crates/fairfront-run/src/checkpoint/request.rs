@@ -5,7 +5,7 @@ use fairfront_solve::{Method, Polish};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Error, FitRequest, FrontIn, RunInfo};
+use crate::{Error, FitRequest, FrontIn, Penalty, RunInfo};
 
 const FORMAT: &str = "fairfront-fit-request";
 const VERSION: u32 = 1;
@@ -25,6 +25,8 @@ pub(crate) struct Request {
     /// Solvers that may be used.
     methods: Vec<Solver>,
     front_in: Option<FrontIn>,
+    #[serde(default)]
+    penalty: Penalty,
     /// SHA-256 of encoding and encoded rows.
     fingerprint: String,
 }
@@ -52,6 +54,7 @@ impl Request {
             objectives: request.objectives.clone(),
             methods: request.methods.iter().map(solver).collect(),
             front_in: request.front_in,
+            penalty: request.penalty,
             fingerprint,
         }
     }
@@ -82,6 +85,9 @@ impl Request {
         of_run.fingerprint.clone_from(&run.fingerprint);
         if self.front_in.is_some() {
             of_run.front_in = Some(run.judged.front_in);
+        }
+        if let Some(penalty) = &run.penalty {
+            of_run.penalty = penalty.asked();
         }
         let solver = Solver {
             method: run.method.clone(),
@@ -132,6 +138,13 @@ impl Request {
         flat.insert(
             "--front-in".into(),
             json(serde_json::to_value(self.front_in)),
+        );
+        flat.insert(
+            "--penalty".into(),
+            match self.penalty {
+                Penalty::Auto { .. } => "auto".into(),
+                Penalty::Fixed(lambda) => lambda.into(),
+            },
         );
         flat.insert(FINGERPRINT.into(), self.fingerprint.clone().into());
         let options = self.read.as_ref().map(|read| &read.options);

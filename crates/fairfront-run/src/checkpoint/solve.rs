@@ -26,8 +26,7 @@ pub(crate) struct Solved {
 /// Finds points to start from, solves and polishes; with checkpoints from where they say, and keeping
 /// new ones.
 pub(crate) fn solve(
-    problem: &FairProblem,
-    train: &Dataset,
+    (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
     choice: &MethodChoice,
     at_zero: &[f64],
     mut checkpoints: Option<&mut Checkpoints>,
@@ -55,7 +54,7 @@ pub(crate) fn solve(
             work.phase = Phase::Solve;
             choice.method.resume(problem, checkpoint, &mut work)?
         }
-        _ => work.start_afresh(problem, train, choice)?,
+        _ => work.start_afresh((problem, train, penalty), choice)?,
     };
     let mut solved = Solved {
         outcome,
@@ -105,20 +104,19 @@ impl Work<'_> {
     /// From the beginning.
     fn start_afresh(
         &mut self,
-        problem: &FairProblem,
-        train: &Dataset,
+        given: (&FairProblem, &Dataset, Option<f64>),
         choice: &MethodChoice,
     ) -> Result<Outcome, Error> {
         let mut method = choice.method.clone();
         self.phase = Phase::Begin;
-        let (starts, notice) = warm::starts(problem, train, &method, None, self)?;
+        let (starts, notice) = warm::starts(given, &method, None, self)?;
         self.notice = notice;
         if let Some(starts) = starts {
             self.starts = Some(starts.clone());
             method.set_starts(starts);
         }
         self.phase = Phase::Solve;
-        Ok(method.solve(problem, self)?)
+        Ok(method.solve(given.0, self)?)
     }
 
     /// Offers a checkpoint between the phases, unless work was cut short.

@@ -33,6 +33,7 @@ fn request(method: Method, polish: bool, objectives: &[&str]) -> FitRequest {
             }),
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     }
 }
@@ -157,7 +158,7 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, run)
 }
 
-const WHOLE: [&str; 3] = ["encoding.json", "front.parquet", "run.json"];
+const WHOLE: [&str; 4] = ["encoding.json", "front.parquet", "run.json", "tallies.json"];
 
 #[test]
 fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
@@ -221,7 +222,7 @@ fn a_stopped_fit_leaves_its_front_and_goes_on() {
         let fitted = fitted.expect("a front");
         assert!(content(&fitted) != expected);
         place(checkpoints, &fitted);
-        assert_eq!(names_in(&run).expect("names").len(), 4);
+        assert_eq!(names_in(&run).expect("names").len(), 5);
         let (info, _) = crate::read_run(&run).expect("the stopped run");
         assert_eq!(info.stop, fairfront_solve::StopReason::Stopped);
         assert!(is_unfinished(&run));
@@ -377,12 +378,12 @@ fn placing_a_run_can_be_interrupted_anywhere() {
     let mut checkpoints = open(&whole, false, false).expect("checkpoints");
     let fitted = fit_with_checkpoints(&ROWS, &request, &mut checkpoints, &mut ());
     place(checkpoints, &fitted.expect("a front"));
-    let order = ["front.parquet", "encoding.json", "run.json"];
+    let order = ["tallies.json", "front.parquet", "encoding.json", "run.json"];
     // Files moved, then what of the checkpoints is gone; with files of an earlier run and without.
-    for moved in 0..=3 {
+    for moved in 0..=4 {
         for gone in 0..=3 {
             for earlier in [false, true] {
-                if gone > 0 && moved < 3 {
+                if gone > 0 && moved < 4 {
                     continue;
                 }
                 let (_folder, run) = folder();
@@ -408,7 +409,7 @@ fn placing_a_run_can_be_interrupted_anywhere() {
                 if gone == 3 {
                     std::fs::remove_dir(&finished).expect("removed");
                 }
-                assert_eq!(is_unfinished(&run), moved < 3, "{moved} {gone}");
+                assert_eq!(is_unfinished(&run), moved < 4, "{moved} {gone}");
                 let mut checkpoints = open(&run, true, false).expect("checkpoints");
                 assert!(checkpoints.is_finished(&ROWS, &request).expect("the same"));
                 drop(checkpoints);

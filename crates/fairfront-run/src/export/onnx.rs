@@ -69,6 +69,11 @@ fn properties(model: &Model) -> Vec<Property> {
     let from = &model.provenance;
     let mut properties = vec![
         ("threshold", model.threshold.to_string()),
+        ("calibration.slope", model.calibration.slope.to_string()),
+        (
+            "calibration.intercept",
+            model.calibration.intercept.to_string(),
+        ),
         ("run", from.run.clone()),
         ("point", from.point.to_string()),
         ("points", from.points.to_string()),
@@ -222,10 +227,14 @@ impl Builder<'_> {
         let to = Attribute::int("to", INT64.into());
         self.push("Cast", &[&decision], &label, vec![to]);
 
-        // 1 / (1 + exp(∓score)) for each, so that small probabilities keep their digits.
-        let minus = self.node("Neg", &[sum]);
+        let [slope, intercept] =
+            [model.calibration.slope, model.calibration.intercept].map(|n| self.double(n));
+        let scaled = self.node("Mul", &[&slope, sum]);
+        let odds = self.node("Add", &[&scaled, &intercept]);
+        // 1 / (1 + exp(∓odds)) for each, so that small probabilities keep their digits.
+        let minus = self.node("Neg", &[&odds]);
         let one = self.double(1.0);
-        let [negative, positive] = [sum, minus.as_str()].map(|exponent| {
+        let [negative, positive] = [odds.as_str(), minus.as_str()].map(|exponent| {
             let power = self.node("Exp", &[exponent]);
             let more = self.node("Add", &[&one, &power]);
             self.node("Div", &[&one, &more])

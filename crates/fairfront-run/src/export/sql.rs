@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use fairfront_core::Calibration;
+
 use super::{CategoryTerm, NumberTerm, Terms, missing_texts, spellings};
 use crate::{Error, Model};
 
@@ -35,6 +37,15 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
     let [score, probability, decision] =
         ["score", "probability", "decision"].map(|name| identifier(&terms.result(name)));
     let threshold = literal(model.threshold);
+    let Calibration { slope, intercept } = model.calibration;
+    let (odds, minus) = match model.calibration == Calibration::default() {
+        true => (score.clone(), format!("-{score}")),
+        false => {
+            let odds = format!("{} * {score} + {}", literal(slope), literal(intercept));
+            let minus = format!("-({odds})");
+            (odds, minus)
+        }
+    };
     let title = model.title();
     // Beyond 700, exp would leave the range of doubles, which is an error in PostgreSQL.
     Ok(format!(
@@ -43,9 +54,9 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
 SELECT
   scored.*,
   CASE
-    WHEN {score} > 700 THEN 1e0
-    WHEN {score} < -700 THEN 0e0
-    ELSE 1e0 / (1e0 + EXP(-{score}))
+    WHEN {odds} > 700 THEN 1e0
+    WHEN {odds} < -700 THEN 0e0
+    ELSE 1e0 / (1e0 + EXP({minus}))
   END AS {probability},
   CASE WHEN {score} >= {threshold} THEN 1 ELSE 0 END AS {decision}
 FROM (

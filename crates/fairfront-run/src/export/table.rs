@@ -52,6 +52,8 @@ fn rows(model: &Model) -> Vec<[String; 7]> {
     for (name, value) in [
         ("(intercept)", model.intercept),
         ("(threshold)", model.threshold),
+        ("(calibration slope)", model.calibration.slope),
+        ("(calibration intercept)", model.calibration.intercept),
     ] {
         let mut row: [String; 7] = Default::default();
         (row[0], row[3]) = (name.into(), number(value));

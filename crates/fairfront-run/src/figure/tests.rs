@@ -19,6 +19,7 @@ fn run_of(name: &str, method: Method) -> (RunInfo, FrontTable) {
             polish: None,
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     };
     let fitted = fit(&prepared, &request, &mut ()).unwrap();

@@ -1,6 +1,6 @@
 //! Decisions beside what is known to be right, by group.
 
-use fairfront_core::{Confusion, Measures, UNKNOWN_GROUP};
+use fairfront_core::{Calibration, Confusion, Measures, UNKNOWN_GROUP};
 use fairfront_data::{
     AttributeRule, Column, ColumnType, Error as DataError, Numbers, Ordered, RowBatch, TargetRule,
 };
@@ -109,6 +109,7 @@ pub(super) struct Auditor {
     target: TargetRule,
     attributes: Vec<AttributeRule>,
     weight: Option<String>,
+    calibration: Calibration,
 }
 
 impl Auditor {
@@ -123,6 +124,7 @@ impl Auditor {
             target,
             attributes,
             weight,
+            calibration: model.calibration,
         })
     }
 
@@ -153,6 +155,7 @@ impl Auditor {
             measures: Measures {
                 overall: Confusion::default(),
                 log_loss: None,
+                probabilities: None,
                 groups: groups.map(empty).collect(),
             },
             unknown_label: 0,
@@ -179,7 +182,8 @@ impl Auditor {
                 continue;
             };
             let weight = weights.map_or(1.0, |w| w.get(row));
-            let margin = if label { scores[row] } else { -scores[row] };
+            let odds = self.calibration.log_odds(scores[row]);
+            let margin = if label { odds } else { -odds };
             loss += weight * log_loss(margin);
             count(&mut tally.measures.overall, label, decisions[row], weight);
             for (attribute, groups) in groups.iter().enumerate() {

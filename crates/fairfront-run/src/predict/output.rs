@@ -101,11 +101,6 @@ fn damaged(error: ParquetError) -> Error {
     }
 }
 
-/// 1 / (1 + e^(−score)), by the same operations on every machine.
-fn probability(score: f64) -> f64 {
-    1.0 / (1.0 + libm::exp(-score))
-}
-
 /// The rows as lines of CSV.
 pub(super) fn lines(rows: &Scored) -> Vec<u8> {
     let mut out = Vec::with_capacity(rows.scores.len() * 48);
@@ -116,7 +111,7 @@ pub(super) fn lines(rows: &Scored) -> Vec<u8> {
         }
         push_number(&mut out, *score);
         out.push(b',');
-        push_number(&mut out, probability(*score));
+        push_number(&mut out, rows.calibration.probability(*score));
         let decision: &[u8] = if rows.decisions[row] { b",1," } else { b",0," };
         out.extend_from_slice(decision);
         push_text(&mut out, &rows.notes[row]);
@@ -224,7 +219,8 @@ fn write_column(
             doubles.write_batch(&rows.scores, None, None)?;
         }
         ColumnWriter::DoubleColumnWriter(doubles) => {
-            let chances = rows.scores.iter().copied().map(probability);
+            let chances = rows.scores.iter();
+            let chances = chances.map(|score| rows.calibration.probability(*score));
             doubles.write_batch(&chances.collect::<Vec<_>>(), None, None)?;
         }
         ColumnWriter::Int32ColumnWriter(decisions) => {

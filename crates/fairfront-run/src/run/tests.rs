@@ -24,6 +24,7 @@ fn fitted(prepared: &Prepared) -> Fitted {
             polish: None,
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     };
     fit(prepared, &request, &mut ()).unwrap()
@@ -93,7 +94,7 @@ fn damaged_files_are_refused() {
     assert!(
         with("run.json", &|bytes| bytes.truncate(100)).contains("run.json: the file is damaged")
     );
-    assert!(with("encoding.json", &|bytes| bytes[0] = 0xff).contains("it is no text"));
+    assert!(with("encoding.json", &|bytes| bytes[0] = 0xff).contains("it is not text"));
     let other = |bytes: &mut Vec<u8>| {
         let text = String::from_utf8(bytes.clone()).unwrap();
         *bytes = text
@@ -109,7 +110,7 @@ fn damaged_files_are_refused() {
     let missing = Run::from_files(&some).unwrap_err().to_string();
     assert_eq!(
         missing,
-        "run.json: it is not there; a run has run.json, encoding.json, front.parquet"
+        "run.json: it is not there; a run has run.json, encoding.json, front.parquet, tallies.json"
     );
 }
 

@@ -91,7 +91,9 @@ impl Quantity {
             "equalized_odds" => "equalized_odds_difference",
             other => other,
         };
-        let is_measure = measure != kind || kind == "mutual_information";
+        // An error rate with costs is a column of its own.
+        let has_costs = kind == "error_rate" && attribute.is_some();
+        let is_measure = measure != kind || kind == "mutual_information" || has_costs;
         let of = attribute.map_or_else(String::new, |a| format!("({a})"));
         let column = match (is_measure, split) {
             (true, _) => format!("{}.{measure}{of}", split.name()),

@@ -7,7 +7,7 @@ use fairfront_data::{Encoded, Encoding, Part, StoredRows, embed};
 
 use crate::fit::{Earlier, Fitted};
 use crate::folder::run_in;
-use crate::{Error, FrontTable, RunInfo};
+use crate::{Error, FrontTable, PenaltyInfo, RunInfo};
 
 /// The front of the newest generation.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub(crate) struct Current {
     unmitigated: Vec<f64>,
     /// What its solver starts from beside it, where there is any such thing.
     pub(super) starts: Option<Points>,
+    /// The penalty that was chosen with the first front.
+    penalty: Option<PenaltyInfo>,
 }
 
 impl Current {
@@ -52,6 +54,7 @@ impl Current {
             points,
             unmitigated: info.unmitigated.params.clone(),
             starts,
+            penalty: info.penalty.clone(),
         })
     }
 
@@ -61,6 +64,7 @@ impl Current {
             points: fitted.outcome.front.points.clone(),
             unmitigated: fitted.outcome.unmitigated.points.get(0).to_vec(),
             starts: fitted.starts.clone(),
+            penalty: fitted.penalty.clone(),
         }
     }
 
@@ -78,6 +82,7 @@ impl Current {
             front: grown(&self.points),
             starts: self.starts.as_ref().map(grown),
             unmitigated: embed(&old, &new, &self.unmitigated),
+            penalty: self.penalty.clone(),
             updates,
         }
     }

@@ -209,6 +209,7 @@ fn options(batch: usize) -> StreamOptions {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
             methods: Vec::new(),
             front_in: None,
+            penalty: crate::Penalty::default(),
             loss_alone: false,
         },
         batch,

@@ -8,7 +8,7 @@ pub use grid::{Axis, Grid, MOST_RUNS};
 
 use std::time::Instant;
 
-use fairfront_core::{Measure, Measures, Problem, RowSource};
+use fairfront_core::{Costs, Measure, Measures, Problem, RowSource};
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, StopReason};
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::fit::{SplitValues, fit_encoded, parse_objectives};
 use crate::task::Task;
-use crate::{Ask, Error, FitRequest, Fitted, FrontIn, attribute_texts};
+use crate::{Ask, Error, FitRequest, Fitted, FrontIn, Penalty, attribute_texts};
 
 /// Up to so many objectives hypervolumes are found; beyond, they may take longer than all else.
 const MOST_JUDGED: usize = 4;
@@ -198,6 +198,11 @@ pub fn tune(
     let n_params = task.problem.n_params();
     plan.check(&candidate.method, n_params)?;
 
+    // All combinations have the same penalty, which is chosen once.
+    let mut request = request.clone();
+    if let Some(penalty) = &task.penalty {
+        request.penalty = Penalty::Fixed(penalty.chosen);
+    }
     let mut search = Search {
         encoded: &encoded,
         request: &request,
@@ -325,7 +330,7 @@ impl Ground {
             FrontIn::Measures => fitted.judged.measures.clone(),
         };
         let schema = fitted.encoded.part(Part::Train).schema();
-        let objectives = parse_objectives(&fitted.requested, schema, &[])?;
+        let objectives = parse_objectives(&fitted.requested, schema, &[], None)?;
         let measures = objectives.iter().filter_map(|o| o.measure()).collect();
         let mut ground = Self {
             judged_by,
@@ -344,7 +349,7 @@ impl Ground {
             let no_model = match (front_in, ground.measures.first()) {
                 (FrontIn::Objectives, _) => fitted.at_zero[0],
                 (_, Some(Measure::LogLoss)) => std::f64::consts::LN_2,
-                _ => least_error(&split.unmitigated),
+                (_, first) => least_error(first.copied(), &split.unmitigated),
             };
             let bound = |(i, own): (usize, &f64)| match i {
                 // Where deciding alike for everybody is as good as any model, something is left to see.
@@ -395,11 +400,16 @@ impl Ground {
     }
 }
 
-/// The error rate of deciding alike for everybody.
-fn least_error(measures: &Measures) -> f64 {
+/// The error rate of deciding equally about all rows, with the costs of this measure.
+fn least_error(measure: Option<Measure>, measures: &Measures) -> f64 {
     let rows = &measures.overall;
     let positive = rows.true_positives + rows.false_negatives;
-    positive.min(rows.count() - positive) / rows.count()
+    let costs = match measure {
+        Some(Measure::ErrorRate(costs)) => costs,
+        _ => Costs::EQUAL,
+    };
+    let cost = costs.of_no_model(positive, rows.count() - positive);
+    cost.unwrap_or(f64::NAN)
 }
 
 /// The most accurate one, of several the one with the larger hypervolume, of several of these the first.

@@ -5,7 +5,9 @@ mod check;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex};
+use fairfront_core::{
+    Calibration, FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex,
+};
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, certify};
@@ -26,7 +28,7 @@ use crate::folder::{Described, info_in, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::store::read_stable;
 use crate::stream;
-use crate::{Error, FrontTable, Run, RunInfo};
+use crate::{Error, FrontTable, PenaltyInfo, Run, RunInfo};
 
 /// What recomputing a run found.
 #[derive(Debug, Clone, Serialize)]
@@ -84,7 +86,9 @@ pub fn verify(
         }
     };
     let train = encoded.part(Part::Train);
-    let objectives = parse_objectives(&info.requested, train.schema(), &[]).map_err(in_run)?;
+    let lambda = info.penalty.as_ref().map(|penalty| penalty.chosen);
+    let objectives =
+        parse_objectives(&info.requested, train.schema(), &[], lambda).map_err(in_run)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
     let problem = FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
@@ -100,6 +104,11 @@ pub fn verify(
         at_zero: values_at_zero(&problem)?,
         features: encoded.encoding.schema().feature_names(),
         rows: rows_by_split(&encoded),
+        penalty: match (&info.penalty, &info.stream) {
+            (Some(penalty), None) => Some(PenaltyInfo::choose(penalty.asked(), train)?),
+            // That of a stream was chosen on the rows of its first front.
+            (penalty, _) => penalty.clone(),
+        },
         ..Facts::of(&info)
     };
     let mut of_points = Vec::new();
@@ -205,6 +214,7 @@ struct Facts {
     rows: Ordered<usize>,
     points: usize,
     judged: JudgedInfo,
+    penalty: Option<PenaltyInfo>,
     certificate: CertificateInfo,
     intervals: IntervalInfo,
 }
@@ -219,6 +229,7 @@ impl Facts {
             rows: info.rows.clone(),
             points: info.points,
             judged: info.judged.clone(),
+            penalty: info.penalty.clone(),
             certificate: info.certificate.clone(),
             intervals: info.intervals.clone(),
         }
@@ -450,6 +461,7 @@ struct Recomputed {
     points: Points,
     splits: Vec<SplitValues>,
     weighed: Weighed,
+    calibrations: Vec<Calibration>,
     certificates: Result<Vec<Certificate>, String>,
     /// What the objectives are smooth versions of or stand in for, where points may be judged by it.
     measures: Vec<Measure>,
@@ -464,8 +476,8 @@ impl Recomputed {
     ) -> Result<Self, Error> {
         let last = models.len() - 1;
         let points = models.select(&(0..last).collect::<Vec<_>>());
-        let splits = split_values(problem, encoded, &points, models.get(last))?;
         let weighed = weigh(encoded, models, &compared_in(problem))?;
+        let (splits, calibrations) = split_values(problem, encoded, &points, models.get(last))?;
         let front = Front {
             values: splits[0].objectives.clone(),
             points,
@@ -477,6 +489,7 @@ impl Recomputed {
             points: front.points,
             splits,
             weighed,
+            calibrations,
             measures: match has_measures {
                 true => matching(problem).unwrap_or_default(),
                 false => Vec::new(),
@@ -520,6 +533,7 @@ impl Recomputed {
             objectives: names,
             schema: encoded.part(Part::Train).schema(),
             splits: &self.splits,
+            calibrations: &self.calibrations,
             certificates: self.certificates.as_deref().unwrap_or_default(),
             intervals: &self.weighed.intervals,
         };
@@ -642,6 +656,9 @@ fn family_of(column: &str) -> (String, f64) {
     ];
     if column.starts_with("certificate.") {
         return ("certificates".into(), TOLERANCE);
+    }
+    if column.starts_with("calibration.") || column.starts_with("reliability.") {
+        return ("calibration".into(), TOLERANCE);
     }
     let (split, name) = match column.split_once('.') {
         Some(("objective", _)) | None => ("train", column),

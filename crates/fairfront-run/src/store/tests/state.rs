@@ -28,6 +28,7 @@ fn run(folder: &Path, points: usize) {
             polish: None,
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     };
     let fitted = fit(&prepared, &request, &mut ()).expect("a front");
@@ -38,7 +39,8 @@ fn run(folder: &Path, points: usize) {
 /// Commits a run folder as a generation.
 fn commit(state: &Path, number: u64, run: &Path) {
     let read = |name: &str| std::fs::read(run.join(name)).expect("a file");
-    let files = ["run.json", "encoding.json", "front.parquet"].map(|name| (name, read(name)));
+    let files = ["run.json", "encoding.json", "front.parquet", "tallies.json"]
+        .map(|name| (name, read(name)));
     let files = files.each_ref().map(|(name, bytes)| (*name, &bytes[..]));
     let of = Generations::open(state).expect("a folder");
     of.commit(number, &files).expect("a commit");

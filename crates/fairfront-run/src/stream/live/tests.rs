@@ -36,6 +36,7 @@ fn request(objectives: &[&str]) -> FitRequest {
             polish: None,
         }],
         front_in: None,
+        penalty: crate::Penalty::default(),
         loss_alone: false,
     }
 }

@@ -1,0 +1,229 @@
+//! How good the probabilities of models are, over all rows and by group.
+
+use crate::calibrate::{Calibration, each_model};
+use crate::lanes::{sigmoid_minus, softplus_minus};
+use crate::measure::{Measures, measure, share};
+use crate::predictor::Predictor;
+use crate::{Error, Points, RowSource, UNKNOWN_GROUP};
+
+/// Bins of equal width that probabilities are sorted into.
+pub const BINS: usize = 10;
+
+/// How good probabilities are on some rows; `None` for a number that the rows cannot give.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Quality {
+    /// The mean squared difference between probability and label (0 or 1).
+    pub brier_score: Option<f64>,
+    /// The area under the receiver operating characteristic: how often a positive row has a higher score
+    /// than a negative one, ties counted half. It needs rows of both labels.
+    pub auc: Option<f64>,
+    /// The expected calibration error over 10 bins of equal width: the mean distance between the mean
+    /// probability and the share of positive rows, bins weighted by their rows.
+    pub calibration_error: Option<f64>,
+}
+
+/// The rows whose probability is in one bin.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bin {
+    /// Rows, or the sum of their weights.
+    pub rows: f64,
+    /// The sum of their probabilities.
+    pub predicted: f64,
+    /// Positive rows among them.
+    pub observed: f64,
+}
+
+/// The probabilities of a model on some rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probabilities {
+    /// The log loss of the probabilities; `None` without rows.
+    pub log_loss: Option<f64>,
+    /// Over all rows.
+    pub overall: Quality,
+    /// For each attribute each group.
+    pub groups: Vec<Vec<Quality>>,
+    /// Over all rows: bin i holds probabilities from i/10 to below (i + 1)/10, the last one 1 as well.
+    pub bins: [Bin; BINS],
+}
+
+/// The measures of [`measure`] with those of probabilities; one calibration per model.
+///
+/// The area under the curve sorts the rows by each model's scores, models in parallel; every other number
+/// is a sum over the rows in their order, so that no digit depends on the number of threads.
+pub fn measure_calibrated(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    points: &Points,
+    calibrations: &[Calibration],
+) -> Result<Vec<Measures>, Error> {
+    let mut measures = measure(predictor, rows, points)?;
+    let table = Table::read(rows)?;
+    let probabilities = each_model(predictor, rows, points, |model, scores| {
+        let calibration = calibrations.get(model).copied().unwrap_or_default();
+        table.probabilities(scores, calibration)
+    })?;
+    for (of_model, probabilities) in measures.iter_mut().zip(probabilities) {
+        of_model.probabilities = Some(probabilities);
+    }
+    Ok(measures)
+}
+
+/// Rows without their features. A slot is a set of rows that is measured: all of them, or a group.
+struct Table {
+    positive: Vec<bool>,
+    weights: Vec<f64>,
+    /// For each attribute the slot of each row; that of unknown groups is past all others.
+    slots: Vec<Vec<u32>>,
+    /// Groups of each attribute.
+    n_groups: Vec<usize>,
+}
+
+/// Sums over the rows of a slot, and the area under the curve while rows come in the order of scores.
+#[derive(Clone, Default)]
+struct Tally {
+    bins: [Bin; BINS],
+    squares: f64,
+    area: f64,
+    /// Weight of the negative rows with lower scores.
+    below: f64,
+    /// The score at hand, as an ordered key, and the weights of its rows by label.
+    key: u64,
+    here: [f64; 2],
+}
+
+impl Tally {
+    fn add(&mut self, bin: usize, weight: f64, probability: f64, positive: bool) {
+        let label = f64::from(u8::from(positive));
+        let bin = &mut self.bins[bin];
+        bin.rows += weight;
+        bin.predicted += weight * probability;
+        bin.observed += weight * label;
+        self.squares += weight * (probability - label) * (probability - label);
+    }
+
+    /// Takes the row with the next score.
+    fn rise(&mut self, key: u64, weight: f64, positive: bool) {
+        if key != self.key {
+            self.pass();
+            self.key = key;
+        }
+        self.here[usize::from(positive)] += weight;
+    }
+
+    /// Leaves the score at hand: its positive rows are above all before, and tie with its negative rows.
+    fn pass(&mut self) {
+        let [negative, positive] = self.here;
+        self.area += positive * (self.below + 0.5 * negative);
+        self.below += negative;
+        self.here = [0.0; 2];
+    }
+
+    fn quality(&mut self) -> Quality {
+        self.pass();
+        let sum = |of: fn(&Bin) -> f64| self.bins.iter().map(of).sum::<f64>();
+        let (rows, positive) = (sum(|bin| bin.rows), sum(|bin| bin.observed));
+        let off = sum(|bin| (bin.predicted - bin.observed).abs());
+        Quality {
+            brier_score: share(self.squares, rows),
+            auc: share(self.area, positive * self.below),
+            calibration_error: share(off, rows),
+        }
+    }
+}
+
+impl Table {
+    fn read(rows: &dyn RowSource) -> Result<Self, Error> {
+        let attributes = &rows.schema().attributes;
+        let mut table = Self {
+            positive: Vec::with_capacity(rows.n_rows()),
+            weights: Vec::with_capacity(rows.n_rows()),
+            slots: vec![Vec::with_capacity(rows.n_rows()); attributes.len()],
+            n_groups: attributes.iter().map(|a| a.groups.len()).collect(),
+        };
+        // Slot 0 is for all rows.
+        let n_slots = 1 + table.n_groups.iter().sum::<usize>() as u32;
+        for index in 0..rows.n_blocks() {
+            let block = rows.block(index)?;
+            let positive = block.labels().iter().map(|y| *y > 0.0);
+            table.positive.extend(positive);
+            table.weights.extend_from_slice(block.weights());
+            let mut first = 1;
+            for (attribute, slots) in table.slots.iter_mut().enumerate() {
+                slots.extend(block.groups(attribute).iter().map(|group| match *group {
+                    UNKNOWN_GROUP => n_slots,
+                    group => first + group,
+                }));
+                first += table.n_groups[attribute] as u32;
+            }
+        }
+        Ok(table)
+    }
+
+    fn probabilities(&self, scores: &[f64], calibration: Calibration) -> Probabilities {
+        let n_slots = 1 + self.n_groups.iter().sum::<usize>();
+        // One more takes the rows of unknown groups.
+        let mut tallies = vec![Tally::default(); n_slots + 1];
+        let mut loss = 0.0;
+        let mut order = Vec::with_capacity(scores.len());
+        for (row, score) in scores.iter().enumerate() {
+            let (positive, weight) = (self.positive[row], self.weights[row]);
+            let odds = calibration.log_odds(*score);
+            let probability = sigmoid_minus(-odds);
+            let bin = ((probability * BINS as f64) as usize).min(BINS - 1);
+            loss += weight * softplus_minus(if positive { odds } else { -odds });
+            tallies[0].add(bin, weight, probability, positive);
+            for slots in &self.slots {
+                tallies[slots[row] as usize].add(bin, weight, probability, positive);
+            }
+            order.push((ordered(*score), row as u32));
+        }
+        // Equal scores in the order of rows, so that sums of weights have one order.
+        order.sort_unstable();
+        for (key, row) in order {
+            let row = row as usize;
+            let (positive, weight) = (self.positive[row], self.weights[row]);
+            tallies[0].rise(key, weight, positive);
+            for slots in &self.slots {
+                tallies[slots[row] as usize].rise(key, weight, positive);
+            }
+        }
+        let bins = tallies[0].bins;
+        let mut quality = tallies.iter_mut().map(Tally::quality);
+        let overall = quality.next().unwrap_or_default();
+        let groups = self.n_groups.iter();
+        Probabilities {
+            log_loss: share(loss, bins.iter().map(|bin| bin.rows).sum()),
+            overall,
+            groups: groups
+                .map(|n| quality.by_ref().take(*n).collect())
+                .collect(),
+            bins,
+        }
+    }
+}
+
+/// Whole numbers in the order of doubles; both zeros are one.
+fn ordered(score: f64) -> u64 {
+    let bits = (score + 0.0).to_bits();
+    match bits >> 63 {
+        0 => bits | 1 << 63,
+        _ => !bits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_scores() {
+        let scores = [f64::MIN, -2.0, -1e-300, 0.0, 1e-300, 0.5, 2.0, f64::MAX];
+        assert!(
+            scores
+                .windows(2)
+                .all(|pair| ordered(pair[0]) < ordered(pair[1]))
+        );
+        assert_eq!(ordered(-0.0), ordered(0.0));
+        assert_ne!(ordered(0.0), 0);
+    }
+}

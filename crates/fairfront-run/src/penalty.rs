@@ -1,0 +1,346 @@
+//! The penalty on coefficients: a number, or chosen by cross-validation on the training rows.
+
+use std::sync::Arc;
+
+use fairfront_core::{
+    BLOCK_ROWS, Cholesky, Dataset, FairProblem, Linear, LogLoss, Metric, Objective, Points,
+    Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream,
+};
+use fairfront_solve::{StopSignal, Trace, minimize_loss};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Folds of the cross-validation.
+const FOLDS: usize = 5;
+/// The penalties that are tried, largest first. The least still bounds the coefficient of a category
+/// with a single row.
+const PATH: [f64; 13] = [
+    1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6,
+];
+/// Rows that are cross-validated at most: a sample of this size already tells penalties apart, and
+/// choosing one takes a small share of a fit however many rows there are.
+const MOST_ROWS: usize = 10_000;
+/// Up to this many parameters the path is followed by Newton's method; beyond, its matrices cost more
+/// than the gradients of a quasi-Newton method.
+const MOST_NEWTON: usize = 160;
+/// A Newton step that promises less than this is the last: losses are compared to about four digits.
+const PRECISION: f64 = 1e-9;
+/// The same for the quasi-Newton method, as a share of the loss.
+const WIDE_PRECISION: f64 = 1e-6;
+
+/// The penalty λ of the log loss, as asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Penalty {
+    /// Chosen by cross-validation on the training rows.
+    Auto {
+        /// Seed of the folds.
+        seed: u64,
+    },
+    /// This number.
+    Fixed(f64),
+}
+
+impl Default for Penalty {
+    fn default() -> Self {
+        Self::Auto { seed: 0 }
+    }
+}
+
+/// How a penalty came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PenaltyRule {
+    /// It was given.
+    Fixed,
+    /// The largest one whose held-out loss exceeds the least by no more than one standard error.
+    OneStandardError,
+}
+
+/// The penalty of a run and how it was chosen, as `run.json` says it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PenaltyInfo {
+    /// λ of the log loss.
+    pub chosen: f64,
+    /// How it was chosen.
+    pub rule: PenaltyRule,
+    /// The cross-validation, if there was one.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<CrossValidation>,
+}
+
+/// A cross-validation of penalties.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrossValidation {
+    /// Seed of the folds.
+    pub seed: u64,
+    /// Number of folds.
+    pub folds: usize,
+    /// Training rows in all folds together.
+    pub rows: usize,
+    /// The penalties that were tried, largest first.
+    pub path: Vec<TriedPenalty>,
+}
+
+/// One penalty of a cross-validation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TriedPenalty {
+    /// λ.
+    pub lambda: f64,
+    /// Log loss on held-out rows, without the penalty: the mean over the folds.
+    pub loss: f64,
+    /// Standard error of `loss`, from the folds.
+    pub standard_error: f64,
+    /// Standard error of the difference between `loss` and the least loss of the path, from the folds.
+    /// It is smaller, because a fold that is hard is hard for every penalty.
+    pub excess_standard_error: f64,
+}
+
+impl PenaltyInfo {
+    /// A penalty that was given.
+    pub fn fixed(chosen: f64) -> Self {
+        Self {
+            chosen,
+            rule: PenaltyRule::Fixed,
+            validation: None,
+        }
+    }
+
+    /// The penalty that is asked for, on these training rows.
+    pub(crate) fn choose(asked: Penalty, train: &Dataset) -> Result<Self, Error> {
+        match asked {
+            Penalty::Fixed(lambda) => Ok(Self::fixed(lambda)),
+            Penalty::Auto { seed } => by_cross_validation(train, seed),
+        }
+    }
+
+    /// The request that led to it.
+    pub(crate) fn asked(&self) -> Penalty {
+        match &self.validation {
+            Some(validation) => Penalty::Auto {
+                seed: validation.seed,
+            },
+            None => Penalty::Fixed(self.chosen),
+        }
+    }
+}
+
+/// The model that minimizes the log loss with this penalty.
+pub(crate) fn logistic_model(train: &Dataset, lambda: f64) -> Result<Points, Error> {
+    let problem = log_loss(Arc::new(train.clone()), lambda)?;
+    Ok(Trace::default()
+        .solve(&problem, &mut ())?
+        .unmitigated
+        .points)
+}
+
+/// The largest penalty whose mean held-out loss is within one standard error of the least.
+fn by_cross_validation(train: &Dataset, seed: u64) -> Result<PenaltyInfo, Error> {
+    let folds = folds(train, seed);
+    let rows = folds.iter().map(Vec::len).sum();
+    let total = weight_of(train.blocks().map(RowBlock::weights));
+    let mut losses = Vec::with_capacity(FOLDS);
+    for held_out in 0..FOLDS {
+        let mut kept: Vec<usize> = Vec::new();
+        let others = folds.iter().enumerate().filter(|(i, _)| *i != held_out);
+        others.for_each(|(_, fold)| kept.extend(fold));
+        kept.sort_unstable();
+        let (kept, held_out) = (gathered(train, &kept)?, gathered(train, &folds[held_out])?);
+        if let Some(of_fold) = held_out_losses(&kept, &held_out, &PATH, total)? {
+            losses.push(of_fold);
+        }
+    }
+    let path = summary(&PATH, &losses);
+    // Without a loss to compare, the penalty is that of a usual prior: one row's worth.
+    let chosen = one_standard_error(&path).unwrap_or(1.0 / total.max(1.0));
+    Ok(PenaltyInfo {
+        chosen,
+        rule: PenaltyRule::OneStandardError,
+        validation: Some(CrossValidation {
+            seed,
+            folds: losses.len(),
+            rows,
+            path,
+        }),
+    })
+}
+
+/// Row numbers of each fold, ascending: the rows of either label are shuffled and dealt in turn, so that
+/// every fold has its share of both. Of very many rows a sample takes part.
+fn folds(train: &Dataset, seed: u64) -> Vec<Vec<usize>> {
+    let labels: Vec<f64> = train
+        .blocks()
+        .flat_map(|b| b.labels().iter().copied())
+        .collect();
+    let mut folds = vec![Vec::new(); FOLDS];
+    let n = labels.len();
+    for (key, positive) in [(0, false), (1, true)] {
+        let of_label = (0..n).filter(|row| (labels[*row] > 0.0) == positive);
+        let mut rows: Vec<usize> = of_label.collect();
+        Stream::new(seed, Purpose::Fold, [key, 0]).shuffle(&mut rows);
+        if n > MOST_ROWS {
+            rows.truncate(rows.len() * MOST_ROWS / n);
+        }
+        for (place, row) in rows.into_iter().enumerate() {
+            folds[place % FOLDS].push(row);
+        }
+    }
+    folds.iter_mut().for_each(|fold| fold.sort_unstable());
+    folds
+}
+
+/// These rows as a data set.
+fn gathered(train: &Dataset, rows: &[usize]) -> Result<Dataset, Error> {
+    let blocks: Result<Vec<RowBlock>, _> = rows
+        .chunks(BLOCK_ROWS)
+        .map(|rows| train.gather(rows))
+        .collect();
+    Ok(Dataset::new(train.schema().clone(), blocks?)?)
+}
+
+/// The held-out loss of each penalty of a descending path, every model started from the one before it;
+/// `None` if the rows cannot tell: there are none, or they have no weight.
+///
+/// A penalty λ for rows of total weight W is a normal prior whose precision is λW, which does not depend
+/// on the number of rows. Models of a fold get the same prior: λ is multiplied by W over their weight.
+fn held_out_losses(
+    kept: &Dataset,
+    held_out: &Dataset,
+    path: &[f64],
+    total: f64,
+) -> Result<Option<Vec<f64>>, Error> {
+    let weight = |rows: &Dataset| weight_of(rows.blocks().map(RowBlock::weights));
+    let own = weight(kept);
+    if own <= 0.0 || weight(held_out) <= 0.0 {
+        return Ok(None);
+    }
+    let rows = Arc::new(kept.clone());
+    let judge = log_loss(rows.clone(), 0.0)?;
+    let mut x = vec![0.0; judge.n_params()];
+    let mut models = Points::new(judge.n_params());
+    for lambda in path {
+        let problem = log_loss(rows.clone(), lambda * total / own)?;
+        x = minimize(&problem, &x)?;
+        models.push(&x);
+    }
+    Ok(Some(judge.values_on(held_out, &models)?))
+}
+
+fn weight_of<'a>(weights: impl Iterator<Item = &'a [f64]>) -> f64 {
+    weights.map(|weights| weights.iter().sum::<f64>()).sum()
+}
+
+fn log_loss(rows: Arc<Dataset>, lambda: f64) -> Result<FairProblem, Error> {
+    let objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda })];
+    Ok(FairProblem::new(rows, Box::new(Linear), objectives)?)
+}
+
+/// The minimizer of a convex loss, from a point near it, as precisely as comparing losses takes.
+fn minimize(problem: &FairProblem, near: &[f64]) -> Result<Vec<f64>, Error> {
+    let n = problem.n_params();
+    if n > MOST_NEWTON {
+        return wide(problem, near);
+    }
+    let value = |x: &[f64]| -> Result<f64, Error> {
+        Ok(problem.values(&Points::from_vec(n, x.to_vec()))?[0])
+    };
+    let mut x = near.to_vec();
+    for _ in 0..100 {
+        let Some(SecondOrder {
+            value: current,
+            gradient,
+            mut lower,
+        }) = problem.second_order(&x)?
+        else {
+            return wide(problem, near);
+        };
+        let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
+        (0..n).for_each(|i| lower[i * n + i] += 1e-12 * trace / n as f64);
+        let Some(factor) = Cholesky::new(lower, n) else {
+            return wide(problem, near);
+        };
+        let mut step = gradient.clone();
+        factor.solve(&mut step);
+        let decrement: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
+        let moved = |length: f64| -> Vec<f64> {
+            x.iter().zip(&step).map(|(x, s)| x - length * s).collect()
+        };
+        let mut length = 1.0;
+        let mut trial = moved(length);
+        // Close to the minimum full steps are safe.
+        while decrement > 1e-3 && value(&trial)? > current - 1e-4 * length * decrement {
+            length *= 0.5;
+            if length < 1e-10 {
+                return Ok(x);
+            }
+            trial = moved(length);
+        }
+        x = trial;
+        if decrement < PRECISION {
+            break;
+        }
+    }
+    Ok(x)
+}
+
+/// The same for many parameters: no matrix is made, steps are scaled by the size of each feature.
+fn wide(problem: &FairProblem, near: &[f64]) -> Result<Vec<f64>, Error> {
+    let metric: Metric = problem.diagonal_metric(near)?;
+    let stop = StopSignal::default();
+    Ok(minimize_loss(
+        problem,
+        near,
+        &metric,
+        WIDE_PRECISION,
+        &stop,
+    )?)
+}
+
+/// Means and standard errors over the folds.
+fn summary(path: &[f64], losses: &[Vec<f64>]) -> Vec<TriedPenalty> {
+    let n = losses.len() as f64;
+    let mean = |of: &dyn Fn(&Vec<f64>) -> f64| losses.iter().map(of).sum::<f64>() / n;
+    let spread = |of: &dyn Fn(&Vec<f64>) -> f64| {
+        let middle = mean(of);
+        let squares = losses
+            .iter()
+            .map(|l| (of(l) - middle) * (of(l) - middle))
+            .sum::<f64>();
+        (squares / (n - 1.0) / n).sqrt()
+    };
+    if losses.len() < 2 {
+        return Vec::new();
+    }
+    let means: Vec<f64> = (0..path.len()).map(|i| mean(&|l| l[i])).collect();
+    let least = position_of_least(&means);
+    let tried = |(i, lambda): (usize, &f64)| TriedPenalty {
+        lambda: *lambda,
+        loss: means[i],
+        standard_error: spread(&|l| l[i]),
+        excess_standard_error: spread(&|l| l[i] - l[least]),
+    };
+    path.iter().enumerate().map(tried).collect()
+}
+
+fn position_of_least(values: &[f64]) -> usize {
+    let mut least = 0;
+    for (i, value) in values.iter().enumerate() {
+        if *value < values[least] {
+            least = i;
+        }
+    }
+    least
+}
+
+/// The largest penalty of a path, largest first, whose loss exceeds the least by no more than one standard
+/// error of that excess.
+fn one_standard_error(path: &[TriedPenalty]) -> Option<f64> {
+    let means: Vec<f64> = path.iter().map(|tried| tried.loss).collect();
+    let least = path.get(position_of_least(&means))?;
+    let close = |tried: &&TriedPenalty| tried.loss - least.loss <= tried.excess_standard_error;
+    path.iter().find(close).map(|tried| tried.lambda)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+use fairfront_core::Schema;
+use fairfront_data::{Encoded, Known, Part, Prepared};
+use fairfront_solve::{Method, Weighted};
+
+use super::*;
+use crate::{FitRequest, MethodChoice, fit};
+
+fn demo(rows: usize) -> (Prepared, Dataset) {
+    let known = Known::parse(&format!("demo(rows={rows})"))
+        .unwrap()
+        .unwrap();
+    let prepared = Prepared::from_known(&known, &known.spec(), None).unwrap();
+    let train = Encoded::new(&prepared).unwrap().part(Part::Train).clone();
+    (prepared, train)
+}
+
+fn tried(lambda: f64, loss: f64, excess_standard_error: f64) -> TriedPenalty {
+    TriedPenalty {
+        lambda,
+        loss,
+        standard_error: 0.1,
+        excess_standard_error,
+    }
+}
+
+#[test]
+fn the_largest_penalty_within_one_standard_error_is_chosen() {
+    let path = [
+        tried(1.0, 0.70, 0.05),
+        tried(0.1, 0.52, 0.03),
+        tried(0.01, 0.50, 0.0),
+        tried(0.001, 0.51, 0.02),
+    ];
+    assert_eq!(one_standard_error(&path), Some(0.1));
+    // Exactly one standard error is within it; a little less is not.
+    let mut exact = path;
+    exact[1] = tried(0.1, 0.625, 0.125);
+    exact[2].loss = 0.5;
+    assert_eq!(one_standard_error(&exact), Some(0.1));
+    exact[1].excess_standard_error = 0.124;
+    assert_eq!(one_standard_error(&exact), Some(0.01));
+    // Of equal losses the larger penalty.
+    let flat = [tried(1.0, 0.5, 0.0), tried(0.1, 0.5, 0.0)];
+    assert_eq!(one_standard_error(&flat), Some(1.0));
+    assert_eq!(one_standard_error(&[]), None);
+}
+
+#[test]
+fn standard_errors_are_those_of_the_folds() {
+    let losses = [vec![0.7, 0.5], vec![0.9, 0.6], vec![0.8, 0.7]];
+    let path = summary(&[1.0, 0.1], &losses);
+    // By hand: means 0.8 and 0.6, deviations ±0.1; excess 0.2, 0.3, 0.1.
+    let third = (0.01_f64 / 3.0).sqrt();
+    for (tried, loss, error, excess) in [(path[0], 0.8, third, third), (path[1], 0.6, third, 0.0)] {
+        assert!((tried.loss - loss).abs() < 1e-15);
+        assert!((tried.standard_error - error).abs() < 1e-15);
+        assert!((tried.excess_standard_error - excess).abs() < 1e-15);
+    }
+    assert!(summary(&[1.0], &[vec![0.5]]).is_empty());
+}
+
+#[test]
+fn folds_share_out_the_rows_of_each_label() {
+    let (_, train) = demo(1_000);
+    let folds = folds(&train, 3);
+    let mut all: Vec<usize> = folds.concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..train.n_rows()).collect::<Vec<_>>());
+    let labels: Vec<f64> = train.blocks().flat_map(|b| b.labels().to_vec()).collect();
+    let positives = |fold: &Vec<usize>| fold.iter().filter(|row| labels[**row] > 0.0).count();
+    let counts: Vec<usize> = folds.iter().map(positives).collect();
+    let (least, most) = (counts.iter().min(), counts.iter().max());
+    assert!(most.unwrap() - least.unwrap() <= 1, "{counts:?}");
+    assert_ne!(folds, super::folds(&train, 4));
+    assert_eq!(folds, super::folds(&train, 3));
+}
+
+#[test]
+fn of_many_rows_a_sample_is_cross_validated() {
+    let (_, train) = demo(20_000);
+    assert!(train.n_rows() > MOST_ROWS);
+    let rows: usize = folds(&train, 0).iter().map(Vec::len).sum();
+    assert!((MOST_ROWS - 2..=MOST_ROWS).contains(&rows));
+}
+
+/// Every loss of the path against a model that Newton's method of the problem itself finds from 0, and a
+/// loss written from its definition.
+#[test]
+fn held_out_losses_are_those_of_models_fitted_from_scratch() {
+    let (_, train) = demo(500);
+    let info = PenaltyInfo::choose(Penalty::Auto { seed: 5 }, &train).unwrap();
+    let validation = info.validation.as_ref().unwrap();
+    assert_eq!((validation.folds, validation.rows), (FOLDS, train.n_rows()));
+    let folds = folds(&train, 5);
+    for (at, tried) in [(0, 1.0), (4, 0.01), (8, 1e-4)] {
+        let mut sum = 0.0;
+        for held_out in &folds {
+            let kept: Vec<usize> = (0..train.n_rows())
+                .filter(|row| !held_out.contains(row))
+                .collect();
+            let scale = train.n_rows() as f64 / kept.len() as f64;
+            let kept = gathered(&train, &kept).unwrap();
+            let problem = log_loss(Arc::new(kept), tried * scale).unwrap();
+            let x = problem.minimiser().unwrap().unwrap();
+            let block = train.gather(held_out).unwrap();
+            let mut loss = 0.0;
+            for row in 0..block.n_rows() {
+                let numbers = block.numeric(row).iter().zip(&x).map(|(z, c)| z * c);
+                let codes = block.codes(row).iter().map(|code| x[*code as usize]);
+                let score = x[x.len() - 1] + numbers.sum::<f64>() + codes.sum::<f64>();
+                loss += (-block.labels()[row] * score).exp().ln_1p();
+            }
+            sum += loss / block.n_rows() as f64;
+        }
+        let found = validation.path[at];
+        assert_eq!(found.lambda, tried);
+        // Models of the path end when a step promises less than 1e-9; held-out losses are not flat there
+        // and move by its square root at most.
+        assert!((found.loss - sum / 5.0).abs() < 1e-4, "{found:?}");
+    }
+    assert!(validation.path.iter().any(|t| t.lambda == info.chosen));
+    assert_eq!(info.asked(), Penalty::Auto { seed: 5 });
+}
+
+/// Whichever method follows the path.
+#[test]
+fn both_ways_to_minimize_agree() {
+    let (_, train) = demo(500);
+    for lambda in [0.3, 0.01, 1e-4] {
+        let problem = log_loss(Arc::new(train.clone()), lambda).unwrap();
+        let zero = vec![0.0; problem.n_params()];
+        let value = |x: Vec<f64>| {
+            let n = x.len();
+            problem.values(&Points::from_vec(n, x)).unwrap()[0]
+        };
+        let exact = value(problem.minimiser().unwrap().unwrap());
+        let newton = value(minimize(&problem, &zero).unwrap());
+        let wide = value(wide(&problem, &zero).unwrap());
+        assert!((newton - exact).abs() < 1e-9, "{lambda}: {newton} {exact}");
+        // Three steps of a millionth of the loss are left out at the end, and what they would lead to.
+        assert!((wide - exact).abs() < 1e-4, "{lambda}: {wide} {exact}");
+    }
+}
+
+#[test]
+fn rows_that_cannot_tell_get_the_penalty_of_one_row() {
+    let schema = Schema {
+        numeric: vec!["z".into()],
+        categorical: Vec::new(),
+        attributes: Vec::new(),
+        n_outputs: 1,
+    };
+    let block = RowBlock::new(
+        &schema,
+        vec![1.0, -1.0],
+        Vec::new(),
+        vec![1.0, -1.0],
+        Vec::new(),
+        vec![1.0; 2],
+    );
+    let rows = Dataset::new(schema, vec![block.unwrap()]).unwrap();
+    // Two rows are in the same fold, and nothing is left to learn from.
+    let info = PenaltyInfo::choose(Penalty::Auto { seed: 0 }, &rows).unwrap();
+    assert_eq!(info.chosen, 0.5);
+    assert!(info.validation.unwrap().path.is_empty());
+}
+
+fn request(objectives: [&str; 2], penalty: Penalty) -> FitRequest {
+    FitRequest {
+        objectives: objectives.map(String::from).to_vec(),
+        methods: vec![
+            MethodChoice {
+                method: Method::Trace(Trace {
+                    points: 9,
+                    ..Trace::default()
+                }),
+                polish: None,
+            },
+            MethodChoice {
+                method: Method::Weighted(Weighted {
+                    sums: 8,
+                    ..Weighted::default()
+                }),
+                polish: None,
+            },
+        ],
+        front_in: None,
+        penalty,
+        loss_alone: false,
+    }
+}
+
+#[test]
+fn a_number_is_the_lambda_of_the_loss() {
+    let (prepared, _) = demo(600);
+    let fair = "disparate_impact(sex)";
+    let front = |loss: &str, penalty| {
+        let fitted = fit(&prepared, &request([loss, fair], penalty), &mut ()).unwrap();
+        (
+            fitted.outcome.front.points,
+            fitted.definitions,
+            fitted.penalty,
+        )
+    };
+    let (given, definitions, info) = front("log_loss", Penalty::Fixed(0.02));
+    assert_eq!(definitions[0], "log_loss(lambda=0.02)");
+    assert_eq!(info, Some(PenaltyInfo::fixed(0.02)));
+    let (own, _, info) = front("log_loss(lambda=0.02)", Penalty::default());
+    assert_eq!(given, own);
+    assert_eq!(info, None, "an objective's own lambda wins");
+    // The penalty that cross-validation chose gives the same front when it is given.
+    let (chosen, _, info) = front("log_loss", Penalty::default());
+    let (again, _, _) = front("log_loss", Penalty::Fixed(info.unwrap().chosen));
+    assert_eq!(chosen, again);
+}
+
+#[test]
+fn the_unmitigated_model_of_an_error_rate_is_the_logistic_one() {
+    let (prepared, train) = demo(600);
+    let request = |loss| request([loss, "demographic_parity(sex)"], Penalty::Fixed(0.01));
+    let fitted = fit(&prepared, &request("error_rate"), &mut ()).unwrap();
+    assert_eq!(fitted.definitions[0], "error_rate(tau=0.1, lambda=0.1)");
+    let own = fit(&prepared, &request("error_rate(lambda=0.1)"), &mut ()).unwrap();
+    assert_eq!(fitted.outcome.front.points, own.outcome.front.points);
+    let logistic = logistic_model(&train, 0.01).unwrap();
+    // Its scale is that of the probabilities, its decisions are those of the logistic model.
+    let (own, other) = (fitted.outcome.unmitigated.points.get(0), logistic.get(0));
+    let factor = own[0] / other[0];
+    assert!(factor > 0.0);
+    for (own, other) in own.iter().zip(other) {
+        assert!((own - factor * other).abs() < 1e-9 * factor.max(1.0));
+    }
+}
+
+#[test]
+fn the_choice_does_not_depend_on_threads() {
+    let (_, train) = demo(3_000);
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let choose = || PenaltyInfo::choose(Penalty::Auto { seed: 1 }, &train).unwrap();
+        pool.build().unwrap().install(choose)
+    };
+    assert_eq!(on(1), on(3));
+}
