@@ -55,9 +55,10 @@ pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
         return Ok(code);
     }
     let run = Run::read(out)?;
-    output::print(&render::table(&run.info, &run.front, ROWS, None))?;
+    let charset = render::Charset::of_terminal(false);
+    output::print(&render::table(&run.info, &run.front, ROWS, false, charset))?;
     let choice = choose(out, &run)?;
-    output::print(&render::requirement(&choice))?;
+    output::print(&format!("\n{}", render::requirement(&choice)))?;
     output::print(&groups(&run, &choice))?;
     let mut chosen = run.model(&out.display().to_string(), choice.selection.id)?;
     chosen.certificate.clone_from(&choice.of_model);

@@ -149,7 +149,7 @@ fn write(
         output::note(&render::notices(&later));
         output::print(&render::fit(&shown, info))?;
         if let Some(Ok(choice)) = &choice {
-            output::print(&render::requirement(choice))?;
+            output::print(&format!("{}\n", render::requirement(choice)))?;
         }
         super::show::run(&shown, false, false, false)?;
         if let Some(page) = page {

@@ -201,15 +201,16 @@ fn rounded(share: f64) -> f64 {
 
 /// A front as a table of well-spread points and a small plot.
 pub(crate) fn front(run: &RunInfo, front: &FrontTable, charset: Charset) -> String {
-    table(run, front, 12, Some(charset))
+    table(run, front, 12, true, charset)
 }
 
-/// A front as a table of so many well-spread models, with a plot if there is a character set for it.
+/// A front as a table of so many well-spread models; with `plotted`, also their objectives and a plot.
 pub(crate) fn table(
     run: &RunInfo,
     front: &FrontTable,
     rows: usize,
-    charset: Option<Charset>,
+    plotted: bool,
+    charset: Charset,
 ) -> String {
     let objectives: Vec<String> = run
         .objectives
@@ -227,10 +228,13 @@ pub(crate) fn table(
         .filter_map(|name| name.strip_prefix(&format!("{split}.demographic_parity_difference(")))
         .filter_map(|rest| rest.strip_suffix(')'))
         .collect();
-    // Without a plot the table is short in every way.
-    let mut shown = match charset {
-        Some(_) => objectives.clone(),
-        None => Vec::new(),
+    let mut shown = match plotted {
+        true => objectives.clone(),
+        false => Vec::new(),
+    };
+    let sign = match charset {
+        Charset::Unicode => "±",
+        Charset::Ascii => "+-",
     };
     shown.push(format!("{split}.accuracy"));
     for attribute in &attributes {
@@ -263,7 +267,7 @@ pub(crate) fn table(
     let first = std::iter::once("unmitigated".to_owned());
     table.row(
         first
-            .chain(shown.iter().map(|name| estimate(name, unmitigated)))
+            .chain(shown.iter().map(|name| estimate(name, sign, unmitigated)))
             .collect(),
     );
     let (spread_by, drawn, names) = match run.judged.front_in {
@@ -286,7 +290,7 @@ pub(crate) fn table(
     for i in spread.into_iter().flatten() {
         let value = |name: &str| front.column(name).and_then(|c| c[i]);
         let id = std::iter::once(i.to_string());
-        let cells = shown.iter().map(|name| estimate(name, value));
+        let cells = shown.iter().map(|name| estimate(name, sign, value));
         table.row(id.chain(cells).collect());
     }
     let stopped = match run.stop {
@@ -318,11 +322,11 @@ pub(crate) fn table(
     );
     table.render(&mut out);
     if front.column(&format!("{split}.accuracy.low")).is_some() {
-        let _ = writeln!(out, "  ±: the wider side of the 95% interval");
+        let _ = writeln!(out, "  {sign}: the wider side of the 95% interval");
     }
     let drawn = Values::new(&drawn, m.max(1)).ok();
-    let drawn = drawn.filter(|_| m >= 2 && front.len() > 1);
-    if let (Some(values), Some(charset)) = (drawn, charset) {
+    let drawn = drawn.filter(|_| plotted && m >= 2 && front.len() > 1);
+    if let Some(values) = drawn {
         out.push('\n');
         plot(values, &names, charset, &mut out);
     }
@@ -349,7 +353,7 @@ fn noise(run: &RunInfo, front: &FrontTable, split: &str) -> String {
 }
 
 /// A value with the wider side of its interval: `0.0466 ±0.0250`.
-fn estimate(name: &str, value: impl Fn(&str) -> Option<f64>) -> String {
+fn estimate(name: &str, sign: &str, value: impl Fn(&str) -> Option<f64>) -> String {
     let Some(own) = value(name) else {
         return "-".into();
     };
@@ -360,7 +364,7 @@ fn estimate(name: &str, value: impl Fn(&str) -> Option<f64>) -> String {
     match ends {
         (Some(low), Some(high)) => {
             // Digits of one size, so that they can be compared with the interval.
-            format!("{own:.4} ±{:.4}", (own - low).max(high - own))
+            format!("{own:.4} {sign}{:.4}", (own - low).max(high - own))
         }
         _ => significant(own),
     }

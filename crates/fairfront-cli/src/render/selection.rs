@@ -168,7 +168,7 @@ pub(crate) fn requirement(choice: &Choice) -> String {
     let certified = choice.certificate.as_ref().map_or(0, |c| c.certified.len());
     let verb = if certified == 1 { "is" } else { "are" };
     let mut out = format!(
-        "\n{} {verb} certified; model {}: {}\n",
+        "{} {verb} certified; model {}: {}\n",
         counted(certified, "model"),
         choice.selection.id,
         shown(&choice.selection.reason)

@@ -100,7 +100,7 @@ fn an_attribute_that_tells_nothing_is_not_traded() {
         let outcome = fit(&[&alone[..], &of_g, &["--out", method]].concat());
         assert!(outcome.err.contains(notice), "{}", outcome.err);
         assert!(outcome.out.contains(": 1 point in 0."), "{}", outcome.out);
-        assert!(outcome.out.contains("t.csv: 1 point by"), "{}", outcome.out);
+        assert!(outcome.out.contains("t.csv: 1 model by"), "{}", outcome.out);
         let run = json(&folder.path().join(method));
         assert_eq!(run["points"], 1);
         assert_eq!(run["counters"]["points_by_round"], serde_json::json!([]));

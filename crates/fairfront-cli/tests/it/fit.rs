@@ -613,7 +613,7 @@ fn the_default_front_is_in_measures() {
         serde_json::from_slice(&read(&folder.path().join(run), "run.json")).expect("JSON")
     };
     let said = run(&["--out", "m"]);
-    assert!(said.out.contains(" points by weighted"), "{}", said.out);
+    assert!(said.out.contains(" models by weighted"), "{}", said.out);
     assert!(
         said.out
             .contains("  front in measures, training and validation rows (1 - accuracy, ")

@@ -13,7 +13,9 @@ fn fitted() -> TempDir {
     let outcome = run_in(folder.path(), &fit, b"");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let last = outcome.out.lines().last().expect("a line");
-    assert_eq!(last, "To choose a model, open r/report.html in a browser.");
+    // 40 validation rows tell no models apart.
+    let said = "r/report.html opens at the unmitigated model: none of the 5 models is measurably fairer";
+    assert!(last.starts_with(said), "{last}");
     folder
 }
 

@@ -46,24 +46,31 @@ fn json(args: &[&str]) -> Value {
 #[test]
 fn a_point_is_chosen_with_its_reason_and_price() {
     let require = format!("{PARITY} <= 0.1");
-    let shown = select(&["r", "--require", &require]);
+    let shown = select(&["r", "--require", &require, "--confidence", "none"]);
     assert_eq!((shown.code, shown.err.as_str()), (0, ""), "{}", shown.out);
     for part in [
-        "r: point ",
+        "r: model ",
         "why: the highest validation.accuracy, ",
         "that meet demographic_parity_difference(sex) <= 0.1\n",
-        "price on validation rows: ",
-        "of demographic parity (sex): 0.",
-        "the next step towards fairness ",
+        "compared with the unmitigated model, on test rows, with 95% intervals: ",
+        "the demographic parity difference (sex) ",
+        "95% interval, test  unmitigated, test\n",
         "selection rate (sex=",
-        "In parentheses: the unmitigated model.",
     ] {
         assert!(shown.out.contains(part), "{part}: {}", shown.out);
     }
-    let said = json(&["r", "--require", &require, "--best", "accuracy"]);
+    let said = json(&[
+        "r",
+        "--require",
+        &require,
+        "--confidence",
+        "none",
+        "--best",
+        "accuracy",
+    ]);
     let id = said["id"].as_u64().expect("an id") as usize;
     assert!(said["values"][format!("validation.{PARITY}")].as_f64() <= Some(0.1));
-    assert!(shown.out.contains(&format!("point {id} of")));
+    assert!(shown.out.contains(&format!("model {id} of")));
     assert!(
         shown
             .out
@@ -90,7 +97,14 @@ fn every_rule_chooses() {
         (&["--best", "test.log_loss"], "the lowest test.log_loss, "),
         (&[], "the highest validation.accuracy, "),
     ] {
-        let said = json(&[&["r", "--require", "test.accuracy > 0.3"], rule].concat());
+        let require = [
+            "r",
+            "--require",
+            "test.accuracy > 0.3",
+            "--confidence",
+            "none",
+        ];
+        let said = json(&[&require, rule].concat());
         let reason = said["reason"].as_str().expect("words");
         assert!(reason.starts_with(why), "{reason}");
         assert!(reason.contains("that meet test.accuracy > 0.3"), "{reason}");
@@ -100,8 +114,8 @@ fn every_rule_chooses() {
 
 #[test]
 fn requirements_that_no_point_meets_are_a_code_of_their_own() {
-    let args = ["r", "--require", "accuracy>=0.999", "--model", "unmet.json"];
-    let outcome = select(&args);
+    let unmet = ["r", "--require", "accuracy>=0.999", "--confidence", "none"];
+    let outcome = select(&[&unmet[..], &["--model", "unmet.json"]].concat());
     assert_eq!((outcome.code, outcome.out.as_str()), (3, ""));
     let said = "points meets accuracy >= 0.999; point ";
     assert!(
@@ -114,7 +128,7 @@ fn requirements_that_no_point_meets_are_a_code_of_their_own() {
     assert_eq!(outcome.err.lines().count(), 1);
     assert!(!folder().join("unmet.json").exists());
 
-    let outcome = select(&["r", "--require", "accuracy>=0.999", "--json"]);
+    let outcome = select(&[&unmet[..], &["--json"]].concat());
     let said: Value = serde_json::from_str(&outcome.out).expect("JSON");
     assert_eq!((outcome.code, &said["id"]), (3, &Value::Null));
     assert_eq!(said["unmet"]["misses"][0]["column"], "validation.accuracy");
@@ -175,18 +189,21 @@ fn wrong_usage_is_said() {
 
 #[test]
 fn without_validation_rows_training_rows_decide() {
-    let shown = select(&["train", "--require", "accuracy > 0.5"]);
+    let untested = ["--confidence", "none"];
+    let shown = select(&[&["train", "--require", "accuracy > 0.5"][..], &untested].concat());
     assert_eq!(shown.code, 0, "{}", shown.err);
     assert_eq!(
         shown.err,
-        "the run has no validation rows: training rows decide\n"
+        "note: the run has no validation rows, so training rows order the models\n"
     );
+    let basis = "compared with the unmitigated model, on training rows, without intervals: ";
+    assert!(shown.out.contains(basis), "{}", shown.out);
     assert!(
         shown.out.contains("the highest train.accuracy, "),
         "{}",
         shown.out
     );
-    let refused = select(&["train", "--require", "test.accuracy > 0.5"]);
+    let refused = select(&[&["train", "--require", "test.accuracy > 0.5"][..], &untested].concat());
     assert_eq!(refused.code, 2);
     assert!(
         refused
