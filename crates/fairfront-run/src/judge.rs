@@ -172,6 +172,16 @@ pub(crate) fn judge(
         let some = select_spread(values, most_points, &ranges(values, None));
         kept = some.into_iter().map(|i| kept[i]).collect();
     }
+    if front_in == FrontIn::Measures {
+        // From the most accurate to the fairest: the values of objectives hold the penalty, too.
+        let of = |i: usize| &judged_by[i * m..(i + 1) * m];
+        let compare = |a: &usize, b: &usize| {
+            let pairs = of(*a).iter().zip(of(*b));
+            let mut unequal = pairs.map(|(a, b)| a.total_cmp(b)).filter(|o| o.is_ne());
+            unequal.next().unwrap_or_else(|| a.cmp(b))
+        };
+        kept.sort_by(compare);
+    }
     outcome.front = Front {
         points: all.points.select(&kept),
         values: select(&all.values, &kept, m),
@@ -184,7 +194,9 @@ pub(crate) fn judge(
             front.values = problem.values(&front.points)?;
         }
     }
-    outcome.front = outcome.front.sorted();
+    if front_in == FrontIn::Objectives {
+        outcome.front = outcome.front.sorted();
+    }
     outcome.certificates = Vec::new();
     Ok(Judged {
         outcome,
