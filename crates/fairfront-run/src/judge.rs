@@ -173,14 +173,7 @@ pub(crate) fn judge(
         kept = some.into_iter().map(|i| kept[i]).collect();
     }
     if front_in == FrontIn::Measures {
-        // From the most accurate to the fairest: the values of objectives hold the penalty, too.
-        let of = |i: usize| &judged_by[i * m..(i + 1) * m];
-        let compare = |a: &usize, b: &usize| {
-            let pairs = of(*a).iter().zip(of(*b));
-            let mut unequal = pairs.map(|(a, b)| a.total_cmp(b)).filter(|o| o.is_ne());
-            unequal.next().unwrap_or_else(|| a.cmp(b))
-        };
-        kept.sort_by(compare);
+        kept = from_the_most_accurate(kept, &judged_by, m);
     }
     outcome.front = Front {
         points: all.points.select(&kept),
@@ -204,6 +197,18 @@ pub(crate) fn judge(
         notices,
         measures,
     })
+}
+
+/// Positions by the measures, errors first. The values of objectives would give another order, because
+/// they hold the penalty too.
+fn from_the_most_accurate(mut positions: Vec<usize>, measures: &[f64], m: usize) -> Vec<usize> {
+    let of = |i: usize| &measures[i * m..(i + 1) * m];
+    positions.sort_by(|a, b| {
+        let pairs = of(*a).iter().zip(of(*b));
+        let mut unequal = pairs.map(|(a, b)| a.total_cmp(b)).filter(|o| o.is_ne());
+        unequal.next().unwrap_or_else(|| a.cmp(b))
+    });
+    positions
 }
 
 /// The points whose thresholds are moved: all candidates, or so many of the solver's front, well spread.
