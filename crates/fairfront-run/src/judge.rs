@@ -172,9 +172,7 @@ pub(crate) fn judge(
         let some = select_spread(values, most_points, &ranges(values, None));
         kept = some.into_iter().map(|i| kept[i]).collect();
     }
-    if front_in == FrontIn::Measures {
-        kept = from_the_most_accurate(kept, &judged_by, m);
-    }
+    kept = from_the_most_accurate(kept, &judged_by, m);
     outcome.front = Front {
         points: all.points.select(&kept),
         values: select(&all.values, &kept, m),
@@ -187,9 +185,6 @@ pub(crate) fn judge(
             front.values = problem.values(&front.points)?;
         }
     }
-    if front_in == FrontIn::Objectives {
-        outcome.front = outcome.front.sorted();
-    }
     outcome.certificates = Vec::new();
     Ok(Judged {
         outcome,
@@ -199,10 +194,9 @@ pub(crate) fn judge(
     })
 }
 
-/// Positions by the measures, errors first. The values of objectives would give another order, because
-/// they hold the penalty too.
-fn from_the_most_accurate(mut positions: Vec<usize>, measures: &[f64], m: usize) -> Vec<usize> {
-    let of = |i: usize| &measures[i * m..(i + 1) * m];
+/// Positions in the order of the values that points are judged by, the loss or errors first.
+fn from_the_most_accurate(mut positions: Vec<usize>, values: &[f64], m: usize) -> Vec<usize> {
+    let of = |i: usize| &values[i * m..(i + 1) * m];
     positions.sort_by(|a, b| {
         let pairs = of(*a).iter().zip(of(*b));
         let mut unequal = pairs.map(|(a, b)| a.total_cmp(b)).filter(|o| o.is_ne());
