@@ -323,7 +323,8 @@ const FIT: &str = "\
 Compute the front of a table and write it to a run folder
 
 A front is between a loss and any number of objectives that compare the groups of an attribute A.
-Losses: error_rate(tau=0.1, lambda=1e-5), log_loss(lambda=1e-4). What is compared:
+Losses: error_rate(fp=1, fn=1, tau=0.1, lambda=1e-5), where fp and fn are the costs of false
+positives and false negatives, and log_loss(lambda=1e-4). What is compared:
 
   demographic_parity(A)          selection rates
   true_positive_rate_parity(A)   true positive rates (the same as false negative rates)

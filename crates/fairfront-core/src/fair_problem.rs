@@ -484,7 +484,15 @@ impl Problem for FairProblem {
             Some(stand_in) => stand_in.newton(None)?,
             None => None,
         };
-        Ok(found.unwrap_or_else(|| vec![0.0; self.n_params]))
+        let mut start = found.unwrap_or_else(|| vec![0.0; self.n_params]);
+        let shift = self.objectives.first().map(|o| o.objective.start_shift());
+        let intercept = self.predictor.intercept(self.rows.schema());
+        if let (Some(shift), Some(intercept)) = (shift, intercept)
+            && shift != 0.0
+        {
+            start[intercept] += shift;
+        }
+        Ok(start)
     }
 
     fn softened(&self, factor: f64) -> Option<Box<dyn Problem + '_>> {

@@ -37,7 +37,7 @@ pub use dataset::{
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
-pub use measure::{Confusion, Measure, Measures, measure};
+pub use measure::{Confusion, Costs, Measure, Measures, measure};
 pub use objective::{
     Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, MutualInformation,
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread,

@@ -46,6 +46,15 @@ impl Confusion {
         share(self.true_positives + self.true_negatives, self.count())
     }
 
+    /// Mean cost of the decisions; `None` without rows.
+    pub fn cost(&self, costs: Costs) -> Option<f64> {
+        let wrong = costs.false_positive * self.false_positives;
+        share(
+            wrong + costs.false_negative * self.false_negatives,
+            self.count(),
+        )
+    }
+
     /// Share of Ŷ = +1; `None` without rows.
     pub fn selection_rate(&self) -> Option<f64> {
         share(self.true_positives + self.false_positives, self.count())
@@ -89,11 +98,64 @@ pub struct Measures {
     pub probabilities: Option<Probabilities>,
 }
 
+/// The costs of wrong decisions: what each one counts in an error rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// Of selecting a row whose label is negative.
+    pub false_positive: f64,
+    /// Of not selecting a row whose label is positive.
+    pub false_negative: f64,
+}
+
+impl Costs {
+    /// Both count 1: the error rate is 1 − accuracy.
+    pub const EQUAL: Self = Self {
+        false_positive: 1.0,
+        false_negative: 1.0,
+    };
+
+    /// The canonical name of the error rate with these costs: `error_rate`, `error_rate(fp=1,fn=5)`.
+    pub fn name(self) -> String {
+        if self == Self::EQUAL {
+            return "error_rate".into();
+        }
+        let [fp, fnc] = [self.false_positive, self.false_negative];
+        format!("error_rate(fp={fp},fn={fnc})")
+    }
+
+    /// The costs in a canonical name; `None` for every other name.
+    pub fn parse(name: &str) -> Option<Self> {
+        if name == "error_rate" {
+            return Some(Self::EQUAL);
+        }
+        let inside = name.strip_prefix("error_rate(fp=")?.strip_suffix(')')?;
+        let (fp, fnc) = inside.split_once(",fn=")?;
+        let costs = Self {
+            false_positive: fp.parse().ok()?,
+            false_negative: fnc.parse().ok()?,
+        };
+        costs.are_sound().then_some(costs)
+    }
+
+    /// Whether both are finite and above 0.
+    pub fn are_sound(self) -> bool {
+        let sound = |cost: f64| cost.is_finite() && cost > 0.0;
+        sound(self.false_positive) && sound(self.false_negative)
+    }
+
+    /// The mean cost of deciding equally about these rows, the cheaper way.
+    pub fn of_no_model(self, positive: f64, negative: f64) -> Option<f64> {
+        let all_selected = self.false_positive * negative;
+        let none_selected = self.false_negative * positive;
+        share(all_selected.min(none_selected), positive + negative)
+    }
+}
+
 /// A measure that an objective is a smooth version of, or stands in for; the smaller, the better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// 1 − accuracy.
-    ErrorRate,
+    /// 1 − accuracy, or the mean cost of decisions if the costs of errors differ.
+    ErrorRate(Costs),
     /// The plain log loss of the scores: calibration does not decide which models are on a front.
     LogLoss,
     /// Largest minus smallest selection rate over the groups of an attribute.
@@ -130,7 +192,8 @@ impl Measure {
     /// The canonical name: `demographic_parity_difference(sex)`.
     pub fn name(self, schema: &Schema) -> String {
         let (name, attribute) = match self {
-            Self::ErrorRate => return Self::ERROR_RATE.into(),
+            Self::ErrorRate(Costs::EQUAL) => return Self::ERROR_RATE.into(),
+            Self::ErrorRate(costs) => return costs.name(),
             Self::LogLoss => return "log_loss".into(),
             Self::DemographicParity { attribute } => ("demographic_parity_difference", attribute),
             Self::EqualOpportunity { attribute } => ("equal_opportunity_difference", attribute),
@@ -144,7 +207,8 @@ impl Measure {
     /// Its value; `None` where the rows cannot give it.
     pub fn of(self, measures: &Measures) -> Option<f64> {
         match self {
-            Self::ErrorRate => measures.overall.accuracy().map(|a| 1.0 - a),
+            Self::ErrorRate(Costs::EQUAL) => measures.overall.accuracy().map(|a| 1.0 - a),
+            Self::ErrorRate(costs) => measures.overall.cost(costs),
             Self::LogLoss => measures.log_loss,
             Self::DemographicParity { attribute } => {
                 measures.demographic_parity_difference(attribute)

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{Calibration, Measures, Points, RowSource, Schema, hex};
+use fairfront_core::{Calibration, Costs, Measures, Points, RowSource, Schema, hex};
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec};
 use fairfront_solve::{Certificate, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
@@ -140,9 +140,15 @@ impl<'a> Described<'a> {
                 columns.push((format!("{prefix}objective.{name}"), *value));
             }
         }
+        let costs = self.objectives.iter().filter_map(|name| Costs::parse(name));
+        let costs: Vec<Costs> = costs.filter(|costs| *costs != Costs::EQUAL).collect();
         for (part, _, of_part) in &split_columns {
             for (name, value) in measures.iter().zip(of_part.values()) {
                 columns.push((format!("{}.{name}", part.name()), value));
+            }
+            for costs in &costs {
+                let name = format!("{}.{}", part.name(), costs.name());
+                columns.push((name, of_part.overall.cost(*costs)));
             }
         }
         let calibration = self.calibrations.get(index).copied().unwrap_or_default();

@@ -80,6 +80,8 @@ fn error_rate(settings: &mut Settings) -> Result<Box<dyn Objective>, Error> {
     let mut rate = ErrorRate::default();
     settings.number("tau", At::Least(LEAST_TAU), &mut rate.tau)?;
     settings.number("lambda", At::Least(0.0), &mut rate.lambda)?;
+    settings.number("fp", At::Above(0.0), &mut rate.costs.false_positive)?;
+    settings.number("fn", At::Above(0.0), &mut rate.costs.false_negative)?;
     Ok(Box::new(rate))
 }
 
@@ -341,7 +343,8 @@ mod tests {
     }
 
     /// All settings of each, as a definition writes them.
-    const WHOLE: [&str; 11] = [
+    const WHOLE: [&str; 12] = [
+        "error_rate(fp=0.5, fn=5, tau=0.1, lambda=0.5)",
         "error_rate(tau=0.1, lambda=0.5)",
         "demographic_parity(sex, shrink=0.01, tau=0.1, spread=range, beta=9)",
         "demographic_parity(sex:race, shrink=2, tau=3, spread=variance)",
@@ -361,6 +364,7 @@ mod tests {
             assert_eq!(definition(text), text);
             let (kind, _) = text.split_once('(').unwrap();
             let attribute = match text {
+                _ if text.contains("fn=5") => "(fp=0.5,fn=5)",
                 _ if kind == "error_rate" => "",
                 _ if text.contains("sex:race") => "(sex:race)",
                 _ => "(sex)",
@@ -419,6 +423,11 @@ mod tests {
             ("error_rate(tau=NaN)", "must be a number of at least"),
             ("error_rate(tau=1, tau=2)", "tau is given twice"),
             ("error_rate(lambda=-1)", "that is not negative"),
+            ("error_rate(fp=0)", "fp is 0; it must be a number above 0"),
+            (
+                "error_rate(fn=inf)",
+                "fn is inf; it must be a number above 0",
+            ),
             ("demographic_parity", "as in demographic_parity(sex)"),
             ("equalized_odds(tau=1)", "as in equalized_odds(sex)"),
             ("mutual_information()", "as in mutual_information(sex)"),
@@ -523,6 +532,7 @@ mod tests {
         let kinds = vec![
             ("log_loss", vec![above("lambda")]),
             ("error_rate", vec![least("tau"), above("lambda")]),
+            ("error_rate", vec![above("fp"), above("fn"), least("tau")]),
             ("disparate_impact", covariance()),
             ("equal_opportunity", covariance()),
             ("predictive_equality", covariance()),

@@ -1,6 +1,6 @@
 //! What fronts are worth on the rows at hand, in what they are judged by.
 
-use fairfront_core::{FairProblem, Points};
+use fairfront_core::{Costs, FairProblem, Measure, Objective, Points};
 use fairfront_data::{Encoded, Part};
 
 use crate::fit::SplitValues;
@@ -39,7 +39,11 @@ impl Standing {
             }
             _ => {
                 let values = judge::measured(problem, splits)?;
-                (judged.measures.clone(), least_error(encoded), values)
+                (
+                    judged.measures.clone(),
+                    least_error(problem, encoded),
+                    values,
+                )
             }
         };
         let m = names.len();
@@ -66,8 +70,9 @@ impl Standing {
     }
 }
 
-/// The error rate of deciding alike for everybody, on training and validation rows.
-fn least_error(encoded: &Encoded) -> f64 {
+/// The error rate of deciding equally about all rows, on training and validation rows; with the costs of the
+/// first objective.
+fn least_error(problem: &FairProblem, encoded: &Encoded) -> f64 {
     let (mut all, mut positive) = (0.0, 0.0);
     for part in [Part::Train, Part::Validation] {
         for block in encoded.part(part).blocks() {
@@ -77,8 +82,10 @@ fn least_error(encoded: &Encoded) -> f64 {
             }
         }
     }
-    match all > 0.0 {
-        true => f64::min(positive, all - positive) / all,
-        false => 1.0,
-    }
+    let first = problem.objectives().next().and_then(Objective::measure);
+    let costs = match first {
+        Some(Measure::ErrorRate(costs)) => costs,
+        _ => Costs::EQUAL,
+    };
+    costs.of_no_model(positive, all - positive).unwrap_or(1.0)
 }

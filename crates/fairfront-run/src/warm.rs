@@ -55,9 +55,15 @@ pub(crate) fn starts(
         hole: HOLE,
         ..Trace::default()
     };
+    // These fronts are of the log loss; errors of unequal costs move the threshold of each model.
+    let shift = problem
+        .objectives()
+        .next()
+        .map_or(0.0, Objective::start_shift);
+    let earlier = earlier.map(|points| moved(points, -shift));
     let found = match trace.suits(&covariances) {
         Ok(_) => match earlier {
-            Some(earlier) => Method::Trace(trace).update(&covariances, earlier, 0, observer),
+            Some(earlier) => Method::Trace(trace).update(&covariances, &earlier, 0, observer),
             None => trace.solve(&covariances, observer),
         }
         .map_err(|e| e.to_string()),
@@ -67,11 +73,27 @@ pub(crate) fn starts(
         Ok(outcome) => {
             let mut points = outcome.unmitigated.points;
             outcome.front.points.iter().for_each(|x| points.push(x));
-            Ok((Some(points), None))
+            Ok((Some(moved(&points, shift)), None))
         }
         Err(why) => {
             let message = format!("there is no front of covariances to start from: {why}");
             Ok((None, Some(Notice::info(message))))
         }
     }
+}
+
+/// The same models with this added to their intercepts, which come last.
+fn moved(points: &Points, shift: f64) -> Points {
+    if shift == 0.0 {
+        return points.clone();
+    }
+    let mut all = Points::new(points.n_params());
+    for point in points.iter() {
+        let mut point = point.to_vec();
+        if let Some(intercept) = point.last_mut() {
+            *intercept += shift;
+        }
+        all.push(&point);
+    }
+    all
 }

@@ -40,7 +40,8 @@ pub(crate) fn selection(
     let is_overall = |name: &&&str| {
         let kind = name.split('(').next().unwrap_or(name);
         let compares = kind.ends_with("_difference") || kind.ends_with("_ratio");
-        compares || matches!(**name, "accuracy" | "log_loss")
+        // The error rate is a measure if its costs differ.
+        compares || kind == "error_rate" || matches!(**name, "accuracy" | "log_loss")
     };
     let table = |title: &str, names: &[&str], out: &mut String| {
         let header: Vec<String> = std::iter::once(title.to_owned())

@@ -1,9 +1,10 @@
 use super::{LogLoss, Objective, Output};
 use crate::lanes::{LANES, Lanes, vectorised};
-use crate::measure::Measure;
+use crate::measure::{Costs, Measure};
 use crate::predictor::Rows;
 
-/// E[σ(−yφ/τ)] + (λ/2)‖c‖²: the share of wrong decisions, made smooth.
+/// E[cost · σ(−yφ/τ)] + (λ/2)‖c‖²: the mean cost of wrong decisions, made smooth; their share if both
+/// costs are 1.
 ///
 /// The penalty matters: without it, errors and rates become sharp or blurred by scaling x, which
 /// changes no decision.
@@ -13,6 +14,8 @@ pub struct ErrorRate {
     pub tau: f64,
     /// λ; 1e-5 by default.
     pub lambda: f64,
+    /// What each wrong decision counts; 1 by default.
+    pub costs: Costs,
 }
 
 impl ErrorRate {
@@ -26,17 +29,23 @@ impl Default for ErrorRate {
         Self {
             tau: Self::TAU,
             lambda: 1e-5,
+            costs: Costs::EQUAL,
         }
     }
 }
 
 impl Objective for ErrorRate {
     fn name(&self) -> String {
-        "error_rate".into()
+        self.costs.name()
     }
 
     fn definition(&self) -> String {
-        format!("error_rate(tau={}, lambda={})", self.tau, self.lambda)
+        let Self { tau, lambda, costs } = self;
+        if *costs == Costs::EQUAL {
+            return format!("error_rate(tau={tau}, lambda={lambda})");
+        }
+        let [fp, fnc] = [costs.false_positive, costs.false_negative];
+        format!("error_rate(fp={fp}, fn={fnc}, tau={tau}, lambda={lambda})")
     }
 
     fn output(&self) -> Output {
@@ -52,7 +61,13 @@ impl Objective for ErrorRate {
     }
 
     fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
-        add_errors(rows.labels(), rows.weights(), outputs, &mut sums[0]);
+        add_errors(
+            rows.labels(),
+            rows.weights(),
+            self.costs,
+            outputs,
+            &mut sums[0],
+        );
     }
 
     fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
@@ -61,7 +76,7 @@ impl Objective for ErrorRate {
     }
 
     fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
-        add_slopes(rows.labels(), rows.weights(), &slopes[0], out);
+        add_slopes(rows.labels(), rows.weights(), self.costs, &slopes[0], out);
     }
 
     fn penalty(&self) -> f64 {
@@ -81,16 +96,28 @@ impl Objective for ErrorRate {
         Some(Box::new(LogLoss::default()))
     }
 
+    fn start_shift(&self) -> f64 {
+        // A row with the probability p costs less if it is selected where p/(1 − p) ≥ fp/fn.
+        libm::log(self.costs.false_negative / self.costs.false_positive)
+    }
+
     fn measure(&self) -> Option<Measure> {
-        Some(Measure::ErrorRate)
+        Some(Measure::ErrorRate(self.costs))
     }
 }
 
 vectorised! {
-    fn add_errors(labels: &[f64], weights: &[f64], decisions: &[Lanes], sum: &mut Lanes) {
+    fn add_errors(
+        labels: &[f64],
+        weights: &[f64],
+        costs: Costs,
+        decisions: &[Lanes],
+        sum: &mut Lanes,
+    ) {
         let mut total = *sum;
         for ((y, w), decision) in labels.iter().zip(weights).zip(decisions) {
-            let (right, sign) = if *y > 0.0 { (*w, -w) } else { (0.0, *w) };
+            let (missed, wrong) = (w * costs.false_negative, w * costs.false_positive);
+            let (right, sign) = if *y > 0.0 { (missed, -missed) } else { (0.0, wrong) };
             for p in 0..LANES {
                 total[p] += right + sign * decision[p];
             }
@@ -100,9 +127,16 @@ vectorised! {
 }
 
 vectorised! {
-    fn add_slopes(labels: &[f64], weights: &[f64], slope: &Lanes, out: &mut [Lanes]) {
+    fn add_slopes(
+        labels: &[f64],
+        weights: &[f64],
+        costs: Costs,
+        slope: &Lanes,
+        out: &mut [Lanes],
+    ) {
         for ((y, w), out) in labels.iter().zip(weights).zip(out) {
-            let sign = -(w * y);
+            let cost = if *y > 0.0 { costs.false_negative } else { costs.false_positive };
+            let sign = -(w * y) * cost;
             for p in 0..LANES {
                 out[p] += sign * slope[p];
             }

@@ -109,6 +109,11 @@ pub trait Objective: Send + Sync {
     fn stand_in(&self) -> Option<Box<dyn Objective>> {
         None
     }
+    /// To be added to the intercept of the minimizer of [`Objective::stand_in`] for a better start: errors of
+    /// unequal costs move the threshold.
+    fn start_shift(&self) -> f64 {
+        0.0
+    }
     /// The measure that it is a smooth version of, or stands in for.
     fn measure(&self) -> Option<Measure> {
         None

@@ -1,8 +1,8 @@
 //! What the objectives of groups' rates and losses come to where the answer is known.
 
 use fairfront_core::{
-    Batches, Condition, Confusion, FairProblem, GroupRisk, Linear, Measures, MutualInformation,
-    Objective, Points, Problem, Purpose, RateParity, Risk, Stream, measure,
+    Batches, Condition, Confusion, Costs, FairProblem, GroupRisk, Linear, Measure, Measures,
+    MutualInformation, Objective, Points, Problem, Purpose, RateParity, Risk, Stream, measure,
 };
 use proptest::prelude::*;
 
@@ -191,9 +191,16 @@ proptest! {
         prop_assert!((hard.mutual_information(0).unwrap() - entropy(p)).abs() < 1e-12);
         // Wrong: the negatives of group 0 and the positives of the others.
         let total: f64 = weights.iter().sum();
-        let wrong = |g: usize| weights[g] * if g == 0 { 5.0 } else { g as f64 + 1.0 } / 6.0;
+        let Costs { false_positive, false_negative } = s.costs;
+        let cost = |g: usize| match g {
+            0 => 5.0 * false_positive,
+            _ => (g as f64 + 1.0) * false_negative,
+        };
+        let wrong = |g: usize| weights[g] * cost(g) / 6.0;
         let wrong = (0..n_groups).map(wrong).sum::<f64>() / total;
-        prop_assert!((one(&all, ERROR, &x) - wrong).abs() < 1e-12);
+        prop_assert!((one(&all, ERROR, &x) - wrong).abs() < 1e-12 * wrong.max(1.0));
+        let measure = Measure::ErrorRate(s.costs);
+        prop_assert!((measure.of(hard).unwrap() - wrong).abs() < 1e-12 * wrong.max(1.0));
     }
 
     /// The conditional value at risk as μ falls is the mean of the worst 1 − α; at any μ it is not
@@ -354,6 +361,7 @@ fn a_small_group_of_large_loss_does_not_make_risk_negative() {
             clamp: 1e-6,
             lambda: 0.0,
             shrink,
+            costs: Costs::EQUAL,
         };
         let all = problem(dataset(&rows, 2), vec![objective(CVAR, 2, &s)]);
         let found = one(&all, 0, &x);
@@ -425,6 +433,7 @@ fn what_is_negligible_is_seen_by_nobody() {
         clamp: 1e-6,
         lambda: 0.0,
         shrink: 0.0,
+        costs: Costs::EQUAL,
     };
     let rows = by_level(&[1.0, 1.0], 4, |_, i| if i < 2 { 1.0 } else { -1.0 });
     let all = problem(dataset(&rows, 2), objectives(2, &s));

@@ -1,4 +1,4 @@
-use fairfront_core::{Batches, LogLoss, Objective, Points, Problem, Purpose, Stream};
+use fairfront_core::{Batches, Costs, LogLoss, Objective, Points, Problem, Purpose, Stream};
 use proptest::prelude::*;
 
 use crate::group_plain::{
@@ -290,6 +290,7 @@ fn stochastic_gradients_of_errors_are_unbiased() {
         mu: 0.1,
         clamp: 1e-6,
         shrink: 0.0,
+        costs: Costs::EQUAL,
     };
     let all = problem(dataset(&rows, 2), vec![objective(ERROR, 2, &s)]);
     let points = points(12, 2, 0.7);
@@ -319,12 +320,39 @@ fn stochastic_gradients_of_errors_are_unbiased() {
     }
 }
 
+/// With unequal costs the start is the same model with its threshold moved.
+#[test]
+fn costs_move_the_start() {
+    let rows = rows(6, 500, 2, true);
+    let start = |costs: Costs| {
+        let errors = fairfront_core::ErrorRate {
+            costs,
+            ..Default::default()
+        };
+        let all = problem(dataset(&rows, 2), vec![Box::new(errors)]);
+        all.start().unwrap()
+    };
+    let (equal, other) = (
+        start(Costs::EQUAL),
+        start(Costs {
+            false_positive: 2.0,
+            false_negative: 10.0,
+        }),
+    );
+    assert_eq!(equal[..N_PARAMS - 1], other[..N_PARAMS - 1]);
+    let moved = other[N_PARAMS - 1] - equal[N_PARAMS - 1];
+    assert!((moved - 5.0_f64.ln()).abs() < 1e-12);
+}
+
 /// Errors are first sought where the log loss is least.
 #[test]
 fn the_error_rate_starts_at_the_least_log_loss() {
     let rows = rows(6, 500, 2, true);
     for lambda in [0.02, 0.0] {
-        let errors = fairfront_core::ErrorRate { tau: 0.1, lambda };
+        let errors = fairfront_core::ErrorRate {
+            lambda,
+            ..Default::default()
+        };
         let all = problem(
             dataset(&rows, 2),
             vec![Box::new(errors), plain::objective(1, 2)],

@@ -1,7 +1,7 @@
 //! The objectives of errors and of groups' rates and losses, each written out row by row.
 
 use fairfront_core::{
-    Condition, ErrorRate, GroupRisk, MutualInformation, Objective, RateParity, Risk, Spread,
+    Condition, Costs, ErrorRate, GroupRisk, MutualInformation, Objective, RateParity, Risk, Spread,
 };
 use proptest::prelude::*;
 
@@ -30,6 +30,7 @@ pub(crate) struct Settings {
     pub(crate) clamp: f64,
     pub(crate) lambda: f64,
     pub(crate) shrink: f64,
+    pub(crate) costs: Costs,
 }
 
 /// All of them, of sizes at which the naive formulas below do not overflow.
@@ -37,10 +38,11 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
     let shrink = prop_oneof![Just(0.0), 0.001..0.5_f64];
     let clamp = prop_oneof![Just(1e-6), 0.01..0.3_f64];
     let lambda = prop_oneof![Just(0.0), 1e-4..0.1_f64];
+    let costs = prop_oneof![Just((1.0, 1.0)), (0.1..10.0_f64, 0.1..10.0_f64)];
     let sharpness = (0.05..1.5_f64, 1.0..80.0_f64);
     let tail = (0.05..0.95_f64, 0.003..0.5_f64);
-    (sharpness, tail, clamp, lambda, shrink).prop_map(
-        |((tau, beta), (alpha, mu), clamp, lambda, shrink)| Settings {
+    (sharpness, tail, clamp, lambda, shrink, costs).prop_map(
+        |((tau, beta), (alpha, mu), clamp, lambda, shrink, costs)| Settings {
             tau,
             beta,
             alpha,
@@ -48,6 +50,10 @@ pub(crate) fn settings() -> impl Strategy<Value = Settings> {
             clamp,
             lambda,
             shrink,
+            costs: Costs {
+                false_positive: costs.0,
+                false_negative: costs.1,
+            },
         },
     )
 }
@@ -64,6 +70,7 @@ pub(crate) fn objective(kind: usize, n_groups: usize, s: &Settings) -> Box<dyn O
             return Box::new(ErrorRate {
                 tau: s.tau,
                 lambda: s.lambda,
+                costs: s.costs,
             });
         }
         1 | 2 => RateParity::new(Condition::All, 0, attribute),
@@ -194,7 +201,11 @@ pub(crate) fn value(kind: usize, s: &Settings, rows: &[Row], x: &[f64]) -> f64 {
     let losses = || by_group(rows, |_| true, s.shrink, |r| loss(r, x));
     match kind {
         ERROR => {
-            let wrong = mean(rows.iter(), |r| sigmoid(-r.y * phi(r, x) / s.tau));
+            let cost = |r: &Row| match r.y > 0.0 {
+                true => s.costs.false_negative,
+                false => s.costs.false_positive,
+            };
+            let wrong = mean(rows.iter(), |r| cost(r) * sigmoid(-r.y * phi(r, x) / s.tau));
             let square: f64 = x[..N_FEATURES].iter().map(|c| c * c).sum();
             wrong + 0.5 * s.lambda * square
         }

@@ -1,25 +1,35 @@
 //! Moved thresholds against every threshold there is.
 
 use fairfront_core::{
-    Linear, Measure, Points, Purpose, RowSource, Stream, better_thresholds, measure,
+    Costs, Linear, Measure, Points, Purpose, RowSource, Stream, better_thresholds, measure,
 };
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, Row, dataset, rows};
 
-const SETS: [&[Measure]; 4] = [
+const SETS: [&[Measure]; 5] = [
     &[
-        Measure::ErrorRate,
+        Measure::ErrorRate(Costs {
+            false_positive: 1.0,
+            false_negative: 5.0,
+        }),
         Measure::DemographicParity { attribute: 0 },
     ],
-    &[Measure::ErrorRate, Measure::EqualizedOdds { attribute: 0 }],
     &[
-        Measure::ErrorRate,
+        Measure::ErrorRate(Costs::EQUAL),
+        Measure::DemographicParity { attribute: 0 },
+    ],
+    &[
+        Measure::ErrorRate(Costs::EQUAL),
+        Measure::EqualizedOdds { attribute: 0 },
+    ],
+    &[
+        Measure::ErrorRate(Costs::EQUAL),
         Measure::EqualOpportunity { attribute: 0 },
         Measure::FalsePositiveRate { attribute: 0 },
     ],
     &[
-        Measure::ErrorRate,
+        Measure::ErrorRate(Costs::EQUAL),
         Measure::MutualInformation { attribute: 0 },
     ],
 ];
@@ -53,7 +63,7 @@ proptest! {
     /// What is returned dominates what it comes from, differs in the intercept alone, and for each
     /// measure the least value that any threshold reaches without harm to the others is among it.
     #[test]
-    fn no_threshold_is_better(seed: u64, n in 20_usize..250, n_groups in 2_usize..4, weighted: bool, set in 0_usize..4) {
+    fn no_threshold_is_better(seed: u64, n in 20_usize..250, n_groups in 2_usize..4, weighted: bool, set in 0_usize..5) {
         let rows = rows(seed, n, n_groups, weighted);
         let data = dataset(&rows, n_groups);
         let measures = SETS[set];
@@ -106,7 +116,7 @@ fn nothing_is_moved_where_it_cannot_be_judged() {
     let data = dataset(&negatives, 2);
     assert!(data.n_rows() > 10);
     let odds = [
-        Measure::ErrorRate,
+        Measure::ErrorRate(Costs::EQUAL),
         Measure::EqualOpportunity { attribute: 0 },
     ];
     assert!(

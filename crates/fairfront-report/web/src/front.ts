@@ -142,7 +142,8 @@ export class Front {
     const measures = this.measuresOn(split);
     const names = [...measures, ...this.objectives];
     const kind = (name: string) => name.split("(", 1)[0] ?? name;
-    const alike = names.filter((name) => kind(name) === term.name).slice(0, 6);
+    // An objective may have the name of its measure.
+    const alike = [...new Set(names.filter((name) => kind(name) === kind(term.name)))].slice(0, 6);
     const wanted = canonical(term);
     if (alike.length > 0) return `there is no ${wanted}; there is ${alike.join(", ")}`;
     const near = nearNames(term.name, [...new Set(names.map(kind))]);

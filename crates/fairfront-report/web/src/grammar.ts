@@ -102,6 +102,25 @@ function joined(scanner: Scanner): string[] {
   return names;
 }
 
+/** Reads `fp=1, fn=5)`: the name of the error rate with these costs, as columns have it. */
+function readCosts(scanner: Scanner): string {
+  const costs = { fp: 1, fn: 1 };
+  do {
+    const before = scanner.clone();
+    const name = scanner.name();
+    if (name !== "fp" && name !== "fn") {
+      throw before.fail("expected fp or fn, the cost of a wrong decision");
+    }
+    scanner.expect("=");
+    const start = scanner.clone();
+    costs[name] = readNumber(scanner);
+    if (costs[name] <= 0) throw start.fail("expected a cost above 0");
+  } while (scanner.take(","));
+  scanner.expect(")");
+  const equal = costs.fp === 1 && costs.fn === 1;
+  return equal ? "error_rate" : `error_rate(fp=${plain(costs.fp)},fn=${plain(costs.fn)})`;
+}
+
 function readTerm(scanner: Scanner): Term {
   const before = scanner.clone();
   const whole = scanner.name();
@@ -120,6 +139,10 @@ function readTerm(scanner: Scanner): Term {
   if (objective) name = name.slice("objective.".length);
   const term: Term = { split, objective, name, attribute: [], group: [] };
   if (name === "") throw before.fail("expected a measure or an objective");
+  if (name === "error_rate" && scanner.take("(")) {
+    term.name = readCosts(scanner);
+    return term;
+  }
   if (scanner.take("(")) {
     term.attribute = joined(scanner);
     if (scanner.take("=")) term.group = joined(scanner);

@@ -61,6 +61,13 @@ export function direction(measure: Measure): "large" | "small" | null {
 const EXPLAINED: Record<string, string> = {
   accuracy: "the share of rows that are decided rightly",
   log_loss: "how far the probabilities are from what happened; sharper than accuracy",
+  balanced_accuracy: "the mean of the shares of correct decisions among positive and among negative labels",
+  precision: "the share of selected rows that are labeled positive",
+  brier_score: "the mean squared difference between probability and label: 0 is perfect",
+  auc: "how often a row labeled positive has a higher score than a row labeled negative",
+  calibration_error:
+    "how far probabilities are from the share of positive labels, on average over ten bins: 0 is perfect",
+  error_rate: "the mean cost of wrong decisions",
   demographic_parity_difference:
     "how far apart the groups' shares of positive decisions are: 0 is equal, 0.1 is ten in a hundred",
   demographic_parity_ratio:
@@ -93,6 +100,7 @@ export function termOf(measure: Measure, attributes: Attribute[]): Term {
   const [kind, inside] = parts(measure);
   const term: Term = { split: null, objective, name: kind, attribute: [], group: [] };
   if (inside === null) return term;
+  if (kind === "error_rate") return { ...term, name: `${kind}(${inside})` };
   for (const { name, groups } of attributes) {
     if (inside === name) return { ...term, attribute: [name] };
     const group = groups.find((g) => inside === `${name}=${g}`);

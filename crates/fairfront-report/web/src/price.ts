@@ -60,6 +60,10 @@ export class Quantity {
       const isShare = stands[0].endsWith("_difference");
       return new Quantity(`${split}.${stands[0]}${of}`, label(stands[1]), isShare);
     }
+    // An error rate with costs is a column of its own.
+    if (kind === "error_rate" && attribute !== null) {
+      return new Quantity(`${split}.${objective}`, label(kind), false);
+    }
     const prefix = split === "train" ? "" : `${split}.`;
     return new Quantity(`${prefix}objective.${objective}`, label(kind), kind.endsWith("_difference"));
   }

@@ -38,7 +38,14 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         ["score", "probability", "decision"].map(|name| identifier(&terms.result(name)));
     let threshold = literal(model.threshold);
     let Calibration { slope, intercept } = model.calibration;
-    let odds = format!("{} * {score} + {}", literal(slope), literal(intercept));
+    let (odds, minus) = match model.calibration == Calibration::default() {
+        true => (score.clone(), format!("-{score}")),
+        false => {
+            let odds = format!("{} * {score} + {}", literal(slope), literal(intercept));
+            let minus = format!("-({odds})");
+            (odds, minus)
+        }
+    };
     let title = model.title();
     // Beyond 700, exp would leave the range of doubles, which is an error in PostgreSQL.
     Ok(format!(
@@ -49,7 +56,7 @@ SELECT
   CASE
     WHEN {odds} > 700 THEN 1e0
     WHEN {odds} < -700 THEN 0e0
-    ELSE 1e0 / (1e0 + EXP(-({odds})))
+    ELSE 1e0 / (1e0 + EXP({minus}))
   END AS {probability},
   CASE WHEN {score} >= {threshold} THEN 1 ELSE 0 END AS {decision}
 FROM (

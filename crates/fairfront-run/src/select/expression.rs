@@ -4,10 +4,13 @@
 //! requirement = term ("<=" | ">=" | "<" | ">") number
 //! weights     = term "=" number { "," term "=" number }
 //! term        = [split "."] ["objective."] name ["(" attribute ["=" group] ")"]
+//!             | [split "."] ["objective."] "error_rate" "(" cost "=" number {"," cost "=" number} ")"
+//! cost        = "fp" | "fn"
 //! ```
 
 use std::fmt;
 
+use fairfront_core::Costs;
 use fairfront_data::grammar::{Scanner, quote};
 use fairfront_data::{Error, Part, attribute_name};
 
@@ -18,7 +21,7 @@ pub struct Term {
     pub split: Option<Part>,
     /// Whether `objective.` stands before the name.
     pub objective: bool,
-    /// What stands before the parenthesis.
+    /// What stands before the parenthesis; for an error rate with its costs all of it, as columns have it.
     pub name: String,
     /// Columns of the attribute; none where none is named.
     pub attribute: Vec<String>,
@@ -62,6 +65,10 @@ impl Term {
         if term.name.is_empty() {
             return Err(before.fail("expected a measure or an objective"));
         }
+        if term.name == "error_rate" && scanner.take('(') {
+            term.name = costs(scanner)?.name();
+            return Ok(term);
+        }
         if scanner.take('(') {
             term.attribute = joined(scanner)?;
             if scanner.take('=') {
@@ -100,6 +107,30 @@ impl Term {
             }
         })
     }
+}
+
+/// Reads `fp=1, fn=5)`: the costs of wrong decisions, 1 if they are not given.
+fn costs(scanner: &mut Scanner) -> Result<Costs, Error> {
+    let mut costs = Costs::EQUAL;
+    loop {
+        let before = scanner.clone();
+        let cost = match scanner.name()?.as_str() {
+            "fp" => &mut costs.false_positive,
+            "fn" => &mut costs.false_negative,
+            _ => return Err(before.fail("expected fp or fn, the cost of a wrong decision")),
+        };
+        scanner.expect('=')?;
+        let before = scanner.clone();
+        *cost = number(scanner)?;
+        if *cost <= 0.0 {
+            return Err(before.fail("expected a cost above 0"));
+        }
+        if !scanner.take(',') {
+            break;
+        }
+    }
+    scanner.expect(')')?;
+    Ok(costs)
 }
 
 /// Names with colons between them.

@@ -191,8 +191,13 @@ impl FrontColumns {
         let objectives = self.objectives.iter().map(String::as_str);
         let names: Vec<&str> = measures.chain(objectives).collect();
         let kind = |name: &str| name.split('(').next().unwrap_or(name).to_owned();
-        let alike = names.iter().filter(|name| kind(name) == term.name);
-        let alike: Vec<&str> = alike.take(6).copied().collect();
+        let wanted = kind(&term.name);
+        let alike = names.iter().filter(|name| kind(name) == wanted);
+        let mut alike: Vec<&str> = alike.copied().collect();
+        // An objective may have the name of its measure.
+        let mut seen = std::collections::HashSet::new();
+        alike.retain(|name| seen.insert(*name));
+        alike.truncate(6);
         let wanted = term.canonical();
         if !alike.is_empty() {
             return format!("there is no {wanted}; there is {}", alike.join(", "));

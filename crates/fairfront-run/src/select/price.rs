@@ -85,7 +85,9 @@ impl Quantity {
             "mutual_information" => ("mutual_information", "mutual information"),
             other => (other, other),
         };
-        let is_measure = measure != kind || kind == "mutual_information";
+        // An error rate with costs is a column of its own.
+        let has_costs = kind == "error_rate" && attribute.is_some();
+        let is_measure = measure != kind || kind == "mutual_information" || has_costs;
         let of = attribute.map_or_else(String::new, |a| format!("({a})"));
         let column = match (is_measure, split) {
             (true, _) => format!("{}.{measure}{of}", split.name()),

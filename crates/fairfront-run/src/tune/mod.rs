@@ -8,7 +8,7 @@ pub use grid::{Axis, Grid, MOST_RUNS};
 
 use std::time::Instant;
 
-use fairfront_core::{Measure, Measures, Problem, RowSource};
+use fairfront_core::{Costs, Measure, Measures, Problem, RowSource};
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, StopReason};
@@ -344,7 +344,7 @@ impl Ground {
             let no_model = match (front_in, ground.measures.first()) {
                 (FrontIn::Objectives, _) => fitted.at_zero[0],
                 (_, Some(Measure::LogLoss)) => std::f64::consts::LN_2,
-                _ => least_error(&split.unmitigated),
+                (_, first) => least_error(first.copied(), &split.unmitigated),
             };
             let bound = |(i, own): (usize, &f64)| match i {
                 // Where deciding alike for everybody is as good as any model, something is left to see.
@@ -395,11 +395,16 @@ impl Ground {
     }
 }
 
-/// The error rate of deciding alike for everybody.
-fn least_error(measures: &Measures) -> f64 {
+/// The error rate of deciding equally about all rows, with the costs of this measure.
+fn least_error(measure: Option<Measure>, measures: &Measures) -> f64 {
     let rows = &measures.overall;
     let positive = rows.true_positives + rows.false_negatives;
-    positive.min(rows.count() - positive) / rows.count()
+    let costs = match measure {
+        Some(Measure::ErrorRate(costs)) => costs,
+        _ => Costs::EQUAL,
+    };
+    let cost = costs.of_no_model(positive, rows.count() - positive);
+    cost.unwrap_or(f64::NAN)
 }
 
 /// The most accurate one, of several the one with the larger hypervolume, of several of these the first.
