@@ -79,7 +79,10 @@ def parsed(text):
 
 
 def column(text):
-    kind, attribute, _ = parsed(text)
+    kind, attribute, settings = parsed(text)
+    costs = [settings.get("fp", 1.0), settings.get("fn", 1.0)]
+    if kind == "error_rate" and costs != [1.0, 1.0]:
+        return "objective.error_rate(fp={:g},fn={:g})".format(*costs)
     return f"objective.{kind}({attribute})" if attribute else f"objective.{kind}"
 
 
@@ -93,7 +96,8 @@ def objective(text, split, params):
     if kind == "error_rate":
         wrong = expit(-split.y * phi / of("tau", 0.1))
         penalty = of("lambda", 1e-5) / 2 * params[:-1] @ params[:-1]
-        return np.average(wrong, weights=split.w) + penalty
+        cost = np.where(split.y > 0, of("fn", 1.0), of("fp", 1.0))
+        return np.average(cost * wrong, weights=split.w) + penalty
     if kind in RATES:
         how = of("spread", "range")
         values = []

@@ -33,6 +33,10 @@ def measured(measure, split, phi):
     positive = split.y > 0
     if measure == "log_loss":
         return np.logaddexp(0, -split.y * phi) @ split.w / split.w.sum()
+    if costs := re.fullmatch(r"error_rate\(fp=(.+),fn=(.+)\)", measure):
+        fp, fn = map(float, costs.groups())
+        wrong, missed = chosen @ (split.w * ~positive), (1 - chosen) @ (split.w * positive)
+        return (fp * wrong + fn * missed) / split.w.sum()
     if measure == "1 - accuracy":
         right = chosen @ (split.w * positive) + (1 - chosen) @ (split.w * ~positive)
         return 1 - right / split.w.sum()
@@ -91,6 +95,12 @@ FRONTS = {
     "weights": (["loans", *LOANS], [], []),
     "unknown groups": (["loans", *LOANS, *UNKNOWN], [], []),
     "intersection": ([DEMO, "--sensitive", "sex:race"], [], []),
+    "costs": ([DEMO], ["error_rate(fp=1, fn=5)", "demographic_parity(sex)"], []),
+    "weighted costs": (
+        ["loans", *LOANS],
+        ["error_rate(fp=2.5, fn=0.5)", "equalized_odds(sex)"],
+        [],
+    ),
     "odds": ([DEMO], ["error_rate", "equalized_odds(race)"], []),
     "positives": ([DEMO], ["error_rate", "true_positive_rate_parity(sex)"], []),
     "negatives": ([DEMO], ["error_rate", "false_positive_rate_parity(race, spread=variance)"], []),
@@ -152,7 +162,9 @@ def test_no_point_dominates_another_in_measures(fitted, name):
     judged = run.info["judged"]
     assert judged["front_in"] == "measures"
     kinds = [re.fullmatch(r"(\w+)(\(.*\))?", name).groups("") for name in run.info["objectives"]]
-    assert judged["measures"] == [MATCHING[kind] + attribute for kind, attribute in kinds]
+    # An error rate with costs is its own measure.
+    kept = lambda kind, inside: kind + inside if inside.startswith("(fp=") else MATCHING[kind] + inside
+    assert judged["measures"] == [kept(*kind) for kind in kinds]
     values = rounded(run, table_of_measures(run, run.chosen_by))
     assert len(values) == run.info["points"] > 3
     assert not dominated(values).any()
@@ -195,6 +207,32 @@ def test_fronts_in_objectives(fitted, name):
     assert judged["on_test"] == moocore.is_nondominated(test, keep_weakly=False).sum()
     # What is better in measures is not all better in objectives.
     assert dominated(table_of_measures(run, run.chosen_by)).any()
+
+
+@pytest.mark.parametrize("name", ["costs", "weighted costs"])
+def test_costs_are_a_column_of_every_split(fitted, fairfront, name):
+    run = fitted(name)
+    measure, fair = run.info["judged"]["measures"]
+    for split in SPLITS:
+        rows = run.splits[split]
+        phi = np.stack(run.table["params"]) @ rows.z.T
+        expected = measured(measure, rows, phi)
+        np.testing.assert_allclose(run.table[f"{split}.{measure}"], expected, rtol=EXACT)
+    # Errors of the kind that costs less are made more often than by models for which both cost 1.
+    best = run.table["params"].iloc[run.table[f"train.{measure}"].argmin()]
+    rows = run.splits["train"]
+    chosen = rows.z @ best >= 0
+    false = lambda of: rows.w[of].sum()
+    wrong, missed = false(chosen & (rows.y < 0)), false(~chosen & (rows.y > 0))
+    assert wrong > missed if name == "costs" else missed > wrong
+    # As people write it, and as the column is called.
+    bound = float(run.table[f"validation.{fair}"].median())
+    meets = run.table[run.table[f"validation.{fair}"] <= bound]
+    best = meets[f"validation.{measure}"].min()
+    for written in (measure, measure.replace(",", ", ")):
+        flags = ["--require", f"{fair} <= {bound!r}", "--best", written, "--json"]
+        found = json.loads(fairfront("select", run.folder, *flags))
+        assert run.table[f"validation.{measure}"][found["id"]] == best
 
 
 def test_fronts_of_covariances_are_judged_by_them_unless_asked(fitted, fairfront, tmp_path):

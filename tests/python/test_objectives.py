@@ -22,7 +22,7 @@ OBJECTIVES = {
         *["group_risk(race)", "group_risk(sex:race, risk=cvar)", "worst_group_loss(sex:race)"],
     ],
     "ranges": [
-        "error_rate(tau=0.4, lambda=0.003)",
+        "error_rate(tau=0.4, lambda=0.003, fp=0.8, fn=1.5)",
         "demographic_parity(sex:race, tau=0.02, beta=20)",
         "true_positive_rate_parity(sex:race, tau=0.3, beta=400, shrink=0.01)",
         "false_positive_rate_parity(sex, tau=0.05, beta=0.5)",
