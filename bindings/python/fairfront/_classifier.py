@@ -59,7 +59,16 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     n_points : int, optional
         Points of the front, at most; each solver has a default of its own.
     require : str or list of str, optional
-        What the model in use has to meet, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+        What the model in use has to keep on new people, for instance
+        ``"demographic_parity_ratio(sex) >= 0.8"``. It is certified on the rows that ``holdout_fraction`` holds out; without
+        such rows, it is checked on validation or training rows, and a warning says so.
+    confidence : float or None, default=0.95
+        Confidence of the certificate. None checks ``require`` without a test.
+    exact : bool, default=False
+        Whether finite-sample tests certify; they need more rows.
+    holdout_fraction : float, default=0.0
+        Share of the rows, drawn by ``random_state``, that influence no model and no choice: they certify ``require`` and
+        give the ``test.`` columns of ``front_`` with their intervals.
     best : str, default="accuracy"
         The measure or objective in which the model in use is the best of those that meet ``require``.
     front_in : {"measures", "objectives"}, optional
@@ -110,6 +119,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         The point that ``predict`` uses.
     selection_ : dict
         How it was chosen, and what it costs.
+    certificate_ : dict or None
+        What was required of the model in use, and whether that is certified; None if nothing was required.
     unmitigated_ : dict
         The columns of ``front_`` for the model that minimises the loss alone.
     objectives_ : list of str
@@ -159,6 +170,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         method: str = "auto",
         n_points: int | None = None,
         require: str | Sequence[str] | None = None,
+        confidence: float | None = 0.95,
+        exact: bool = False,
+        holdout_fraction: float = 0.0,
         best: str = "accuracy",
         front_in: str | None = None,
         penalty: str | float = "auto",
@@ -181,6 +195,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self.method = method
         self.n_points = n_points
         self.require = require
+        self.confidence = confidence
+        self.exact = exact
+        self.holdout_fraction = holdout_fraction
         self.best = best
         self.front_in = front_in
         self.penalty = penalty
@@ -224,7 +241,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         """
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
         policy, asked = self._policy(number), self._asked(number)
-        check_choice(self._choice(self.require, self.best))
+        check_choice(self._choice(self.require, self.best, confidence=self.confidence, exact=self.exact))
         looks: Looks | None = None
         if _columns.is_path(X):
             dataset = read(X, y, sensitive_features, sample_weight, self.pos_label, policy, n_threads)
@@ -272,7 +289,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         """
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
         policy, asked = self._policy(number), self._asked(number)
-        check_choice(self._choice(self.require, self.best))
+        check_choice(self._choice(self.require, self.best, confidence=self.confidence, exact=self.exact))
         stream = self._live
         if stream is None:
             if hasattr(self, "_run"):
@@ -316,7 +333,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
     def _settled(self) -> dict[str, Any]:
         """Parameters that the first batch of a stream settles."""
-        free = {"require", "best", "max_seconds", "n_jobs", "progress", "random_state"}
+        free = {"require", "confidence", "exact", "best", "max_seconds", "n_jobs", "progress", "random_state"}
         return {name: value for name, value in self.get_params(deep=False).items() if name not in free}
 
     def _raise(self, stopped: BaseException | None) -> None:
@@ -338,7 +355,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             raise TypeError(f"progress={self.progress!r}: expected True, False or a function")
         if not isinstance(self.method, str):
             raise TypeError(f"method={self.method!r}: expected the name of a solver, or 'auto'")
-        return Policy(self.validation_fraction, self.missing, self.missing_sensitive, self.pool_rare, number)
+        return Policy(self.validation_fraction, self.holdout_fraction, self.missing, self.missing_sensitive, self.pool_rare, number)
 
     def _assemble(self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, **known: Any) -> Given:
         return assemble(
@@ -400,21 +417,34 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self.unmitigated_ = run.unmitigated()
         # Where no point meets what is required, the front is there all the same.
         self._point = None
-        for name in ("selection_", "selected_"):
+        for name in ("selection_", "selected_", "certificate_"):
             if hasattr(self, name):
                 delattr(self, name)
         try:
-            self.selection_ = self._choose(self.require, self.best)
+            self.selection_ = self._choose(
+                self.require, self.best, confidence=self.confidence, exact=self.exact, before=True
+            )
         except ValueError:
             self._raise(stopped)
             raise
         self.selected_ = self._point = int(self.selection_["id"])
+        self.certificate_ = self.selection_["certificate"]
         self._raise(stopped)
 
     def _choose(self, require: Any, best: str | None, **rule: Any) -> dict[str, Any]:
         """The point that a rule chooses, and why."""
         self._check_fitted()
-        chosen: dict[str, Any] = json.loads(self._run.select(self._choice(require, best, **rule)))
+        choice = self._choice(require, best, **rule)
+        chosen: dict[str, Any] = json.loads(self._run.select(choice))
+        certificate = chosen["certificate"]
+        if certificate and choice["confidence"] is not None and chosen["test"] is None:
+            rows = {"train": "training"}.get(certificate["split"], certificate["split"])
+            message = (
+                f"require: there are no rows to certify on, so the requirement was checked on {rows} rows, which also"
+                " chose the model; new people may well break it. Hold rows out (holdout_fraction=0.3), or choose"
+                " without a test (confidence=None)"
+            )
+            warnings.warn(message, FairFrontWarning, stacklevel=4)
         return chosen
 
     @staticmethod
@@ -432,8 +462,15 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             "regret": False,
             "weights": None,
             "point": None,
+            "confidence": 0.95,
+            "exact": False,
+            "before": False,
             **rule,
         }
+        confidence = choice["confidence"]
+        if confidence is not None and not (isinstance(confidence, Real) and 0 < confidence < 1):
+            raise ValueError(f"confidence={confidence!r}: expected a number between 0 and 1, or None")
+        choice["exact"] = bool(choice["exact"])
         if choice["point"] is not None:
             choice["point"] = whole("point", choice["point"], 0)
         return choice
@@ -442,6 +479,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self,
         *,
         require: str | Sequence[str] | None = None,
+        confidence: float | None = 0.95,
+        exact: bool = False,
         best: str | None = None,
         knee: bool = False,
         regret: bool = False,
@@ -453,7 +492,12 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         Parameters
         ----------
         require : str or list of str, optional
-            What it has to meet, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+            What it has to keep on new people, for instance ``"demographic_parity_ratio(sex) >= 0.8"``. Stated after the
+            ``test.`` columns were shown, it is certified if their simultaneous band keeps the limit.
+        confidence : float or None, default=0.95
+            Confidence of the certificate. None checks ``require`` without a test.
+        exact : bool, default=False
+            Whether finite-sample tests certify.
         best : str, optional
             The measure or objective in which it is the best; by default the accuracy.
         knee : bool, default=False
@@ -474,9 +518,17 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
 
         self._check_fitted()
         model = FairClassifier(
-            self._unfitted(), require=require, best=best, knee=knee, regret=regret, weights=weights, point=point
+            self._unfitted(),
+            require=require,
+            confidence=confidence,
+            exact=exact,
+            best=best,
+            knee=knee,
+            regret=regret,
+            weights=weights,
+            point=point,
         )
-        model._take(self)
+        model._take(self, before=False)
         return model
 
     def _unfitted(self) -> FairFrontClassifier:

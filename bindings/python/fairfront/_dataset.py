@@ -25,6 +25,7 @@ class Policy:
     """What becomes of rows."""
 
     validation_fraction: float
+    holdout_fraction: float
     missing: str
     missing_sensitive: str
     pool_rare: int
@@ -35,12 +36,20 @@ class Policy:
         for name, known in [("missing", MISSING), ("missing_sensitive", MISSING_SENSITIVE)]:
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {list(known)}")
-        if not isinstance(self.validation_fraction, Real) or not 0.0 <= self.validation_fraction < 1.0:
-            raise ValueError(f"validation_fraction={self.validation_fraction!r}: expected a share from 0 to below 1")
+        for name in ("validation_fraction", "holdout_fraction"):
+            share = getattr(self, name)
+            if not isinstance(share, Real) or not 0.0 <= share < 1.0:
+                raise ValueError(f"{name}={share!r}: expected a share from 0 to below 1")
+        if self.validation_fraction + self.holdout_fraction >= 1.0:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} and holdout_fraction={self.holdout_fraction!r}"
+                " leave no rows for training; choose smaller shares"
+            )
 
     def settings(self) -> dict[str, Any]:
         """As the extension takes it."""
-        return {**vars(self), "validation_fraction": float(self.validation_fraction)}
+        shares = ("validation_fraction", "holdout_fraction")
+        return {**vars(self), **{name: float(getattr(self, name)) for name in shares}}
 
 
 @dataclass

@@ -96,14 +96,17 @@ def _features(given: Any, argument: str, prefix: str, n_rows: int) -> list[_Feat
     return [_Feature(name, _listed(values), argument, n_rows) for name, values in named]
 
 
-def _rows_by_key(features: list[_Feature]) -> dict[Key, NDArray[np.int64]]:
-    """Find the rows of each combination of levels; none for some where there are several features."""
+def _rows_by_key(features: list[_Feature], drawn: NDArray[np.int64] | None = None) -> dict[Key, NDArray[np.int64]]:
+    """Find the rows of each combination of levels, among all rows or those that were drawn."""
     shape = [len(feature.levels) for feature in features]
     codes = np.ravel_multi_index([feature.codes for feature in features], shape)
+    if drawn is not None:
+        codes = codes[drawn]
     order = np.argsort(codes, kind="stable")
     cuts = np.cumsum(np.bincount(codes, minlength=int(np.prod(shape))))[:-1]
     keys = product(*(feature.levels for feature in features))
-    return dict(zip(keys, np.split(order, cuts), strict=True))
+    rows = order if drawn is None else drawn[order]
+    return dict(zip(keys, np.split(rows, cuts), strict=True))
 
 
 class _Metric:
@@ -167,6 +170,12 @@ class MetricFrame:
     sample_params : dict, optional
         Further arguments of the metrics with one value a row, weights say: name to values; where
         `metrics` is a dict, name of the metric to such a dict.
+    n_boot : int, optional
+        Redraws of the rows, for intervals.
+    ci_quantiles : list of float, optional
+        Quantiles over the redraws that the ``_ci`` properties give; by default 0.025 and 0.975.
+    random_state : int, Generator or None, default=0
+        Seed of the redraws.
 
     Notes
     -----
@@ -194,7 +203,11 @@ class MetricFrame:
         sensitive_features: Any,
         control_features: Any = None,
         sample_params: Mapping[str, Any] | None = None,
+        n_boot: int | None = None,
+        ci_quantiles: Iterable[float] | None = None,
+        random_state: Any = 0,
     ) -> None:
+        self._n_boot, self._ci_quantiles = _redraws(n_boot, ci_quantiles)
         true, pred = column(y_true, "y_true"), column(y_pred, "y_pred")
         if len(true) != len(pred):
             raise ValueError(f"y_true and y_pred must be of the same length, found {len(true)} and {len(pred)}")
@@ -222,6 +235,16 @@ class MetricFrame:
 
         self._overall = apply(_rows_by_key(control) if control else whole)
         self._by_group = apply(_rows_by_key([*control, *sensitive]))
+        self._redrawn: list[MetricFrame] = []
+        draw = np.random.default_rng(random_state)
+        for _ in range(self._n_boot or 0):
+            rows = draw.integers(len(true), size=len(true))
+            frame = object.__new__(MetricFrame)
+            frame._alone, frame._metrics = self._alone, self._metrics
+            frame._names, frame._n_control = self._names, self._n_control
+            frame._overall = apply(_rows_by_key(control, rows) if control else {(): rows})
+            frame._by_group = apply(_rows_by_key([*control, *sensitive], rows))
+            self._redrawn.append(frame)
 
     @property
     def sensitive_levels(self) -> list[str]:
@@ -242,6 +265,108 @@ class MetricFrame:
     def overall(self) -> Any:
         """Each metric of all rows, or of those of each control value."""
         return self._shown(self._overall)
+
+    @property
+    def n_boot(self) -> int | None:
+        """Redraws of the rows; None without intervals."""
+        return self._n_boot
+
+    @property
+    def ci_quantiles(self) -> list[float] | None:
+        """The quantiles of the ``_ci`` properties; None without intervals."""
+        return self._ci_quantiles if self._n_boot else None
+
+    @property
+    def by_group_ci(self) -> list[Any]:
+        """Quantiles of :attr:`by_group` over the redraws, one table per quantile."""
+        found = self._quantiles(lambda frame: frame._by_group)
+        return [self._table(of_level, self._names) for of_level in found]
+
+    @property
+    def overall_ci(self) -> list[Any]:
+        """Quantiles of :attr:`overall` over the redraws, one per quantile."""
+        return [self._shown(of_level) for of_level in self._quantiles(lambda frame: frame._overall)]
+
+    def difference_interval(self, confidence: float = 0.95) -> Any:
+        """Find the ends between which the largest difference between groups lies.
+
+        A difference is a maximum, which is higher in redraws than in the population, so quantiles of it mislead.
+        The interval comes from the signed differences of all pairs of groups, jointly.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Share of samples in which the interval is to hold the difference.
+
+        Returns
+        -------
+        list
+            The lower and the upper end, each as :attr:`overall`.
+        """
+        return self._interval(confidence, lambda a, b: a - b, lambda v: v)
+
+    def ratio_interval(self, confidence: float = 0.95) -> Any:
+        """Find the ends between which the smallest ratio of two groups lies, likewise on the log scale.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Share of samples in which the interval is to hold the ratio.
+
+        Returns
+        -------
+        list
+            The lower and the upper end, each as :attr:`overall`.
+        """
+
+        def logs(a: Any, b: Any) -> Any:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.log(a) - np.log(b)
+
+        low, high = self._interval(confidence, logs, lambda v: np.exp(-v))
+        return [high, low]
+
+    def _quantiles(self, of: Callable[[MetricFrame], dict[str, dict[Key, Any]]]) -> list[dict[str, dict[Key, Any]]]:
+        """Quantiles over the redraws, number by number."""
+        if not self._redrawn:
+            raise ValueError("n_boot: give a number of redraws to MetricFrame for intervals")
+        levels = self._ci_quantiles
+        found: list[dict[str, dict[Key, Any]]] = [{metric: {} for metric in self._metrics} for _ in levels]
+        for metric in self._metrics:
+            for key in of(self)[metric]:
+                numbers = _numbers((of(frame)[metric][key] for frame in self._redrawn), "coerce")
+                values = np.quantile(numbers, levels) if numbers else [_NAN] * len(levels)
+                for level, value in zip(found, values, strict=True):
+                    level[metric][key] = float(value)
+        return found
+
+    def _interval(self, confidence: float, apart: Callable[[Any, Any], Any], back: Callable[[Any], Any]) -> list[Any]:
+        """The ends of the largest absolute contrast of two groups."""
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence={confidence!r}: expected a number between 0 and 1")
+        if not self._redrawn:
+            raise ValueError("n_boot: give a number of redraws to MetricFrame for intervals")
+        ends: list[dict[str, dict[Key, Any]]] = [{}, {}]
+        redrawn = [list(frame._cells()) for frame in self._redrawn]
+        for at, (metric, control, values) in enumerate(self._cells()):
+            own = np.array([v if np.isscalar(v) and v is not None else _NAN for v in values], float)
+            drawn = np.array([cells[at][2] for cells in redrawn], float)
+            pairs = [(a, b) for a in range(len(own)) for b in range(a)]
+            low, high = 0.0, 0.0
+            if pairs:
+                first, second = (np.array(side) for side in zip(*pairs, strict=True))
+                contrast = apart(own[first], own[second])
+                off = apart(drawn[:, first], drawn[:, second]) - contrast
+                off = off[np.isfinite(off).all(axis=1)]
+                error = off.std(axis=0) if len(off) else np.full(len(pairs), _NAN)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    largest = np.nanmax(np.abs(off) / error, axis=1, initial=0.0)
+                reach = np.quantile(largest, confidence) * error if len(off) else error
+                low = max(0.0, float(np.max(np.abs(contrast) - reach)))
+                high = float(np.max(np.abs(contrast) + reach))
+            for end, value in zip(ends, (low, high), strict=True):
+                end.setdefault(metric, {})[control] = float(back(value))
+        return [self._shown(end) for end in ends]
 
     def group_min(self, errors: Errors = "raise") -> Any:
         """Find the smallest value over the groups; NaN does not count.
@@ -413,6 +538,20 @@ def _metrics(
             raise ValueError(f"sample_params: {name!r} must be a dict, one entry a parameter")
         made.append(_Metric(function, name, own, n_rows))
     return made
+
+
+def _redraws(n_boot: int | None, quantiles: Iterable[float] | None) -> tuple[int | None, list[float]]:
+    """Check what intervals are asked for."""
+    if n_boot is None:
+        if quantiles is not None:
+            raise ValueError("ci_quantiles: give n_boot, a number of redraws, as well")
+        return None, []
+    if isinstance(n_boot, bool) or not isinstance(n_boot, (int, np.integer)) or n_boot < 1:
+        raise ValueError(f"n_boot={n_boot!r}: expected a whole number of at least 1")
+    levels = [0.025, 0.975] if quantiles is None else [float(level) for level in quantiles]
+    if not levels or not all(0 < level < 1 for level in levels):
+        raise ValueError(f"ci_quantiles={levels!r}: expected numbers between 0 and 1")
+    return int(n_boot), levels
 
 
 def _check(errors: str, method: str = "between_groups") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +23,11 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
     front : FairFrontClassifier, optional
         How the front is found; by default a ``FairFrontClassifier()``.
     require : str or list of str, optional
-        What the model has to meet, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+        What the model has to keep on new people, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+    confidence : float or None, default=0.95
+        Confidence of the certificate. None checks ``require`` without a test.
+    exact : bool, default=False
+        Whether finite-sample tests certify.
     best : str, optional
         The measure or objective in which it is the best; by default the accuracy.
     knee : bool, default=False
@@ -42,6 +47,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         Why it was chosen.
     selection_ : dict
         How it was chosen, and what it costs.
+    certificate_ : dict or None
+        What was required of the model, and whether that is certified; None if nothing was required.
     values_ : dict
         Its objectives and measures, by the names of the front's columns.
     coefficients_ : dict
@@ -75,6 +82,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         front: FairFrontClassifier | None = None,
         *,
         require: str | Sequence[str] | None = None,
+        confidence: float | None = 0.95,
+        exact: bool = False,
         best: str | None = None,
         knee: bool = False,
         regret: bool = False,
@@ -83,6 +92,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
     ) -> None:
         self.front = front
         self.require = require
+        self.confidence = confidence
+        self.exact = exact
         self.best = best
         self.knee = knee
         self.regret = regret
@@ -119,9 +130,9 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         except BaseException:
             # What was found before it was interrupted is a front too.
             if front.__sklearn_is_fitted__():
-                self._take(front)
+                self._take(front, before=True)
             raise
-        self._take(front)
+        self._take(front, before=True)
         return self
 
     def _check_rule(self) -> None:
@@ -131,17 +142,26 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
         if self.weights is not None and not self.weights:
             raise ValueError("weights={}: give at least one measure or objective with its weight")
 
-    def _take(self, front: FairFrontClassifier) -> None:
-        """Become a model of a front that is fitted."""
+    def _take(self, front: FairFrontClassifier, *, before: bool) -> None:
+        """Become a model of a front that is fitted; ``before`` says that the requirement was stated before the fit."""
         self._check_rule()
         weights = self.weights and ",".join(f"{name}={float(weight)!r}" for name, weight in self.weights.items())
         selection = front._choose(
-            self.require, self.best, knee=self.knee, regret=self.regret, weights=weights, point=self.point
+            self.require,
+            self.best,
+            confidence=self.confidence,
+            exact=self.exact,
+            before=before,
+            knee=self.knee,
+            regret=self.regret,
+            weights=weights,
+            point=self.point,
         )
         self._run = front._run
         self.point_ = self._point = point = int(selection["id"])
         self.selection_ = selection
         self.reason_ = str(selection["reason"])
+        self.certificate_ = selection["certificate"]
         self.values_ = {name: float(values[point]) for name, values in front._run.columns().items()}
         *coefficients, intercept = front._run.parameters()[point].tolist()
         self.coefficients_ = dict(zip(front._run.features, coefficients, strict=True))
@@ -202,7 +222,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
             The model as JSON.
         """
         self._check_fitted()
-        return self._run.model(self.point_, type(self).__name__)
+        certificate = self.certificate_ and json.dumps(self.certificate_)
+        return self._run.model(self.point_, type(self).__name__, certificate)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the model file of ``to_json``.

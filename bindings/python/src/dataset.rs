@@ -43,6 +43,7 @@ impl PyDataset {
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
     validation_fraction: f64,
+    holdout_fraction: f64,
     seed: u64,
     missing: String,
     missing_sensitive: String,
@@ -52,6 +53,7 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn spec(&self) -> Result<Spec, Failure> {
         let share = 100.0 * self.validation_fraction;
+        let held_out = 100.0 * self.holdout_fraction;
         let policy = match self.missing.as_str() {
             // Rows with missing values have been refused.
             "error" => "keep",
@@ -62,8 +64,8 @@ impl Settings {
             other => other,
         };
         Ok(Spec {
-            split: match share > 0.0 {
-                true => SplitRule::Shares([100.0 - share, share, 0.0, 0.0]),
+            split: match share > 0.0 || held_out > 0.0 {
+                true => SplitRule::Shares([100.0 - share - held_out, share, 0.0, held_out]),
                 false => SplitRule::None,
             },
             seed: self.seed,

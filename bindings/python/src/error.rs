@@ -96,7 +96,7 @@ fn about_file(error: &RunError) -> Option<ErrorKind> {
 }
 
 /// Words of the command line, and what they are for somebody without one; the longer ones first.
-const WORDS: [(&str, &str); 29] = [
+const WORDS: [(&str, &str); 32] = [
     ("; look at --drop, --type and --missing", ""),
     ("join groups with --merge", "join groups"),
     ("merge some with --merge", "merge some"),
@@ -126,6 +126,9 @@ const WORDS: [(&str, &str); 29] = [
     ("--front-in", "front_in"),
     ("--pool-rare ", "pool_rare="),
     ("--split", "validation_fraction"),
+    ("--confidence none", "confidence=None"),
+    ("--confidence", "confidence"),
+    ("--exact", "exact"),
     ("--require", "require"),
     ("--force", "force=True"),
     ("--id", "point"),

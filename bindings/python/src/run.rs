@@ -1,17 +1,20 @@
 //! A run in memory: the front, its models, and what can be made of them.
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairfront_data::{Notice, NoticeLevel, Table};
 use fairfront_run::{
-    ESTIMATOR, ExportFormat, FrontColumns, Requirement, Rule, Run, Term, score_file, score_table,
-    select, weights,
+    Certificate, Choice as Chosen, Demand, ESTIMATOR, ExportFormat, FrontColumns, ModelCertificate,
+    Requirement, Rule, Run, Selection, Term, Use, choose_with_uses, logged_uses, score_file,
+    score_table, select, uncertified_model, weights,
 };
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde::Serialize;
 
 use crate::column::PyColumns;
 use crate::error::{Failure, in_python};
@@ -30,11 +33,26 @@ pub(crate) fn notices(notices: &[Notice]) -> Vec<(bool, String)> {
 #[pyclass(name = "Run", module = "fairfront._fairfront", frozen)]
 pub(crate) struct PyRun {
     run: Run,
+    /// Uses of the certifying rows, which choices add to.
+    uses: Mutex<Vec<Use>>,
 }
 
 impl PyRun {
-    pub(crate) fn new(run: Run) -> Self {
-        Self { run }
+    pub(crate) fn new(mut run: Run) -> Self {
+        let uses = Mutex::new(std::mem::take(&mut run.uses));
+        Self { run, uses }
+    }
+
+    fn uses(&self) -> MutexGuard<'_, Vec<Use>> {
+        // A list of finished uses is whole whatever happened elsewhere.
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run with its log.
+    fn whole(&self) -> Run {
+        let mut run = self.run.clone();
+        run.uses.clone_from(&self.uses());
+        run
     }
 
     /// The parameters of a point, the intercept last; those of the unmitigated model for `None`.
@@ -65,9 +83,22 @@ pub(crate) struct Choice {
     regret: bool,
     weights: Option<String>,
     point: Option<usize>,
+    confidence: Option<f64>,
+    exact: bool,
+    before: bool,
 }
 
 impl Choice {
+    /// What is to be certified; `None` without requirements and without a test.
+    fn demand(&self) -> Result<Option<Demand>, Failure> {
+        let best = self.best.as_deref();
+        let wanted = self.confidence.filter(|_| !self.require.is_empty());
+        Ok(match wanted {
+            Some(confidence) => Some(Demand::parse(&self.require, confidence, self.exact, best)?),
+            None => None,
+        })
+    }
+
     fn requirements(&self) -> Result<Vec<Requirement>, Failure> {
         let parsed = self.require.iter().map(|text| Requirement::parse(text));
         Ok(parsed.collect::<Result<_, _>>()?)
@@ -181,10 +212,34 @@ impl PyRun {
     /// Chooses a point; what was chosen and why, as JSON.
     fn select(&self, choice: Choice) -> PyResult<String> {
         let chosen = || -> Result<String, Failure> {
-            let columns = FrontColumns::of(&self.run.info, &self.run.front);
-            let requirements = choice.requirements()?;
-            let selection = select(&columns, &requirements, &choice.rule()?)?;
-            serde_json::to_string(&selection).map_err(|e| Failure::Panic(e.to_string()))
+            let (rule, demand) = (choice.rule()?, choice.demand()?);
+            // Without rows to certify on, requirements are honored on what there is.
+            let demand = demand.filter(|_| self.run.evidence.certify.is_some());
+            let chosen = match demand {
+                Some(demand) => {
+                    choose_with_uses(&self.run, &mut self.uses(), !choice.before, &demand, &rule)?
+                }
+                None => {
+                    let columns = FrontColumns::of(&self.run.info, &self.run.front);
+                    let requirements = choice.requirements()?;
+                    let selection = select(&columns, &requirements, &rule)?;
+                    Chosen {
+                        of_model: uncertified_model(&self.run, &requirements, &selection),
+                        selection,
+                        certificate: None,
+                    }
+                }
+            };
+            let said = Said {
+                selection: &chosen.selection,
+                certificate: chosen.of_model.as_ref(),
+                words: chosen
+                    .of_model
+                    .as_ref()
+                    .map_or_else(Vec::new, ModelCertificate::words),
+                test: chosen.certificate.as_ref(),
+            };
+            serde_json::to_string(&said).map_err(|e| Failure::Panic(e.to_string()))
         };
         Ok(chosen()?)
     }
@@ -226,9 +281,16 @@ impl PyRun {
     }
 
     /// The model file of a point; `name` is what it says it comes from.
-    fn model(&self, point: usize, name: &str) -> PyResult<String> {
+    fn model(&self, point: usize, name: &str, certificate: Option<&str>) -> PyResult<String> {
         self.params(Some(point))?;
-        let model = self.run.model(name, point).map_err(Failure::from)?;
+        let mut model = self.run.model(name, point).map_err(Failure::from)?;
+        model.certificate = match certificate {
+            Some(text) => {
+                let parsed = serde_json::from_str(text);
+                Some(parsed.map_err(|e| PyValueError::new_err(e.to_string()))?)
+            }
+            None => None,
+        };
         Ok(model.to_json())
     }
 
@@ -275,7 +337,7 @@ impl PyRun {
         estimator: &str,
     ) -> PyResult<String> {
         work::outside(py, 1, || {
-            let mut run = self.run.clone();
+            let mut run = self.whole();
             let place = run.write(Path::new(folder), force)?;
             fairfront_run::write_file(&place.join(ESTIMATOR), estimator.as_bytes(), true)?;
             Ok(place.display().to_string())
@@ -285,12 +347,16 @@ impl PyRun {
     /// Reads a run folder, or the newest run of a stream's state.
     #[staticmethod]
     fn read(py: Python<'_>, folder: &str) -> PyResult<Self> {
-        work::outside(py, 1, || Ok(Self::new(Run::read(Path::new(folder))?)))
+        work::outside(py, 1, || {
+            let mut run = Run::read(Path::new(folder))?;
+            run.uses = logged_uses(Path::new(folder))?;
+            Ok(Self::new(run))
+        })
     }
 
     /// The files of the folder, by name.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Files<'py>> {
-        let files = work::outside(py, 1, || Ok(self.run.clone().to_files()?))?;
+        let files = work::outside(py, 1, || Ok(self.whole().to_files()?))?;
         let bytes = |(name, bytes): (_, Vec<u8>)| (name, PyBytes::new(py, &bytes));
         Ok(files.into_iter().map(bytes).collect())
     }
@@ -314,10 +380,21 @@ impl PyRun {
     }
 }
 
+/// A chosen model, as the package takes it.
+#[derive(Serialize)]
+struct Said<'a> {
+    #[serde(flatten)]
+    selection: &'a Selection,
+    certificate: Option<&'a ModelCertificate>,
+    words: Vec<String>,
+    test: Option<&'a Certificate>,
+}
+
 /// Refuses requirements and rules that cannot be understood, whatever the front.
 #[pyfunction]
 pub(crate) fn check_choice(choice: Choice) -> PyResult<()> {
     choice.requirements()?;
+    choice.demand()?;
     choice.rule()?;
     Ok(())
 }

@@ -177,6 +177,7 @@ pub(crate) fn judge(
         let some = select_spread(values, most_points, &ranges(values, None));
         kept = some.into_iter().map(|i| kept[i]).collect();
     }
+    kept = from_the_most_accurate(kept, &judged_by, m);
     outcome.front = Front {
         points: all.points.select(&kept),
         values: select(&all.values, &kept, m),
@@ -189,7 +190,6 @@ pub(crate) fn judge(
             front.values = problem.values(&front.points)?;
         }
     }
-    outcome.front = outcome.front.sorted();
     outcome.certificates = Vec::new();
     Ok(Judged {
         outcome,
@@ -197,6 +197,17 @@ pub(crate) fn judge(
         notices,
         measures,
     })
+}
+
+/// Positions in the order of the values that points are judged by, the loss or errors first.
+fn from_the_most_accurate(mut positions: Vec<usize>, values: &[f64], m: usize) -> Vec<usize> {
+    let of = |i: usize| &values[i * m..(i + 1) * m];
+    positions.sort_by(|a, b| {
+        let pairs = of(*a).iter().zip(of(*b));
+        let mut unequal = pairs.map(|(a, b)| a.total_cmp(b)).filter(|o| o.is_ne());
+        unequal.next().unwrap_or_else(|| a.cmp(b))
+    });
+    positions
 }
 
 /// The points whose thresholds are moved: all candidates, or so many of the solver's front, well spread.

@@ -45,7 +45,8 @@ pub use ask::{Ask, Solver, attribute_texts};
 pub use certify::{
     Band, Certificate, CertifyingRows, Checked, Choice, Closest, Counted, Demand, Evidence,
     GroupSize, IntervalInfo, ModelCertificate, Stated, TestKind, Tested, Uncertified, Use, Verdict,
-    certify_fit, choose_certified, choose_in_memory, logged_uses, uncertified_model,
+    certify_fit, choose_certified, choose_in_memory, choose_with_uses, logged_uses,
+    uncertified_model,
 };
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{

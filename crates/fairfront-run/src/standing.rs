@@ -1,6 +1,6 @@
 //! What fronts are worth on the rows at hand, in what they are judged by.
 
-use fairfront_core::{Costs, FairProblem, Measure, Points};
+use fairfront_core::{Costs, FairProblem, Measure, Objective, Points};
 use fairfront_data::{Encoded, Part};
 
 use crate::fit::SplitValues;
@@ -82,7 +82,7 @@ fn least_error(problem: &FairProblem, encoded: &Encoded) -> f64 {
             }
         }
     }
-    let first = problem.objectives().next().and_then(|o| o.measure());
+    let first = problem.objectives().next().and_then(Objective::measure);
     let costs = match first {
         Some(Measure::ErrorRate(costs)) => costs,
         _ => Costs::EQUAL,

@@ -56,7 +56,10 @@ pub(crate) fn starts(
         ..Trace::default()
     };
     // These fronts are of the log loss; errors of unequal costs move the threshold of each model.
-    let shift = problem.objectives().next().map_or(0.0, |o| o.start_shift());
+    let shift = problem
+        .objectives()
+        .next()
+        .map_or(0.0, Objective::start_shift);
     let earlier = earlier.map(|points| moved(points, -shift));
     let found = match trace.suits(&covariances) {
         Ok(_) => match earlier {

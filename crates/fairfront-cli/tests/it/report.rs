@@ -14,7 +14,8 @@ fn fitted() -> TempDir {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let last = outcome.out.lines().last().expect("a line");
     // 40 validation rows tell no models apart.
-    let said = "r/report.html opens at the unmitigated model: none of the 5 models is measurably fairer";
+    let said =
+        "r/report.html opens at the unmitigated model: none of the 5 models is measurably fairer";
     assert!(last.starts_with(said), "{last}");
     folder
 }

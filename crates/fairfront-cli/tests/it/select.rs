@@ -203,7 +203,13 @@ fn without_validation_rows_training_rows_decide() {
         "{}",
         shown.out
     );
-    let refused = select(&[&["train", "--require", "test.accuracy > 0.5"][..], &untested].concat());
+    let refused = select(
+        &[
+            &["train", "--require", "test.accuracy > 0.5"][..],
+            &untested,
+        ]
+        .concat(),
+    );
     assert_eq!(refused.code, 2);
     assert!(
         refused

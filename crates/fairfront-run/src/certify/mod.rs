@@ -137,14 +137,26 @@ pub fn choose_certified(
 
 /// The same for a run in memory, which keeps its own log.
 pub fn choose_in_memory(run: &mut Run, demand: &Demand, rule: &Rule) -> Result<Choice, Error> {
-    let (choice, used) = {
-        let plan = Plan::new(run, demand)?;
-        let (certificate, is_new) = plan.certify(&run.uses, true)?;
-        let used = is_new.then(|| Use::after(&run.uses, certificate.clone()));
-        (plan.choose(certificate, rule), used)
-    };
-    run.uses.extend(used);
+    let mut uses = std::mem::take(&mut run.uses);
+    let choice = choose_with_uses(run, &mut uses, true, demand, rule);
+    run.uses = uses;
     choice
+}
+
+/// The same with a log that the caller keeps; `looked` says whether test rows have been shown.
+pub fn choose_with_uses(
+    run: &Run,
+    uses: &mut Vec<Use>,
+    looked: bool,
+    demand: &Demand,
+    rule: &Rule,
+) -> Result<Choice, Error> {
+    let plan = Plan::new(run, demand)?;
+    let (certificate, is_new) = plan.certify(uses, looked)?;
+    if is_new {
+        uses.push(Use::after(uses, certificate.clone()));
+    }
+    plan.choose(certificate, rule)
 }
 
 /// Tests requirements that were fixed before a fit, before anything about the certifying rows is shown, and
@@ -565,7 +577,7 @@ impl<'a> Plan<'a> {
                 model,
                 p_value,
                 checked: self.checked(bound, model, &certificate),
-                rows_needed: self.rows_needed(model, certificate.level),
+                rows_needed: self.rows_needed(model, certificate.level, certificate.test),
             })
         });
         Uncertified {
@@ -577,8 +589,21 @@ impl<'a> Plan<'a> {
     }
 
     /// Certifying rows that would certify a model in four of five samples, if its rates are as estimated.
-    fn rows_needed(&self, model: usize, level: f64) -> Option<u64> {
-        let z = -normal_quantile(level) + normal_quantile(POWER);
+    fn rows_needed(&self, model: usize, level: f64, test: TestKind) -> Option<u64> {
+        let reach = match test {
+            // As far as the widest of the bands that have to keep their limits.
+            TestKind::Band => {
+                let level = 1.0 - level / self.bounds.len() as f64;
+                let bands = self.certifying.bands.iter();
+                let own = |band: &&Band| self.bounds.iter().any(|b| b.family.name == band.measure);
+                bands
+                    .filter(own)
+                    .map(|b| b.reach(level))
+                    .fold(0.0, f64::max)
+            }
+            TestKind::Score | TestKind::Exact => -normal_quantile(level),
+        };
+        let z = reach + normal_quantile(POWER);
         let tallies = &self.certifying.tallies;
         let contrasts = self.bounds.iter().flat_map(|b| b.contrasts(tallies, model));
         let mut times = 0.0_f64;

@@ -10,7 +10,7 @@ use crate::{FitRequest, MethodChoice, fit, write_run};
 const PARITY: &str = "demographic_parity_difference(sex) <= 0.12";
 
 fn fitted(shares: [f64; 4]) -> Run {
-    let known = Known::parse("demo(rows=3000)")
+    let known = Known::parse("demo(rows=8000)")
         .unwrap()
         .expect("a known data set");
     let mut spec = known.spec();
@@ -196,7 +196,8 @@ fn without_a_certified_model_the_closest_and_the_rows_it_needs_are_named() {
     // A model whose estimate keeps the limit is certified by as many rows as stated.
     let plan_of = demand(&[PARITY], 0.95);
     let plan = Plan::new(&HIDDEN, &plan_of).expect("a plan");
-    let needed = (0..HIDDEN.front.len()).find_map(|m| Some((m, plan.rows_needed(m, 0.05)?)));
+    let needed = (0..HIDDEN.front.len())
+        .find_map(|m| Some((m, plan.rows_needed(m, 0.05, TestKind::Score)?)));
     let (model, needed) = needed.expect("a model within the limit");
     let times = needed as f64 / plan.certifying.rows as f64;
     let mut scaled = plan.certifying.tallies.clone();
