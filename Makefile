@@ -5,6 +5,7 @@
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
 #                make bench-stream: only streams, beside fits on the same rows;
 #                make bench-penalty: only the unmitigated model, compared with scikit-learn's logistic regressions;
+#                make bench-choice: only certified choices, on redraws of tables as populations;
 #                make bench-python: only the Python package, beside the command and fairlearn
 # make docs      the API documentation (target/doc) and the book (target/book), warnings as errors
 # make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
@@ -28,7 +29,7 @@ VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
 .PHONY: test lint rust-test docs licences page page-check browser python-test package package-alone soak bench bench-neighbours \
-  bench-measures bench-stream bench-penalty bench-python reproduce clean
+  bench-measures bench-stream bench-penalty bench-choice bench-python reproduce clean
 
 test: lint page-check rust-test docs licences python-test
 	@if [ -z "$${FAIRFRONT_DATA:-}" ]; then \
@@ -107,7 +108,7 @@ $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(VENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt
 	touch $@
 
-bench: bench-neighbours bench-measures bench-stream bench-penalty bench-python
+bench: bench-neighbours bench-measures bench-stream bench-penalty bench-choice bench-python
 	cargo build --release --locked -p fairfront-bench
 	$(VENV_PYTHON) bench/trace.py
 	$(VENV_PYTHON) bench/indicators.py
@@ -128,6 +129,10 @@ bench-measures: $(VENV)/.bench-installed
 bench-stream: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli -p fairfront-bench
 	$(VENV_PYTHON) bench/stream.py $(STREAM)
+
+bench-choice: $(VENV)/.bench-installed
+	cargo build --release --locked -p fairfront-bench
+	$(VENV_PYTHON) bench/choice.py
 
 bench-penalty: $(VENV)/.bench-installed
 	cargo build --release --locked -p fairfront-cli

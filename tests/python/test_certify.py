@@ -281,3 +281,24 @@ def test_intervals_agree_with_a_bootstrap_in_numpy(shown):
     expected = 1 - np.array(better).mean(axis=1)
     # Five standard errors of a share of 1,000 replicates, twice.
     assert np.allclose(share, expected, atol=0.12)
+
+
+def test_a_stream_keeps_its_uses(fairfront, tmp_path):
+    rows, state = tmp_path / "rows.csv", tmp_path / "state"
+    fairfront("data", "export", "demo(rows=9000)", "-o", rows)
+    spec = ["--target", "approved", "--positive", "yes", "--sensitive", "sex", "--drop", "split,race,id"]
+    spec += ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
+    lines = rows.read_text().splitlines(keepends=True)
+    parts = []
+    for i, (start, end) in enumerate([(1, 5000), (5000, 9001)]):
+        parts.append(tmp_path / f"part{i}.csv")
+        parts[-1].write_text(lines[0] + "".join(lines[start:end]))
+    fairfront("stream", state, parts[0], *spec, "--batch", "2000", "--quiet", "--flush")
+    first = json.loads(fairfront("select", state, "--require", "accuracy >= 0.5", "--json"))["test"]
+    fairfront("stream", state, parts[1], "--quiet", "--flush")
+    second = json.loads(fairfront("select", state, "--require", "accuracy >= 0.5", "--json"))["test"]
+    # More rows are other rows: their first use.
+    assert first["rows"]["fingerprint"] != second["rows"]["fingerprint"]
+    assert first["use"] == second["use"] == 1
+    assert len((state / "certificates.jsonl").read_text().splitlines()) == 2
+    assert fairfront.run("verify", state).returncode == 0

@@ -76,6 +76,10 @@ type Files<'py> = Vec<(&'static str, Bound<'py, PyBytes>)>;
 /// How a point is chosen, by the names of the package.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting that is given or not"
+)]
 pub(crate) struct Choice {
     require: Vec<String>,
     best: Option<String>,

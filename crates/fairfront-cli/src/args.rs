@@ -154,8 +154,8 @@ pub(crate) struct SelectArgs {
 /// What has to hold on new people, and how sure that has to be.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CertifyArgs {
-    /// A requirement that the model has to keep on new people, such as
-    /// 'demographic_parity_difference(sex) <= 0.05'; repeat for several
+    /// A requirement that the model has to keep on new people, as in 'accuracy >= 0.8'; repeat for
+    /// several
     #[arg(long, value_name = "REQUIREMENT", help_heading = "Requirements")]
     pub(crate) require: Vec<String>,
     /// Certify requirements at this confidence, or none to check them on validation rows without a test

@@ -266,7 +266,7 @@ impl Factor {
     }
 }
 
-/// L with LLᵀ = A for a positive semidefinite A: models that decide alike share their noise.
+/// L with `LLᵀ = A` for a positive semidefinite A: models that decide alike share their noise.
 fn factor(mut matrix: Vec<f64>, n: usize) -> Vec<f64> {
     for j in 0..n {
         let size = matrix[j * n + j];
@@ -314,7 +314,10 @@ mod tests {
     fn decisions(n: usize, weight: f64) -> Decisions {
         // Two strata; model 0 selects every second row, model 1 every third, model 2 as model 0.
         let word = |row: usize| {
-            let (half, third) = (u32::from(row % 2 == 0), u32::from(row % 3 == 0));
+            let (half, third) = (
+                u32::from(row.is_multiple_of(2)),
+                u32::from(row.is_multiple_of(3)),
+            );
             half | third << 1 | half << 2
         };
         Decisions {

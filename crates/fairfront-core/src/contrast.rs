@@ -167,7 +167,7 @@ fn tail(estimate: f64, variance: f64) -> f64 {
     }
 }
 
-/// H: p_a − p_b ≥ ε.
+/// H: `p_a − p_b ≥ ε`.
 fn difference((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
     if n_a <= 0.0 || n_b <= 0.0 || limit < -1.0 {
         return 1.0;
@@ -187,7 +187,7 @@ fn difference((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64
     tail(p_a - p_b - limit, variance)
 }
 
-/// p̃_a, the maximum-likelihood rate of a where p̃_a − p̃_b = ε: a root of a cubic, in closed form.
+/// `p̃_a`, the maximum-likelihood rate of a where `p̃_a − p̃_b = ε`: a root of a cubic, in closed form.
 fn restricted_difference(p_a: f64, p_b: f64, theta: f64, limit: f64) -> f64 {
     let a = 1.0 + theta;
     let b = -(1.0 + theta + p_a + theta * p_b + limit * (theta + 2.0));
@@ -206,7 +206,7 @@ fn restricted_difference(p_a: f64, p_b: f64, theta: f64, limit: f64) -> f64 {
     (2.0 * u * libm::cos(w) - third).clamp(low, high)
 }
 
-/// H: p_a ≤ ρ p_b.
+/// H: `p_a ≤ ρ p_b`.
 fn ratio((x_a, n_a): (f64, f64), (x_b, n_b): (f64, f64), limit: f64) -> f64 {
     if n_a <= 0.0 || n_b <= 0.0 {
         return 1.0;

@@ -1,5 +1,7 @@
 //! Decisions of many models on the same rows, and how often they fall in each cell of rows.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -154,8 +156,8 @@ impl Decisions {
                 .all(|s| s.n_models == first.n_models && s.n_regions == first.n_regions),
             "decisions of other models or regions"
         );
-        let mut strata: std::collections::BTreeMap<(usize, Vec<usize>), Vec<(usize, usize)>> =
-            std::collections::BTreeMap::new();
+        // By label and regions, the rows with their sources.
+        let mut strata: BTreeMap<_, Vec<(usize, usize)>> = BTreeMap::new();
         for &row in rows {
             let (mut source, mut at) = (0, row);
             while at >= sources[source].n_rows() {

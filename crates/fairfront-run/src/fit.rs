@@ -268,41 +268,24 @@ pub(crate) fn fit_encoded(
         None => Task::new(&encoded, request, custom)?,
     };
     let Task {
-        problem,
-        candidate,
-        penalty,
-        ..
+        problem, candidate, ..
     } = &task;
-    let lambda = penalty.as_ref().map(|penalty| penalty.chosen);
     let mut method_notices = notice::check_method(&candidate.method, problem)?;
     let Solved {
-        mut outcome,
+        outcome,
         polish: polished,
         notice,
         starts,
-    } = match earlier {
-        Some(earlier) => task.update(encoded.part(Part::Train), earlier, observer)?,
-        None => {
-            let train = encoded.part(Part::Train);
-            let at_zero = &task.at_zero;
-            let given = (problem, train, lambda);
-            checkpoint::solve(given, candidate, at_zero, checkpoints, observer)?
-        }
-    };
-    if let Some(model) = task.unmitigated(encoded.part(Part::Train))? {
-        outcome.unmitigated = model;
-    }
+    } = solve(&task, &encoded, earlier, checkpoints, observer)?;
     method_notices.extend(notice);
     let most_points = candidate.method.points();
-    // The points of an earlier front had their thresholds moved when they were found.
-    let mut most_moved = earlier.map_or(usize::MAX, |_| MOST_MOVED);
-    if problem.n_objectives() == 1 {
-        // There is nothing to choose between: the front is the model that minimises the loss.
-        outcome.front = outcome.unmitigated.clone();
-        outcome.candidates = Points::default();
-        outcome.certificates.truncate(1);
-        most_moved = 0;
-    }
+    let most_moved = match earlier {
+        // There is nothing to choose between.
+        _ if problem.n_objectives() == 1 => 0,
+        // The points of an earlier front had their thresholds moved when they were found.
+        Some(_) => MOST_MOVED,
+        None => usize::MAX,
+    };
     let front_in = request.front_in;
     let mut judged = judge::judge(
         problem,
@@ -377,6 +360,36 @@ pub(crate) fn fit_encoded(
         reason: task.reason,
         encoded,
     })
+}
+
+/// Runs the solver, from nothing or from an earlier front.
+fn solve(
+    task: &Task,
+    encoded: &Encoded,
+    earlier: Option<&Earlier>,
+    checkpoints: Option<&mut Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<Solved, Error> {
+    let train = encoded.part(Part::Train);
+    let mut solved = match earlier {
+        Some(earlier) => task.update(train, earlier, observer)?,
+        None => {
+            let lambda = task.penalty.as_ref().map(|penalty| penalty.chosen);
+            let given = (&task.problem, train, lambda);
+            checkpoint::solve(given, &task.candidate, &task.at_zero, checkpoints, observer)?
+        }
+    };
+    let outcome = &mut solved.outcome;
+    if let Some(model) = task.unmitigated(train)? {
+        outcome.unmitigated = model;
+    }
+    if task.problem.n_objectives() == 1 {
+        // The front is the model that minimises the loss.
+        outcome.front = outcome.unmitigated.clone();
+        outcome.candidates = Points::default();
+        outcome.certificates.truncate(1);
+    }
+    Ok(solved)
 }
 
 /// The objectives that these texts say, the caller's own by their names.

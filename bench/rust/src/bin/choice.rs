@@ -174,7 +174,7 @@ impl Setup<'_> {
         };
         let mut bands = Vec::new();
         if self.bands {
-            bands = self.bands(front, &run);
+            bands = covered(front, &run);
         }
         let certified = match choose_in_memory(&mut run, &demand, &rule) {
             Ok(choice) => choice.certificate.map_or_else(Vec::new, |c| c.certified),
@@ -195,29 +195,29 @@ impl Setup<'_> {
             "best_allowed": best.is_finite().then_some(best), "bands": bands,
         }))
     }
+}
 
-    /// For each measure with a band, whether it holds the truth of every model at once.
-    fn bands(&self, front: &Front, run: &Run) -> Vec<Value> {
-        let Some(certify) = &run.evidence.certify else {
-            return Vec::new();
-        };
-        let names = certify.bands.iter().map(|band| band.measure.clone());
-        names
-            .map(|name| {
-                let covered = (0..run.front.len()).all(|model| {
-                    let truth = measured(&front.schema, &front.truth, &name, model);
-                    let band = certify.band(&front.schema, &name, model, 0.95);
-                    match (truth, band) {
-                        (Some(truth), Some([low, high])) => {
-                            low <= truth + 1e-12 && truth <= high + 1e-12
-                        }
-                        _ => true,
+/// For each measure with a band, whether it holds the truth of every model at once.
+fn covered(front: &Front, run: &Run) -> Vec<Value> {
+    let Some(certify) = &run.evidence.certify else {
+        return Vec::new();
+    };
+    let names = certify.bands.iter().map(|band| band.measure.clone());
+    names
+        .map(|name| {
+            let covered = (0..run.front.len()).all(|model| {
+                let truth = measured(&front.schema, &front.truth, &name, model);
+                let band = certify.band(&front.schema, &name, model, 0.95);
+                match (truth, band) {
+                    (Some(truth), Some([low, high])) => {
+                        low <= truth + 1e-12 && truth <= high + 1e-12
                     }
-                });
-                json!([name, covered])
-            })
-            .collect()
-    }
+                    _ => true,
+                }
+            });
+            json!([name, covered])
+        })
+        .collect()
 }
 
 fn set(run: &mut Run, name: &str, values: Vec<Option<f64>>) {

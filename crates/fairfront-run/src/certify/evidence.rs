@@ -122,7 +122,7 @@ pub(crate) fn weigh(
             )));
         }
         if certifying == Some(part) {
-            counted.bands = found.bands.clone();
+            counted.bands.clone_from(&found.bands);
             weighed.evidence.certify = Some(counted);
         }
         if part != Part::Certify {
