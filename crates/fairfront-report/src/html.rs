@@ -1,4 +1,4 @@
-//! The page people decide with: one HTML file that asks nothing of any server.
+//! The interactive report: one HTML file that asks nothing of any server.
 //!
 //! Script and style are built from `web/` and lie beside this file; the data goes into a block that no
 //! browser executes, and the policy of the page allows this one script, this one style and no request.
