@@ -1,4 +1,5 @@
 use std::ffi::OsStr;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -103,7 +104,7 @@ fn groups(run: &Run, choice: &Choice) -> String {
     for attribute in attributes.filter(|attribute| attribute.name == "sex") {
         let id = Some(choice.selection.id);
         for line in group_sentences(&front, id, &attribute.name, &attribute.groups, &label) {
-            said.push_str(&format!("  {line}\n"));
+            let _ = writeln!(said, "  {line}");
         }
     }
     said

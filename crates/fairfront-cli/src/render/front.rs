@@ -222,38 +222,15 @@ pub(crate) fn table(
         .into_iter()
         .find(|split| front.column(&format!("{split}.accuracy")).is_some())
         .unwrap_or("train");
-    let attributes: Vec<&str> = front
-        .names
-        .iter()
-        .filter_map(|name| name.strip_prefix(&format!("{split}.demographic_parity_difference(")))
-        .filter_map(|rest| rest.strip_suffix(')'))
-        .collect();
     let mut shown = match plotted {
         true => objectives.clone(),
         false => Vec::new(),
     };
+    shown.extend(measures(run, front, split));
     let sign = match charset {
         Charset::Unicode => "±",
         Charset::Ascii => "+-",
     };
-    shown.push(format!("{split}.accuracy"));
-    for attribute in &attributes {
-        shown.push(format!(
-            "{split}.demographic_parity_difference({attribute})"
-        ));
-        shown.push(format!("{split}.equal_opportunity_difference({attribute})"));
-    }
-    for measure in run
-        .judged
-        .measures
-        .iter()
-        .filter(|m| *m != Measure::ERROR_RATE)
-    {
-        let name = format!("{split}.{measure}");
-        if !shown.contains(&name) {
-            shown.push(name);
-        }
-    }
     let head = |line: fn(&str) -> String, first: &str| -> Vec<String> {
         let names = shown.iter().map(|name| format!(">{}", line(name)));
         std::iter::once(format!(">{first}")).chain(names).collect()
@@ -332,6 +309,27 @@ pub(crate) fn table(
     }
     out.push_str(&noise(run, front, split));
     out
+}
+
+/// The columns of measures that a table shows.
+fn measures(run: &RunInfo, front: &FrontTable, split: &str) -> Vec<String> {
+    let prefix = format!("{split}.demographic_parity_difference(");
+    let names = front.names.iter();
+    let attributes = names.filter_map(|name| name.strip_prefix(&prefix)?.strip_suffix(')'));
+    let mut shown = vec![format!("{split}.accuracy")];
+    for attribute in attributes {
+        for kind in ["demographic_parity", "equal_opportunity"] {
+            shown.push(format!("{split}.{kind}_difference({attribute})"));
+        }
+    }
+    let judged = run.judged.measures.iter();
+    for measure in judged.filter(|m| *m != Measure::ERROR_RATE) {
+        let name = format!("{split}.{measure}");
+        if !shown.contains(&name) {
+            shown.push(name);
+        }
+    }
+    shown
 }
 
 /// Says which measures do not tell the models apart.

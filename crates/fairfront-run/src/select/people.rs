@@ -1,5 +1,7 @@
 //! Rates of groups as counts of people: `of 100 people with sex = F, 40 are selected`.
 
+use std::fmt::Write;
+
 use super::FrontColumns;
 use super::price::Quantity;
 
@@ -89,12 +91,12 @@ pub fn group_sentences(
             let ends = (at(&format!("{column}.low")), at(&format!("{column}.high")));
             if let (Some(low), Some(high)) = ends {
                 let (low, high) = (of_hundred(low), of_hundred(high));
-                sentence.push_str(&format!(" ({low} to {high})"));
+                let _ = write!(sentence, " ({low} to {high})");
             }
             if id.is_some()
                 && let Some(before) = front.unmitigated.get(&column).copied().flatten()
             {
-                sentence.push_str(&format!("; unmitigated: {}", of_hundred(before)));
+                let _ = write!(sentence, "; unmitigated: {}", of_hundred(before));
             }
             said.push(sentence);
         }
