@@ -13,7 +13,7 @@ import time
 import pytest
 
 KILLS = int(os.environ.get("FAIRFRONT_KILLS", "8"))
-FILES = ["encoding.json", "front.parquet", "report.html", "run.json"]
+FILES = ["encoding.json", "front.parquet", "report.html", "run.json", "tallies.json"]
 # A front that takes a second or two.
 FIT = ["synthetic:3(rows=2000)", "--method", "pf-smg", "--polish", "--points", "1000000"]
 FIT += ["--set", "max-steps=240", "--set", "patience=0", "--seed", "3"]
@@ -76,7 +76,7 @@ def test_kills(fairfront, whole, tmp_path):
                 kills += 1
             first = False
             if run.exists() and not (run / "run.json").exists():
-                known = {"checkpoint", "encoding.json", "front.parquet"}
+                known = {"checkpoint", "encoding.json", "front.parquet", "tallies.json"}
                 assert {p.name for p in run.iterdir()} <= known
                 if (run / "checkpoint").exists():
                     error = fairfront.error("show", run)

@@ -77,7 +77,36 @@ def test_the_table(run):
     wanted += ["calibration.slope", "calibration.intercept"]
     parts = ["rows", "predicted", "observed"]
     wanted += [f"reliability.{i:02}.{part}" for i in range(1, 11) for part in parts]
+    wanted += interval_columns(run)
     assert names[1:-1] == wanted
+
+
+def interval_columns(run):
+    """The columns of intervals on test rows, then those on validation rows."""
+    kinds = ["demographic_parity", "equal_opportunity", "false_positive_rate", "equalized_odds"]
+    by_group = ["selection_rate", "false_negative_rate", "false_positive_rate", "accuracy"]
+    found = {"test": [], "validation": []}
+
+    def add(name, overall, biased):
+        found["test"] += [f"test.{name}.{end}" for end in ("low", "high", "band_low", "band_high")]
+        if overall:
+            for split, names in found.items():
+                names += [f"{split}.{name}.change_{end}" for end in ("low", "high")]
+        if biased:
+            found["test"].append(f"test.{name}.bias")
+
+    add("accuracy", True, False)
+    for attribute in run.attributes:
+        compared = [f"{kind}_difference({attribute})" for kind in kinds]
+        for name in [*compared, f"demographic_parity_ratio({attribute})"]:
+            add(name, True, True)
+        for group in groups(run, attribute):
+            for rate in by_group:
+                add(f"{rate}({attribute}={group})", False, False)
+    nondominated = "test.probability_nondominated"
+    if nondominated in run.table:
+        found["test"].append(nondominated)
+    return found["test"] + found["validation"]
 
 
 def objective_columns(run):

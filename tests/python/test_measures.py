@@ -230,7 +230,7 @@ def test_costs_are_a_column_of_every_split(fitted, fairfront, name):
     meets = run.table[run.table[f"validation.{fair}"] <= bound]
     best = meets[f"validation.{measure}"].min()
     for written in (measure, measure.replace(",", ", ")):
-        flags = ["--require", f"{fair} <= {bound!r}", "--best", written, "--json"]
+        flags = ["--require", f"{fair} <= {bound!r}", "--confidence", "none", "--best", written, "--json"]
         found = json.loads(fairfront("select", run.folder, *flags))
         assert run.table[f"validation.{measure}"][found["id"]] == best
 
@@ -353,7 +353,7 @@ def test_threads_change_nothing(fairfront, tmp_path, name):
         fairfront("fit", DEMO, "--sensitive", "race", *flags, "--out", out)
         found.append((out / "front.parquet").read_bytes())
     assert found[0] == found[1]
-    assert len(pq.read_table(out / "front.parquet")) > 3
+    assert len(pq.read_table(out / "front.parquet")) >= 3
     info = json.loads((out / "run.json").read_text())
     assert ("polish" in info) == (name == "polish")
 
@@ -482,7 +482,7 @@ def test_names_of_groups_mean_nothing(fairfront, tmp_path, table):
                         expected = measured(measure, other.splits[name], phi)[0]
                         near(seen[f"{name}.{measure}"], expected, measure, EXACT)
         # And columns of groups have their names.
-        renamed = lambda c: re.sub(r"=(.*)\)$", lambda m: f"={called(m[1])})", c)
+        renamed = lambda c: re.sub(r"=(.*?)\)(\.|$)", lambda m: f"={called(m[1])}){m[2]}", c)
         assert {renamed(c) for c in run.table} == set(other.table)
 
 
@@ -546,6 +546,7 @@ def test_rows_of_unknown_group_count_for_the_errors_only(fitted):
         some = type(train).__new__(type(train))
         some.z, some.y, some.w = train.z[kept], train.y[kept], train.w[kept]
         some.groups = {a: g[kept] for a, g in train.groups.items()}
+        some.penalty = train.penalty
         for text, same in zip(("error_rate", "demographic_parity(race)"), alike, strict=True):
             expected = objective(text, some, params)
             assert (abs(seen[column(text)] - expected) < 1e-12) == same, text

@@ -244,7 +244,7 @@ fn later_rows_follow_the_rules_of_the_first() {
             (
                 4,
                 "column \"part\": the split is \"dev\"; it must be one of \"train\", \"validation\", \
-                 \"test\""
+                 \"certify\", \"test\""
             ),
         ]
     );

@@ -290,42 +290,26 @@ fn ordered_pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
     pairs.filter(|(a, b)| a != b)
 }
 
-/// A rate with its interval; the standard error as well, unless nobody or everybody is a success.
+/// A rate with its interval.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     rate: f64,
     low: f64,
     high: f64,
-    /// The ends of its logarithm.
-    log: (f64, f64),
 }
 
 impl Bounds {
+    /// Wilson's interval: quantiles of redraws are in standard errors at the estimate, which is the
+    /// truth of the redraws, so that the truth of the rows is found with its own standard error.
     fn of(cell: &Cell, q: f64) -> Option<Self> {
         let rate = cell.rate()?;
-        // Without successes or failures the standard error says nothing; Wilson's interval does.
-        if rate <= 0.0 || rate >= 1.0 {
-            let n = cell.effective();
-            let (low, high) = wilson(rate * n, n, q);
-            let log = (libm::log(low), libm::log(high));
-            return Some(Self {
-                rate,
-                low,
-                high,
-                log,
-            });
-        }
-        let error = q * cell.variance().sqrt();
-        let log = (
-            libm::log(rate) - error / rate,
-            libm::log(rate) + error / rate,
-        );
-        Some(Self {
-            rate,
-            low: rate - error,
-            high: rate + error,
-            log,
-        })
+        let (spread, variance) = (rate * (1.0 - rate), cell.variance());
+        let n = match spread > 0.0 && variance > 0.0 {
+            true => spread / variance,
+            false => cell.effective(),
+        };
+        let (low, high) = wilson(rate * n, n, q);
+        Some(Self { rate, low, high })
     }
 
     /// How far the rate may be below and above.
@@ -355,8 +339,8 @@ impl Bounds {
         }
         let own = libm::log(self.rate);
         let others = libm::log(other.rate);
-        let down = libm::hypot(own - self.log.0, other.log.1 - others);
-        let up = libm::hypot(self.log.1 - own, others - other.log.0);
+        let down = libm::hypot(own - libm::log(self.low), libm::log(other.high) - others);
+        let up = libm::hypot(libm::log(self.high) - own, others - libm::log(other.low));
         (libm::exp(own - others - down), libm::exp(own - others + up))
     }
 }
