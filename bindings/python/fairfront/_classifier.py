@@ -355,7 +355,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             raise TypeError(f"progress={self.progress!r}: expected True, False or a function")
         if not isinstance(self.method, str):
             raise TypeError(f"method={self.method!r}: expected the name of a solver, or 'auto'")
-        return Policy(self.validation_fraction, self.holdout_fraction, self.missing, self.missing_sensitive, self.pool_rare, number)
+        shares = (self.validation_fraction, self.holdout_fraction)
+        return Policy(*shares, self.missing, self.missing_sensitive, self.pool_rare, number)
 
     def _assemble(self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, **known: Any) -> Given:
         return assemble(

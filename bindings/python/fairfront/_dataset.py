@@ -215,6 +215,8 @@ class Dataset:
         The class that is decided for; by default the last in order.
     validation_fraction : float, default=0.0
         Share of the rows, drawn by ``random_state``, that do not train models but help to choose them.
+    holdout_fraction : float, default=0.0
+        Share of the rows that influence no model and no choice: they certify requirements and are reported.
     missing : {"keep", "error", "drop"}, default="keep"
         What becomes of rows with missing values in X. ``"keep"``: the mean and a feature that says so, or a
         category of its own.
@@ -253,13 +255,14 @@ class Dataset:
         intersections: Sequence[str] = (),
         pos_label: Any = None,
         validation_fraction: float = 0.0,
+        holdout_fraction: float = 0.0,
         missing: str = "keep",
         missing_sensitive: str = "error",
         pool_rare: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
-        policy = Policy(validation_fraction, missing, missing_sensitive, pool_rare, seed(random_state))
+        policy = Policy(validation_fraction, holdout_fraction, missing, missing_sensitive, pool_rare, seed(random_state))
         self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, pos_label, policy, n_jobs)
         # Encoded at once: what becomes of the caller's arrays later is none of its business.
         self._names = self._inner.feature_names
