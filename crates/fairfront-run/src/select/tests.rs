@@ -57,6 +57,7 @@ struct PeopleCase {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the file")]
 struct Cases {
     fronts: Ordered<FrontColumns>,
     cases: Vec<Case>,
