@@ -121,11 +121,14 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
                     made.totals[region][label] += total;
                 }
             }
+            let firsts = join_alike(decisions, start..end, &mut weights);
             for word in 0..n_words {
-                let bits = decisions.bits[start * n_words + word..end * n_words].iter();
-                let bits: Vec<u32> = bits.step_by(n_words).copied().collect();
+                let bits = firsts
+                    .iter()
+                    .map(|row| decisions.bits[row * n_words + word]);
+                let bits: Vec<u32> = bits.collect();
                 let mut sums: Sums = [[0.0; LANES]; BLOCK];
-                add_selected(&bits, &weights[..rows], &mut sums);
+                add_selected(&bits, &weights[..firsts.len()], &mut sums);
                 for (made, sums) in made.iter_mut().zip(&sums) {
                     for (lane, sum) in sums.iter().enumerate() {
                         let model = word * LANES + lane;
@@ -139,6 +142,34 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
         }
     }
     made
+}
+
+/// Adds up the weights of rows that all models decide alike; returns the first row of each such lot. On
+/// a front most rows are selected by all models or by none, so that there are few lots.
+fn join_alike(
+    decisions: &Decisions,
+    rows: Range<usize>,
+    weights: &mut [[f32; BLOCK]],
+) -> Vec<usize> {
+    let n_words = decisions.n_words();
+    let bits = |row: usize| &decisions.bits[row * n_words..(row + 1) * n_words];
+    let mut firsts: Vec<usize> = Vec::new();
+    for (at, row) in rows.enumerate() {
+        let own = weights[at];
+        match firsts.last() {
+            Some(first) if bits(*first) == bits(row) => {
+                let lot = &mut weights[firsts.len() - 1];
+                for (sum, own) in lot.iter_mut().zip(own) {
+                    *sum += own;
+                }
+            }
+            _ => {
+                weights[firsts.len()] = own;
+                firsts.push(row);
+            }
+        }
+    }
+    firsts
 }
 
 vectorised! {

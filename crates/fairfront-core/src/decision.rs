@@ -105,8 +105,18 @@ impl Decisions {
                 keys.push((positive, groups.collect::<Vec<u32>>()));
             }
         }
+        let all: Vec<&[f64]> = models.iter().collect();
+        let words: Vec<Vec<u32>> = all
+            .par_chunks(LANES)
+            .map(|block| selected_words(predictor, rows, block))
+            .collect::<Result<_, _>>()?;
+        // Rows that all models decide alike lie next to each other, so that they are redrawn together.
+        let pattern = |row: usize| words.iter().map(move |words| words[row]);
         let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|a, b| keys[*a].cmp(&keys[*b]).then(a.cmp(b)));
+        order.par_sort_by(|a, b| {
+            let by_pattern = || pattern(*a).cmp(pattern(*b)).then(a.cmp(b));
+            keys[*a].cmp(&keys[*b]).then_with(by_pattern)
+        });
         let mut strata: Vec<Stratum> = Vec::new();
         for (at, row) in order.iter().enumerate() {
             let (positive, groups) = &keys[*row];
@@ -125,11 +135,6 @@ impl Decisions {
                 last.end = at + 1;
             }
         }
-        let all: Vec<&[f64]> = models.iter().collect();
-        let words: Vec<Vec<u32>> = all
-            .par_chunks(LANES)
-            .map(|block| selected_words(predictor, rows, block))
-            .collect::<Result<_, _>>()?;
         let mut bits = Vec::with_capacity(n * n_words);
         for row in &order {
             bits.extend(words.iter().map(|words| words[*row]));
@@ -177,7 +182,11 @@ impl Decisions {
             strata: Vec::with_capacity(strata.len()),
             n_regions: first.n_regions,
         };
-        for ((label, regions), members) in strata {
+        for ((label, regions), mut members) in strata {
+            let pattern = |&(source, at): &(usize, usize)| {
+                &sources[source].bits[at * n_words..(at + 1) * n_words]
+            };
+            members.sort_by(|a, b| pattern(a).cmp(pattern(b)));
             for (source, at) in members {
                 let from = sources[source];
                 gathered

@@ -6,7 +6,7 @@ use crate::error::quoted_list;
 use crate::spec::SplitRule;
 use crate::table::{MISSING, Table};
 
-/// What a row is used for. [`RowRole`] says what each part may influence.
+/// What a row is used for. [`RowRole`](crate::RowRole) says what each part may influence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
