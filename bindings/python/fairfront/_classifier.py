@@ -469,7 +469,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             **rule,
         }
         confidence = choice["confidence"]
-        if confidence is not None and not (isinstance(confidence, Real) and 0 < confidence < 1):
+        if confidence is not None and not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
             raise ValueError(f"confidence={confidence!r}: expected a number between 0 and 1, or None")
         choice["exact"] = bool(choice["exact"])
         if choice["point"] is not None:

@@ -38,7 +38,7 @@ class Policy:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {list(known)}")
         for name in ("validation_fraction", "holdout_fraction"):
             share = getattr(self, name)
-            if not isinstance(share, Real) or not 0.0 <= share < 1.0:
+            if not isinstance(share, Real) or not 0.0 <= float(share) < 1.0:
                 raise ValueError(f"{name}={share!r}: expected a share from 0 to below 1")
         if self.validation_fraction + self.holdout_fraction >= 1.0:
             raise ValueError(
