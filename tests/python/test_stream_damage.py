@@ -268,8 +268,9 @@ def test_a_file_that_cannot_grow_loses_nothing(fairfront, plain, tmp_path, sourc
             err = err.decode()
             assert process.returncode == 1 and err.splitlines()[-1].startswith("error: "), err
             assert "larger than allowed" in err, err
-            said = "nothing is lost" if source == "file" else "of standard input are safe"
-            assert said in err, err
+            # A batch that waits in the spool fails before anything is read of standard input.
+            said = ["nothing is lost"] if source == "file" else ["of standard input are safe", "nothing is lost"]
+            assert any(words in err for words in said), err
     assert failed >= 3
     stdin = plain.text.encode() if source == "stdin" else None
     fairfront("stream", state, name, *SPEC, *skip, "--quiet", stdin=stdin)
