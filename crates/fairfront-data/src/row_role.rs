@@ -50,7 +50,7 @@ impl RowRole {
     pub fn parts(self) -> &'static [Part] {
         match self {
             Self::Parameters | Self::Penalty | Self::Thresholds => &[Part::Train],
-            Self::Calibration | Self::Order => &[Part::Validation],
+            Self::Calibration | Self::Order => &[Part::Validation, Part::Train],
             Self::Membership => &[Part::Train, Part::Validation],
             Self::Certification => &[Part::Certify, Part::Test],
             Self::Reporting => &[Part::Test],
@@ -64,7 +64,7 @@ impl RowRole {
 
     /// Whether only the first part with rows is used, rather than all parts together.
     fn takes_first(self) -> bool {
-        self == Self::Certification
+        matches!(self, Self::Calibration | Self::Order | Self::Certification)
     }
 }
 

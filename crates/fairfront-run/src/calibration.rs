@@ -1,9 +1,7 @@
 //! How the scores of a front's models become probabilities, and the columns that say so.
 
-use fairfront_core::{
-    Calibration, Linear, Points, Probabilities, RowSource, calibrate, calibrate_scale,
-};
-use fairfront_data::{Encoded, Part};
+use fairfront_core::{Calibration, Linear, Points, Probabilities, calibrate, calibrate_scale};
+use fairfront_data::{Encoded, Part, RowRole};
 
 use crate::Error;
 use crate::fit::SplitValues;
@@ -18,9 +16,8 @@ pub(crate) const INTERCEPT: &str = "calibration.intercept";
 ///
 /// Calibration changes no decision and decides nothing about which models are kept.
 pub(crate) fn calibrations(encoded: &Encoded, points: &Points) -> Result<Vec<Calibration>, Error> {
-    let validation = encoded.part(Part::Validation);
-    if validation.n_rows() > 0
-        && let Some(found) = calibrate(&Linear, validation, points)?
+    if encoded.parts_for(RowRole::Calibration) == [Part::Validation]
+        && let Some(found) = calibrate(&Linear, encoded.part(Part::Validation), points)?
     {
         return Ok(found);
     }

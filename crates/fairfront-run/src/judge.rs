@@ -4,7 +4,7 @@ use fairfront_core::{
     FairProblem, Linear, Measure, Measures, Objective, Points, Problem, RowSource,
     better_thresholds, measure, rescaled,
 };
-use fairfront_data::{Encoded, Notice, Part};
+use fairfront_data::{Encoded, Notice, Part, RowRole};
 use fairfront_pareto::{Values, nondominated, ranges, select_spread};
 use fairfront_solve::{Front, Outcome};
 use serde::{Deserialize, Serialize};
@@ -287,12 +287,16 @@ pub(crate) fn chosen_by(
     points: &Points,
     measures: &[Measure],
 ) -> Result<Result<Vec<f64>, Measure>, Error> {
-    let mut of_points = measure(&Linear, encoded.part(Part::Train), points)?;
-    let validation = encoded.part(Part::Validation);
-    if validation.n_rows() > 0 {
-        let more = measure(&Linear, validation, points)?;
-        for (own, more) in of_points.iter_mut().zip(&more) {
-            *own = own.with(more);
+    let mut of_points: Vec<Measures> = Vec::new();
+    for rows in encoded.rows_for(RowRole::Membership) {
+        let more = measure(&Linear, rows, points)?;
+        match of_points.is_empty() {
+            true => of_points = more,
+            false => {
+                for (own, more) in of_points.iter_mut().zip(&more) {
+                    *own = own.with(more);
+                }
+            }
         }
     }
     let mut values = Vec::with_capacity(points.len() * measures.len());

@@ -148,7 +148,7 @@ struct Redraws<'a> {
     of_models: Vec<Vec<Vec<f32>>>,
     /// For each overall family and model: replicates, Σ value, and replicates, Σ and Σ² of the change
     /// against the unmitigated model relative to the estimated one.
-    sums: Vec<Vec<[f64; 5]>>,
+    sums: Vec<Vec<[f64; 4]>>,
     best: Vec<f64>,
     compared: f64,
 }
@@ -180,7 +180,7 @@ impl<'a> Redraws<'a> {
             values: families.iter().map(values).collect(),
             largest: vec![Vec::new(); families.len()],
             of_models: families.iter().map(several).collect(),
-            sums: vec![vec![[0.0; 5]; n_models]; families.len()],
+            sums: vec![vec![[0.0; 4]; n_models]; families.len()],
             best: vec![0.0; n_models],
             compared: 0.0,
             families,
@@ -304,7 +304,7 @@ impl<'a> Redraws<'a> {
                 };
                 let off = (value - unmitigated) - (own - base);
                 let sums = &mut self.sums[family][model];
-                for (sum, more) in sums.iter_mut().zip([1.0, value, off, off * off, 0.0]) {
+                for (sum, more) in sums.iter_mut().zip([1.0, value, off, off * off]) {
                     *sum += more;
                 }
             }
@@ -403,7 +403,7 @@ impl<'a> Redraws<'a> {
     fn changes(&self, family: usize, z: f64) -> Vec<Option<(f64, f64)>> {
         let last = self.n_models - 1;
         let of = |model: usize| {
-            let [n, _, sum, squares, _] = self.sums[family][model];
+            let [n, _, sum, squares] = self.sums[family][model];
             let change = self.values[family][model]? - self.values[family][last]?;
             let mean = sum / n;
             let reach = z * (squares / n - mean * mean).max(0.0).sqrt();

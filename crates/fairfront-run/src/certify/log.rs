@@ -85,7 +85,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Reads a log without the right to write; none if there is no file.
+    /// Reads a log without the right to write; empty if the file does not exist.
     pub(crate) fn read(folder: &Path) -> Result<Vec<Use>, Error> {
         let path = folder.join(USES);
         match std::fs::read(&path) {

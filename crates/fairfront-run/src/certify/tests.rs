@@ -9,14 +9,8 @@ use crate::{FitRequest, MethodChoice, fit, write_run};
 
 const PARITY: &str = "demographic_parity_difference(sex) <= 0.12";
 
-fn fitted(shares: [f64; 4]) -> Run {
-    let known = Known::parse("demo(rows=8000)")
-        .unwrap()
-        .expect("a known data set");
-    let mut spec = known.spec();
-    spec.split = SplitRule::Shares(shares);
-    let prepared = Prepared::from_known(&known, &spec, None).expect("rows");
-    let request = FitRequest {
+fn request() -> FitRequest {
+    FitRequest {
         objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
         methods: vec![MethodChoice {
             method: Method::Weighted(Weighted::default()),
@@ -25,8 +19,17 @@ fn fitted(shares: [f64; 4]) -> Run {
         front_in: None,
         penalty: crate::Penalty::default(),
         loss_alone: false,
-    };
-    let fitted = fit(&prepared, &request, &mut ()).expect("a front");
+    }
+}
+
+fn fitted(shares: [f64; 4]) -> Run {
+    let known = Known::parse("demo(rows=8000)")
+        .unwrap()
+        .expect("a known data set");
+    let mut spec = known.spec();
+    spec.split = SplitRule::Shares(shares);
+    let prepared = Prepared::from_known(&known, &spec, None).expect("rows");
+    let fitted = fit(&prepared, &request(), &mut ()).expect("a front");
     Run::of(&prepared, &fitted)
 }
 
@@ -309,19 +312,9 @@ fn rows_that_certify_choose_nothing() {
                 }
             }
         }
-        let request = FitRequest {
-            objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
-            methods: vec![MethodChoice {
-                method: Method::Weighted(Weighted::default()),
-                polish: None,
-            }],
-            front_in: None,
-            penalty: crate::Penalty::default(),
-            loss_alone: false,
-        };
         Run::of(
             &prepared,
-            &fit(&prepared, &request, &mut ()).expect("a front"),
+            &fit(&prepared, &request(), &mut ()).expect("a front"),
         )
     };
     let (run, flipped) = (run_with(false), run_with(true));
