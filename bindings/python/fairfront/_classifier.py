@@ -94,6 +94,11 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         ``"loss-only"``: they count for the loss alone.
     pool_rare : int, default=0
         Categories with fewer training rows than this become one.
+    min_group : int, default=30
+        Groups with fewer training rows than this are reported, but left out of differences and ratios; positives or
+        negatives count if only they matter. ``fairfront.metrics`` leaves nothing out.
+    pool_groups : int, default=0
+        Groups with fewer training rows than this become one, ``(other)``.
     window, reservoir : int, optional
         Rows that ``partial_fit`` keeps: the latest ones, or a uniform sample of all; by default all of them.
     max_seconds : float, optional
@@ -183,6 +188,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         missing: str = "keep",
         missing_sensitive: str = "error",
         pool_rare: int = 0,
+        min_group: int = 30,
+        pool_groups: int = 0,
         window: int | None = None,
         reservoir: int | None = None,
         max_seconds: float | None = None,
@@ -208,6 +215,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self.missing = missing
         self.missing_sensitive = missing_sensitive
         self.pool_rare = pool_rare
+        self.min_group = min_group
+        self.pool_groups = pool_groups
         self.window = window
         self.reservoir = reservoir
         self.max_seconds = max_seconds
@@ -356,7 +365,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         if not isinstance(self.method, str):
             raise TypeError(f"method={self.method!r}: expected the name of a solver, or 'auto'")
         shares = (self.validation_fraction, self.holdout_fraction)
-        return Policy(*shares, self.missing, self.missing_sensitive, self.pool_rare, number)
+        small = (self.pool_rare, self.min_group, self.pool_groups)
+        return Policy(*shares, self.missing, self.missing_sensitive, *small, number)
 
     def _assemble(self, X: Any, y: Any, sensitive: Any, weight: Any, policy: Policy, **known: Any) -> Given:
         return assemble(

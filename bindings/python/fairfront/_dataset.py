@@ -29,10 +29,13 @@ class Policy:
     missing: str
     missing_sensitive: str
     pool_rare: int
+    min_group: int
+    pool_groups: int
     seed: int
 
     def __post_init__(self) -> None:
-        self.pool_rare = whole("pool_rare", self.pool_rare, 0)
+        for name in ("pool_rare", "min_group", "pool_groups"):
+            setattr(self, name, whole(name, getattr(self, name), 0))
         for name, known in [("missing", MISSING), ("missing_sensitive", MISSING_SENSITIVE)]:
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r}: expected one of {list(known)}")
@@ -225,6 +228,11 @@ class Dataset:
         ``"loss-only"``: they count for the loss alone.
     pool_rare : int, default=0
         Categories with fewer training rows than this become one.
+    min_group : int, default=30
+        Groups with fewer training rows than this are reported, but left out of differences and ratios; positives or
+        negatives count if only they matter. ``fairfront.metrics`` leaves nothing out.
+    pool_groups : int, default=0
+        Groups with fewer training rows than this become one, ``(other)``.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the split.
     n_jobs : int, optional
@@ -259,10 +267,21 @@ class Dataset:
         missing: str = "keep",
         missing_sensitive: str = "error",
         pool_rare: int = 0,
+        min_group: int = 30,
+        pool_groups: int = 0,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
-        policy = Policy(validation_fraction, holdout_fraction, missing, missing_sensitive, pool_rare, seed(random_state))
+        policy = Policy(
+            validation_fraction,
+            holdout_fraction,
+            missing,
+            missing_sensitive,
+            pool_rare,
+            min_group,
+            pool_groups,
+            seed(random_state),
+        )
         self._inner = self._made(X, y, sensitive_features, sample_weight, intersections, pos_label, policy, n_jobs)
         # Encoded at once: what becomes of the caller's arrays later is none of its business.
         self._names = self._inner.feature_names

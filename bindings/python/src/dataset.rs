@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use fairfront_data::{
-    Column, ColumnType, Encoded, Error as DataError, Known, MissingPolicy, MissingSensitive,
-    Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, data_folder, grammar,
+    Column, ColumnType, Encoded, Error as DataError, Known, MinGroup, MissingPolicy,
+    MissingSensitive, Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, data_folder,
+    grammar,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -48,6 +49,8 @@ pub(crate) struct Settings {
     missing: String,
     missing_sensitive: String,
     pool_rare: usize,
+    min_group: usize,
+    pool_groups: usize,
 }
 
 impl Settings {
@@ -72,6 +75,8 @@ impl Settings {
             missing: policy.parse::<MissingPolicy>()?,
             missing_sensitive: sensitive.parse::<MissingSensitive>()?,
             pool_rare: self.pool_rare,
+            min_group: MinGroup(self.min_group),
+            pool_groups: self.pool_groups,
             ..Spec::default()
         })
     }

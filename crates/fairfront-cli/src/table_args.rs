@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fairfront_data::{Error, Known, Merge, Prepared, ReadOptions, Spec, data_folder, grammar};
+use fairfront_data::{
+    Error, Known, Merge, MinGroup, Prepared, ReadOptions, Spec, data_folder, grammar,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::solver_args::{FrontInName, MethodName, PenaltyValue, Preset};
@@ -42,6 +44,13 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMN=CUTS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
     bins: Vec<String>,
+    /// Report groups with fewer than N training rows, but leave them out of differences and ratios;
+    /// positives or negatives count if only they matter [default: 30]
+    #[arg(long, value_name = "N", help_heading = "Columns")]
+    min_group: Option<usize>,
+    /// Pool groups with fewer than N training rows into one, (other) [default: 0, none]
+    #[arg(long, value_name = "N", help_heading = "Columns")]
+    pool_groups: Option<usize>,
     /// Columns that are no features: fnlwgt,id
     #[arg(long, value_name = "COLUMNS", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
@@ -72,8 +81,8 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "N", help_heading = "Encoding")]
     pool_rare: Option<usize>,
 
-    /// Rows with a missing feature: drop, keep, category or mean, for all or COLUMN=POLICY
-    /// [default: drop]
+    /// Rows with a missing feature: keep, drop, category or mean, for all or COLUMN=POLICY; keep is a
+    /// category of its own, or the mean with an indicator [default: keep]
     #[arg(long, value_name = "[COLUMN=]POLICY", help_heading = "Missing values")]
     #[serde(deserialize_with = "one_or_many")]
     missing: Vec<String>,
@@ -251,6 +260,8 @@ impl TableArgs {
             positive: self.positive.or(other.positive),
             sensitive: list(self.sensitive, other.sensitive),
             bins: list(self.bins, other.bins),
+            min_group: self.min_group.or(other.min_group),
+            pool_groups: self.pool_groups.or(other.pool_groups),
             drop: list(self.drop, other.drop),
             feature: list(self.feature, other.feature),
             weight: self.weight.or(other.weight),
@@ -314,6 +325,8 @@ impl TableArgs {
             spec.scale = scale.parse()?;
         }
         spec.pool_rare = self.pool_rare.unwrap_or(spec.pool_rare);
+        spec.min_group = self.min_group.map_or(spec.min_group, MinGroup);
+        spec.pool_groups = self.pool_groups.unwrap_or(spec.pool_groups);
         let (mut general, mut named) = (false, Vec::new());
         for text in &self.missing {
             match of_flag("--missing", grammar::setting(text))? {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, SmallGroups};
 
 /// Rows in every block but the last. Fixed, so that sums over blocks have one order whatever the
 /// number of threads, and small enough for a block to stay in a core's second-level cache.
@@ -19,6 +19,34 @@ pub struct Attribute {
     pub name: String,
     /// Group names, sorted.
     pub groups: Vec<String>,
+    /// Groups that are too small to be compared.
+    #[serde(default, skip_serializing_if = "SmallGroups::is_empty")]
+    pub small: SmallGroups,
+}
+
+impl Attribute {
+    /// An attribute all of whose groups are compared.
+    pub fn new(name: impl Into<String>, groups: Vec<String>) -> Self {
+        Self {
+            name: name.into(),
+            groups,
+            small: SmallGroups::default(),
+        }
+    }
+
+    /// Groups that are left out of some comparison or of all.
+    pub fn left_out(&self) -> impl Iterator<Item = &String> {
+        let SmallGroups {
+            all,
+            positives,
+            negatives,
+        } = &self.small;
+        let is_small = move |g: &u32| [all, positives, negatives].iter().any(|s| s.contains(g));
+        let groups = (0..).zip(&self.groups);
+        groups
+            .filter(move |(g, _)| is_small(g))
+            .map(|(_, name)| name)
+    }
 }
 
 /// A categorical column as features: one indicator a level, none dropped.
@@ -383,10 +411,7 @@ mod tests {
                     levels: named(&["x", "y"]),
                 },
             ],
-            attributes: vec![Attribute {
-                name: "sex".into(),
-                groups: named(&["F", "M"]),
-            }],
+            attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
             n_outputs: 1,
         }
     }

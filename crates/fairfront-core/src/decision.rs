@@ -32,6 +32,15 @@ impl Rate {
         Self::Accuracy,
     ];
 
+    /// The label of the rows that it is a share of; `None` if all rows count.
+    pub fn label(self) -> Option<f64> {
+        match self {
+            Self::Selection | Self::Accuracy => None,
+            Self::FalseNegative => Some(1.0),
+            Self::FalsePositive => Some(-1.0),
+        }
+    }
+
     /// Successes and trials, from sums of the selected and of all rows by label (negative, positive).
     pub fn of(self, selected: [f64; 2], total: [f64; 2]) -> (f64, f64) {
         match self {

@@ -103,7 +103,7 @@ impl FairProblem {
         self.objectives.iter().map(|o| o.objective.as_ref())
     }
 
-    /// For each objective whether these rows give it a meaning: at least two groups with weight
+    /// For each objective whether these rows give it a meaning: at least two compared groups with weight
     /// among the rows that it compares them on.
     pub fn meaningful_on(&self, rows: &dyn RowSource) -> Result<Vec<bool>, Error> {
         // Of each objective, for each of its labels.
@@ -121,8 +121,10 @@ impl FairProblem {
                     if block.weights()[row] <= 0.0 || group == UNKNOWN_GROUP {
                         continue;
                     }
+                    let small = &rows.schema().attributes[attribute].small;
                     for (seen, label) in seen.iter_mut().zip(labels) {
-                        let counts = label.is_none_or(|label| block.labels()[row] == label);
+                        let counts = label.is_none_or(|label| block.labels()[row] == label)
+                            && !small.with_label(*label).contains(&group);
                         if counts && !seen.contains(&group) {
                             seen.push(group);
                         }

@@ -31,6 +31,7 @@ mod probability;
 mod problem;
 mod random;
 mod sample;
+mod small_groups;
 mod special;
 mod text;
 mod threshold;
@@ -55,6 +56,7 @@ pub use predictor::{Linear, Predictor, Rows, TILE_ROWS, scores};
 pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};
+pub use small_groups::SmallGroups;
 pub use special::{
     binomial_at_least, binomial_at_most, clopper_pearson_lower, clopper_pearson_upper, normal_cdf,
     normal_quantile, wilson,

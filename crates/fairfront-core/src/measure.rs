@@ -4,7 +4,7 @@ use crate::lanes::{LANES, Lanes, ZERO};
 use crate::objective::{LogLoss, Objective};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::probability::Probabilities;
-use crate::{Error, Points, RowSource, Schema};
+use crate::{Attribute, Error, Points, RowSource, Schema, SmallGroups};
 
 /// Weighted counts of decisions; Ŷ = +1 where φ ≥ 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -94,6 +94,8 @@ pub struct Measures {
     pub log_loss: Option<f64>,
     /// For each attribute each group; rows of unknown group are in `overall` only.
     pub groups: Vec<Vec<Confusion>>,
+    /// For each attribute the groups that are left out of differences and ratios.
+    pub small: Vec<SmallGroups>,
     /// Measures of the calibrated probabilities, if they were asked for.
     pub probabilities: Option<Probabilities>,
 }
@@ -238,40 +240,74 @@ pub(crate) fn information(rates: &[f64], shares: &[f64]) -> f64 {
     rates.iter().zip(shares).map(of_group).sum::<f64>().max(0.0)
 }
 
-/// Largest and smallest of the groups' rates; `None` where a group has no rate.
-fn extremes(groups: &[Confusion], rate: fn(&Confusion) -> Option<f64>) -> Option<(f64, f64)> {
-    let mut bounds = (f64::NEG_INFINITY, f64::INFINITY);
-    for group in groups {
-        let rate = rate(group)?;
-        bounds = (bounds.0.max(rate), bounds.1.min(rate));
-    }
-    (!groups.is_empty()).then_some(bounds)
-}
-
 impl Measures {
-    fn difference(&self, attribute: usize, rate: fn(&Confusion) -> Option<f64>) -> Option<f64> {
-        extremes(&self.groups[attribute], rate).map(|(high, low)| high - low)
+    /// Measures of no rows under a schema.
+    pub fn empty(attributes: &[Attribute]) -> Self {
+        Self {
+            overall: Confusion::default(),
+            log_loss: None,
+            groups: attributes
+                .iter()
+                .map(|a| vec![Confusion::default(); a.groups.len()])
+                .collect(),
+            small: attributes.iter().map(|a| a.small.clone()).collect(),
+            probabilities: None,
+        }
+    }
+
+    /// The groups that are compared if only rows with this label count.
+    fn compared(&self, attribute: usize, label: Option<f64>) -> impl Iterator<Item = &Confusion> {
+        let small = self.small[attribute].with_label(label);
+        let groups = self.groups[attribute].iter().enumerate();
+        let is_large = |(g, _): &(usize, &Confusion)| !small.contains(&(*g as u32));
+        groups.filter(is_large).map(|(_, group)| group)
+    }
+
+    /// Largest and smallest rate of the compared groups; `None` if one of them has no rate.
+    fn extremes(
+        &self,
+        attribute: usize,
+        label: Option<f64>,
+        rate: fn(&Confusion) -> Option<f64>,
+    ) -> Option<(f64, f64)> {
+        let mut bounds = None;
+        for group in self.compared(attribute, label) {
+            let rate = rate(group)?;
+            let (high, low) = bounds.unwrap_or((rate, rate));
+            bounds = Some((rate.max(high), rate.min(low)));
+        }
+        bounds
+    }
+
+    fn difference(
+        &self,
+        attribute: usize,
+        label: Option<f64>,
+        rate: fn(&Confusion) -> Option<f64>,
+    ) -> Option<f64> {
+        let (high, low) = self.extremes(attribute, label, rate)?;
+        Some(high - low)
     }
 
     /// Largest minus smallest selection rate over the groups.
     pub fn demographic_parity_difference(&self, attribute: usize) -> Option<f64> {
-        self.difference(attribute, Confusion::selection_rate)
+        self.difference(attribute, None, Confusion::selection_rate)
     }
 
     /// Smallest over largest selection rate; `None` where nobody is selected.
     pub fn demographic_parity_ratio(&self, attribute: usize) -> Option<f64> {
-        let (high, low) = extremes(&self.groups[attribute], Confusion::selection_rate)?;
+        let (high, low) = self.extremes(attribute, None, Confusion::selection_rate)?;
         share(low, high)
     }
 
     /// Largest minus smallest false negative rate (or, the same, true positive rate).
     pub fn equal_opportunity_difference(&self, attribute: usize) -> Option<f64> {
-        self.difference(attribute, Confusion::false_negative_rate)
+        self.difference(attribute, Some(1.0), Confusion::false_negative_rate)
     }
 
     /// Largest minus smallest false positive rate.
     pub fn false_positive_rate_difference(&self, attribute: usize) -> Option<f64> {
-        self.difference(attribute, Confusion::false_positive_rate)
+        self.difference(attribute, Some(-1.0), Confusion::false_positive_rate)
     }
 
     /// The larger of the two differences above.
@@ -282,8 +318,8 @@ impl Measures {
 
     /// Mutual information of the decision and the group, in nats; `None` without rows.
     pub fn mutual_information(&self, attribute: usize) -> Option<f64> {
-        let groups = self.groups[attribute].iter().filter(|g| g.count() > 0.0);
-        let groups: Vec<&Confusion> = groups.collect();
+        let groups = self.compared(attribute, None);
+        let groups: Vec<&Confusion> = groups.filter(|g| g.count() > 0.0).collect();
         let total: f64 = groups.iter().map(|g| g.count()).sum();
         let rates: Vec<f64> = groups.iter().filter_map(|g| g.selection_rate()).collect();
         let shares: Vec<f64> = groups.iter().map(|g| g.count() / total).collect();
@@ -305,6 +341,7 @@ impl Measures {
                 (x, y) => x.or(y),
             },
             groups: groups.map(add).collect(),
+            small: self.small.clone(),
             // An area under the curve is no sum over rows.
             probabilities: None,
         }
@@ -495,6 +532,7 @@ fn measure_block(
             .iter()
             .map(|tallies| tallies.iter().map(|t| t.confusion(lane)).collect())
             .collect(),
+        small: schema.attributes.iter().map(|a| a.small.clone()).collect(),
     };
     Ok((0..block.len()).map(of_lane).collect())
 }

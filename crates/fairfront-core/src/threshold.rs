@@ -66,15 +66,7 @@ impl Table {
             positive: Vec::with_capacity(rows.n_rows()),
             weights: Vec::with_capacity(rows.n_rows()),
             groups: vec![Vec::with_capacity(rows.n_rows()); attributes.len()],
-            nobody: Measures {
-                overall: Confusion::default(),
-                log_loss: None,
-                probabilities: None,
-                groups: attributes
-                    .iter()
-                    .map(|a| vec![Confusion::default(); a.groups.len()])
-                    .collect(),
-            },
+            nobody: Measures::empty(attributes),
         };
         for index in 0..rows.n_blocks() {
             let block = rows.block(index)?;

@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 
-use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
+use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, grouped};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, near, near_names, quoted_list, shell, shorten};
 use crate::grammar::quote;
 use crate::read::{has_leading_zero, parse_number};
+use crate::rule::OTHER;
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
 use crate::table::{Column, MISSING, Notice, Table, Values};
 
@@ -198,6 +199,13 @@ pub struct AttributeRule {
     pub columns: Vec<AttributeColumn>,
     /// What happens to rows with a missing value.
     pub missing: MissingSensitive,
+    /// Training rows that a group needs to be compared; see [`MinGroup`](crate::MinGroup).
+    #[serde(default)]
+    pub min_group: usize,
+    /// Whether small groups were pooled: rows of every group without a name of its own are in
+    /// `(other)`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pooled: bool,
     /// Whether numbers in it are codes, by the user's word.
     #[serde(skip)]
     as_codes: bool,
@@ -207,10 +215,7 @@ impl AttributeRule {
     /// The rule of an attribute; its groups are found later, by [`AttributeRule::fit_groups`].
     pub(crate) fn new(spec: &Spec, columns: &[String]) -> Self {
         Self {
-            attribute: Attribute {
-                name: attribute_name(columns),
-                groups: Vec::new(),
-            },
+            attribute: Attribute::new(attribute_name(columns), Vec::new()),
             columns: columns
                 .iter()
                 .map(|column| AttributeColumn {
@@ -220,6 +225,8 @@ impl AttributeRule {
                 })
                 .collect(),
             missing: spec.missing_sensitive,
+            min_group: spec.min_group.0,
+            pooled: false,
             as_codes: columns.iter().all(|c| spec.types.contains_key(c)),
         }
     }
@@ -291,6 +298,58 @@ impl AttributeRule {
         }
     }
 
+    /// Makes one group, `(other)`, of all groups with fewer training rows than `least`. `codes` are the
+    /// groups of all rows in use, `train` the positions of training rows among them.
+    pub(crate) fn pool(
+        &mut self,
+        least: usize,
+        codes: &mut [u32],
+        train: &[u32],
+    ) -> Result<(), Error> {
+        let groups = &self.attribute.groups;
+        let mut counts = vec![0; groups.len()];
+        for &position in train {
+            if let Some(count) = counts.get_mut(codes[position as usize] as usize) {
+                *count += 1;
+            }
+        }
+        let is_small = |g: usize| counts[g] < least || groups[g] == OTHER;
+        if counts.iter().all(|count| *count >= least) {
+            return Ok(());
+        }
+        let mut names: Vec<String> = Vec::new();
+        let mut code_of = vec![0; groups.len()];
+        for g in (0..groups.len()).filter(|g| !is_small(*g)) {
+            code_of[g] = names.len() as u32;
+            names.push(groups[g].clone());
+        }
+        if names.is_empty() {
+            return Err(Error::alike(
+                &self.attribute.name,
+                format!(
+                    "every group of the sensitive attribute has fewer than {} training rows, so \
+                     --pool-groups leaves one group; choose a smaller number",
+                    grouped(least)
+                ),
+            ));
+        }
+        for g in (0..groups.len()).filter(|g| is_small(*g)) {
+            code_of[g] = names.len() as u32;
+        }
+        names.push(OTHER.into());
+        for code in codes {
+            *code = code_of.get(*code as usize).copied().unwrap_or(*code);
+        }
+        self.attribute.groups = names;
+        self.pooled = true;
+        Ok(())
+    }
+
+    /// Fixes which groups are compared, from counts of negative and positive training rows per group.
+    pub(crate) fn fix_small(&mut self, counts: &[[usize; 2]]) {
+        self.attribute.small = SmallGroups::new(self.min_group, counts);
+    }
+
     /// The groups that occur in `rows`, in order; of names that say the same numbers, the first.
     pub(crate) fn group_names(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
         let labels = self.labels(table)?;
@@ -314,7 +373,9 @@ impl AttributeRule {
                     let name = self.plain(name);
                     groups.iter().position(|g| self.plain(g) == name)
                 };
-                exact.or_else(same).map_or(UNKNOWN_GROUP, |p| p as u32)
+                let other = || groups.iter().position(|g| self.pooled && g == OTHER);
+                let code = exact.or_else(same).or_else(other);
+                code.map_or(UNKNOWN_GROUP, |p| p as u32)
             })
             .collect();
         let code = |label: &u32| {

@@ -1,18 +1,15 @@
-use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
+use fairfront_core::{Attribute, UNKNOWN_GROUP};
 
 use crate::encoding::{Encoded, Encoding};
 use crate::error::{Error, shell};
+use crate::finding::{Findings, by_level};
 use crate::group::AttributeRule;
 use crate::ordered::Ordered;
 use crate::prepare::{Dropped, Prepared};
-use crate::proxy::{self, Proxy};
+use crate::proxy::Proxy;
 use crate::spec::{Role, attribute_name};
 use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
 
-/// A group with fewer rows, positives or negatives than this gives rates not to be trusted.
-const FEW_ROWS: usize = 30;
-/// An attribute told with at least this AUC is given away by the features.
-const GIVEN_AWAY: f64 = 0.75;
 /// A numeric column of at least this many rows, all different whole numbers, may be an identifier.
 const MANY_ROWS: usize = 100;
 
@@ -117,8 +114,10 @@ pub struct GroupSummary {
 impl Inspection {
     /// Looks at a prepared table.
     pub fn new(prepared: &Prepared) -> Result<Self, Error> {
-        let mut notices = prepared.notices.clone();
-        let encoding = encode(prepared, &mut notices)?;
+        let mut encoding_notices = Vec::new();
+        let encoding = encode(prepared, &mut encoding_notices)?;
+        let findings = Findings::new(prepared, encoding.as_ref())?;
+        let mut notices = [findings.notices, encoding_notices].concat();
         let named = |rule: &AttributeRule| rule.attribute.name.clone();
         let mut inspection = Self {
             source: prepared.table.name.clone(),
@@ -150,25 +149,14 @@ impl Inspection {
         };
         for (rule, groups) in prepared.attributes.iter().zip(&prepared.groups) {
             let unknown = groups.iter().filter(|g| **g == UNKNOWN_GROUP).count();
-            let summary = group_table(prepared, &rule.attribute, groups, &mut notices);
+            let summary = group_table(prepared, &rule.attribute, groups);
             inspection.sensitive.0.push((named(rule), summary));
             inspection.unknown.0.push((named(rule), unknown));
         }
         inspection.add_intersections(prepared, &mut notices);
-        if let Some(encoding) = &encoding {
-            for (rule, proxy) in prepared
-                .attributes
-                .iter()
-                .zip(proxy::measure(prepared, encoding)?)
-            {
-                notices.extend(proxy_warning(&rule.attribute.name, &proxy));
-                inspection.proxies.0.push((named(rule), proxy));
-            }
-        }
-        notices.extend(identifier_warnings(prepared));
-        // Warnings first; among equals the order in which they arose.
-        notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
-        inspection.notices = notices;
+        let names = prepared.attributes.iter().map(named);
+        inspection.proxies = Ordered(names.zip(findings.proxies).collect());
+        inspection.notices = by_level(notices);
         Ok(inspection)
     }
 
@@ -192,7 +180,7 @@ impl Inspection {
                 let mut rule = AttributeRule::new(&prepared.spec, &columns);
                 match rule.fit_groups(&prepared.table, &prepared.rows) {
                     Ok(groups) => {
-                        let table = group_table(prepared, &rule.attribute, &groups, notices);
+                        let table = group_table(prepared, &rule.attribute, &groups);
                         self.intersections.0.push((rule.attribute.name, table));
                     }
                     // Nobody asked for it, so it is no reason to fail.
@@ -308,7 +296,6 @@ fn group_table(
     prepared: &Prepared,
     attribute: &Attribute,
     groups: &[u32],
-    notices: &mut Vec<Notice>,
 ) -> Ordered<GroupSummary> {
     #[derive(Clone, Default)]
     struct Sums {
@@ -330,35 +317,6 @@ fn group_table(
     }
     let total: f64 = sums.iter().map(|s| s.weight).sum();
     let labelled = prepared.target.is_some();
-    let small: Vec<String> = attribute
-        .groups
-        .iter()
-        .zip(&sums)
-        .filter(|(_, s)| {
-            let few = s.positives.min(s.count - s.positives) < FEW_ROWS;
-            s.count < FEW_ROWS || (labelled && few)
-        })
-        .map(|(group, s)| match labelled {
-            true => format!(
-                "{group:?} ({} rows, {} positive)",
-                grouped(s.count),
-                grouped(s.positives)
-            ),
-            false => format!("{group:?} ({} rows)", grouped(s.count)),
-        })
-        .collect();
-    if !small.is_empty() {
-        let shown = small[..small.len().min(4)].join(", ");
-        let more = match small.len().saturating_sub(4) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        notices.push(Notice::warning(format!(
-            "{:?} has groups too small to trust their rates (fewer than {FEW_ROWS} rows, \
-             positives or negatives): {shown}{more}",
-            attribute.name
-        )));
-    }
     let summarise = |(group, s): (&String, Sums)| {
         let rate = (labelled && s.weight > 0.0).then(|| s.positive_weight / s.weight);
         let summary = GroupSummary {
@@ -372,23 +330,7 @@ fn group_table(
     Ordered(attribute.groups.iter().zip(sums).map(summarise).collect())
 }
 
-fn proxy_warning(attribute: &str, proxy: &Proxy) -> Option<Notice> {
-    let auc = proxy.auc.filter(|auc| *auc >= GIVEN_AWAY)?;
-    let group = proxy.group.as_deref().unwrap_or_default();
-    let strongest: Vec<String> = proxy
-        .features
-        .iter()
-        .take(3)
-        .map(|(name, strength)| format!("{name} {strength:.2}"))
-        .collect();
-    Some(Notice::warning(format!(
-        "the features give {attribute:?} away: together they tell {group:?} from the rest with an \
-         AUC of {auc:.2} (strongest: {}); a model without the column is not blind to it",
-        strongest.join(", ")
-    )))
-}
-
-fn identifier_warnings(prepared: &Prepared) -> impl Iterator<Item = Notice> {
+pub(crate) fn identifier_warnings(prepared: &Prepared) -> impl Iterator<Item = Notice> {
     prepared.table.columns().iter().filter_map(|column| {
         let values = column.numeric()?;
         let feature = prepared.spec.is_feature(&column.name);

@@ -36,6 +36,7 @@ mod encoder;
 mod encoding;
 mod error;
 mod export;
+mod finding;
 mod group;
 mod growth;
 mod held;
@@ -58,6 +59,7 @@ pub use encoder::{Encoder, Unseen};
 pub use encoding::{Encoded, Encoding, RowFacts};
 pub use error::{Error, Place, near_names};
 pub use export::{write_encoded, write_rows};
+pub use finding::{Findings, by_level};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
 pub use growth::{Growth, NewGroup, NewLevel, embed};
 pub use held::HeldRows;
@@ -79,7 +81,7 @@ pub use read::{
 pub use row_role::RowRole;
 pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 pub use spec::{
-    Merge, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
+    Merge, MinGroup, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };
 pub use split::{Part, Split, drawn_part, named_counts};
 pub use stored::StoredRows;

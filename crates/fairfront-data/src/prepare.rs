@@ -28,6 +28,9 @@ pub struct Dropped {
     pub reason: String,
     /// How many rows it applies to.
     pub rows: usize,
+    /// The column whose values are missing, if that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
 }
 
 /// A table with its roles settled: which rows are in use, their labels, groups and weights, and
@@ -46,6 +49,8 @@ pub struct Prepared {
     pub rows: Vec<u32>,
     /// Why the others are not.
     pub dropped: Vec<Dropped>,
+    /// Whether the rows are those of a known data set, with its own rules about dropping rows.
+    pub published: bool,
     /// The target's rule; `None` without a target.
     pub target: Option<TargetRule>,
     /// Whether the label is +1; empty without a target.
@@ -119,7 +124,7 @@ impl Prepared {
                 .map(|d| format!("{} ({} rows)", d.reason, grouped(d.rows)))
                 .collect();
             return Err(Error::NoRowsLeft(format!(
-                "{}; keep rows with missing features with --missing keep and those with missing \
+                "{}; keep rows with missing features with --missing keep, keep rows with missing \
                  sensitive values with --missing-sensitive group, or drop the column",
                 reasons.join(", ")
             )));
@@ -137,6 +142,7 @@ impl Prepared {
             table,
             rows,
             dropped,
+            published: false,
             notices,
         };
         prepared.find_labels()?;
@@ -147,8 +153,40 @@ impl Prepared {
         }
         prepared.balance()?;
         prepared.split = split(&prepared.table, &prepared.rows)?;
+        prepared.settle_groups()?;
         prepared.check_training();
         Ok(prepared)
+    }
+
+    /// Pools small groups, if asked to, and fixes which groups are compared.
+    fn settle_groups(&mut self) -> Result<(), Error> {
+        let train = self.split.part(Part::Train);
+        let least = self.spec.pool_groups;
+        if least > 0 {
+            for (rule, codes) in self.attributes.iter_mut().zip(&mut self.groups) {
+                rule.pool(least, codes, train)?;
+            }
+        }
+        let counts: Vec<Vec<[usize; 2]>> = (0..self.attributes.len())
+            .map(|a| self.training_counts(a))
+            .collect();
+        for (rule, counts) in self.attributes.iter_mut().zip(&counts) {
+            rule.fix_small(counts);
+        }
+        Ok(())
+    }
+
+    /// Negative and positive training rows of each group of an attribute; without a target, all rows
+    /// count as negative.
+    pub fn training_counts(&self, attribute: usize) -> Vec<[usize; 2]> {
+        let mut counts = vec![[0; 2]; self.attributes[attribute].attribute.groups.len()];
+        for &position in self.split.part(Part::Train) {
+            let group = self.groups[attribute][position as usize] as usize;
+            if let Some(count) = counts.get_mut(group) {
+                count[usize::from(self.labels.get(position as usize) == Some(&true))] += 1;
+            }
+        }
+        counts
     }
 
     /// Warns of classes and groups that no training row has.
@@ -207,7 +245,10 @@ impl Prepared {
     pub fn from_known(known: &Known, spec: &Spec, folder: Option<&Path>) -> Result<Self, Error> {
         spec.check()?;
         let (table, exclusions) = known.open(spec, folder)?;
-        Self::new(table, spec, &exclusions)
+        Ok(Self {
+            published: true,
+            ..Self::new(table, spec, &exclusions)?
+        })
     }
 
     /// Number of rows in use.
@@ -279,6 +320,7 @@ impl Prepared {
         self.dropped.push(Dropped {
             reason: format!("balanced by {name}"),
             rows: self.rows.len() - kept.len(),
+            column: None,
         });
         let pick = |k: &u32| *k as usize;
         self.rows = kept.iter().map(|k| self.rows[pick(k)]).collect();
@@ -394,7 +436,7 @@ pub(crate) fn rows_in_use(
     let n = table.n_rows();
     let mut keep = vec![true; n];
     let mut dropped = Vec::new();
-    let mut drop_where = |reason: String, goes: &dyn Fn(usize) -> bool| {
+    let mut drop_where = |reason: String, column: Option<&Column>, goes: &dyn Fn(usize) -> bool| {
         let mut rows = 0;
         for (row, keep) in keep.iter_mut().enumerate() {
             if goes(row) {
@@ -403,11 +445,16 @@ pub(crate) fn rows_in_use(
             }
         }
         if rows > 0 {
-            dropped.push(Dropped { reason, rows });
+            let column = column.map(|c| c.name.clone());
+            dropped.push(Dropped {
+                reason,
+                rows,
+                column,
+            });
         }
     };
     for exclusion in exclusions {
-        drop_where(exclusion.reason.clone(), &|row| exclusion.rows[row]);
+        drop_where(exclusion.reason.clone(), None, &|row| exclusion.rows[row]);
     }
     for column in table.columns() {
         let goes = match spec.role(&column.name) {
@@ -425,7 +472,7 @@ pub(crate) fn rows_in_use(
             }
         };
         if goes && column.n_missing > 0 && !matches!(column.values, Values::LeftOut(_)) {
-            drop_where(format!("{} missing", column.name), &|row| {
+            drop_where(format!("{} missing", column.name), Some(column), &|row| {
                 column.is_missing(row)
             });
         }

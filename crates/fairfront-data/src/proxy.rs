@@ -11,6 +11,8 @@ use crate::table::{Column, MISSING, Values};
 
 /// More features than this and the joint measure is not taken: it factors a dense matrix.
 const MOST_FEATURES: usize = 1_000;
+/// Larger tables are sampled, evenly, to about this many rows: an AUC is then known to 0.01.
+const MOST_ROWS: usize = 50_000;
 /// Groups with fewer rows than this on either side of the comparison have no trustworthy AUC.
 const FEW_ROWS: usize = 30;
 
@@ -54,10 +56,16 @@ pub(crate) fn measure(prepared: &Prepared, encoding: &Encoding) -> Result<Vec<Pr
     Ok(measured.collect())
 }
 
+/// Every so many rows in use are looked at.
+fn step(prepared: &Prepared) -> usize {
+    prepared.n_rows().div_ceil(MOST_ROWS).max(1)
+}
+
 /// Association of a column with the groups, in [0, 1]; `None` for a column that was left out.
 fn strength(prepared: &Prepared, column: &Column, groups: &[u32], n_groups: usize) -> Option<f64> {
     let rows = prepared.rows.iter().zip(groups).zip(&prepared.weights);
     let known = rows
+        .step_by(step(prepared))
         .filter(|((_, group), _)| **group != UNKNOWN_GROUP)
         .map(|((row, group), weight)| (*row as usize, *group as usize, *weight));
     match &column.values {
@@ -157,12 +165,17 @@ impl JointScores {
         if schema.n_features() > MOST_FEATURES || !measures {
             return Ok(None);
         }
+        let step = step(prepared);
+        fn sampled<T: Copy>(all: &[T], step: usize) -> Vec<T> {
+            all.iter().copied().step_by(step).collect()
+        }
+        let rows = sampled(&prepared.rows, step);
         let facts = RowFacts {
-            labels: vec![0.0; prepared.rows.len()],
-            groups: prepared.groups.clone(),
-            weights: prepared.weights.clone(),
+            labels: vec![0.0; rows.len()],
+            groups: prepared.groups.iter().map(|g| sampled(g, step)).collect(),
+            weights: sampled(&prepared.weights, step),
         };
-        let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
+        let (data, _) = encoding.encode(&prepared.table, &rows, &facts)?;
         // Features, the intercept, and the null feature, whose row and column stay zero.
         let n_params = schema.n_features() + 2;
         let mut gram = vec![0.0; n_params * n_params];

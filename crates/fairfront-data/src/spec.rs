@@ -13,9 +13,9 @@ use crate::table::ColumnType;
 #[serde(rename_all = "kebab-case")]
 pub enum MissingPolicy {
     /// The row is dropped, counted and reported.
-    #[default]
     Drop,
     /// The row is kept: as its own category, or as the mean with an indicator.
+    #[default]
     Keep,
     /// Missing is a category of its own (categorical columns).
     Category,
@@ -170,6 +170,18 @@ impl FromStr for SplitRule {
     }
 }
 
+/// Training rows that a group needs to be compared with others; rows labeled positive or negative where
+/// only these count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MinGroup(pub usize);
+
+impl Default for MinGroup {
+    fn default() -> Self {
+        Self(30)
+    }
+}
+
 /// Which column is what, and how columns become features: all that is said about a table before
 /// any training.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -204,6 +216,12 @@ pub struct Spec {
     pub scale: Scale,
     /// Categories with fewer training rows than this become one; 0 leaves all as they are.
     pub pool_rare: usize,
+    /// Groups with fewer training rows than this are reported, but not compared.
+    #[serde(default)]
+    pub min_group: MinGroup,
+    /// Groups with fewer training rows than this become one, `(other)`; 0 leaves all as they are.
+    #[serde(default)]
+    pub pool_groups: usize,
     /// Training, validation and test rows.
     pub split: SplitRule,
     /// The attribute whose groups are cut to one size.
@@ -341,6 +359,11 @@ impl Spec {
     /// Says what cannot be right whatever the table.
     pub fn check(&self) -> Result<(), Error> {
         let usage = |message: String| Err(Error::Usage(message));
+        if self.pool_groups > 0 && self.balance.is_some() {
+            return usage(
+                "--pool-groups and --balance cannot be combined; join groups with --merge".into(),
+            );
+        }
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for (column, flag) in self.named() {
             match seen.insert(column, flag) {

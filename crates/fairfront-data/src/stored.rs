@@ -203,6 +203,24 @@ impl StoredRows {
         (encoding, Cow::Owned(rows))
     }
 
+    /// Fixes which groups are compared, from the training rows among these. The groups of the encoding
+    /// are those of the rows.
+    pub fn fix_small_groups(&self, encoding: &mut Encoding) {
+        let n = self.n_attributes;
+        for (a, rule) in encoding.attributes.iter_mut().enumerate() {
+            let mut counts = vec![[0; 2]; rule.attribute.groups.len()];
+            for (row, part) in self.parts().enumerate() {
+                let group = self.groups.get(row * n + a);
+                if let Some(count) = group.and_then(|g| counts.get_mut(*g as usize))
+                    && part == Part::Train
+                {
+                    count[usize::from(self.labels[row])] += 1;
+                }
+            }
+            rule.fix_small(&counts);
+        }
+    }
+
     /// The rows of each part, in the order of [`Part::ALL`], under a schema that may have
     /// grown since the rows were encoded.
     pub fn datasets(&self, schema: &Schema) -> Result<[Dataset; 4], Error> {

@@ -7,7 +7,9 @@ use fairfront_core::{
     Calibration, Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource,
     Schema, hex, measure_calibrated,
 };
-use fairfront_data::{AttributeRule, Encoded, Notice, Part, Prepared, attribute_name, grammar};
+use fairfront_data::{
+    AttributeRule, Encoded, Findings, Notice, Part, Prepared, attribute_name, by_level, grammar,
+};
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify};
 use serde::{Deserialize, Serialize};
@@ -200,6 +202,7 @@ fn fit_prepared(
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
     let encoded = Encoded::new(prepared)?;
+    let findings = Findings::new(prepared, Some(&encoded.encoding))?;
     let request = with_objectives(prepared, request);
     if let Some(checkpoints) = &mut checkpoints {
         let asked = checkpoint::Request::new(prepared, &request, fingerprint(&encoded));
@@ -208,7 +211,7 @@ fn fit_prepared(
     let encoding = start.elapsed().as_secs_f64();
     let mut fitted = fit_encoded(encoded, &request, custom, None, checkpoints, observer)?;
     fitted.seconds[0] += encoding;
-    fitted.notices = [prepared.notices.clone(), fitted.notices].concat();
+    fitted.notices = by_level([findings.notices, fitted.notices].concat());
     Ok(fitted)
 }
 

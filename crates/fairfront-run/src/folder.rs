@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Calibration, Costs, Measures, Points, RowSource, Schema, hex};
-use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts};
+use fairfront_data::{
+    Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
+};
 use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,6 +17,7 @@ use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
+use crate::group_rows::{GroupRows, group_rows};
 use crate::store::{Lock, is_state, read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, PenaltyInfo, Run, StreamInfo};
 
@@ -63,6 +66,11 @@ pub struct RunInfo {
     pub features: Vec<String>,
     /// Rows for training, validation and test.
     pub rows: Ordered<usize>,
+    /// Rows that were read and dropped; absent for a stream, which counts them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<DroppedRows>,
+    /// Training rows of each group of each attribute, and where it is compared.
+    pub groups: Ordered<Ordered<GroupRows>>,
     /// SHA-256 of encoding and encoded rows.
     pub fingerprint: String,
     /// SHA-256 of `front.parquet`.
@@ -89,6 +97,17 @@ pub struct RunInfo {
     pub stream: Option<StreamInfo>,
     /// What to be wary of.
     pub notices: Vec<Notice>,
+}
+
+/// Rows of a table that are not in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedRows {
+    /// Rows that were read.
+    pub read: usize,
+    /// Rows in use.
+    pub used: usize,
+    /// Why the others are not; a row may count under several reasons.
+    pub reasons: Vec<Dropped>,
 }
 
 /// The unmitigated model.
@@ -253,7 +272,14 @@ pub fn front_table(fitted: &Fitted) -> FrontTable {
 /// What `run.json` will say.
 pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
     let read = prepared.read.clone();
-    run_info_of(&prepared.table.name, read, &prepared.spec, fitted)
+    RunInfo {
+        dropped: Some(DroppedRows {
+            read: prepared.table.n_rows(),
+            used: prepared.n_rows(),
+            reasons: prepared.dropped.clone(),
+        }),
+        ..run_info_of(&prepared.table.name, read, &prepared.spec, fitted)
+    }
 }
 
 /// The same for rows of a source that is no prepared table.
@@ -292,6 +318,8 @@ pub(crate) fn run_info_of(
         at_zero: fitted.at_zero.clone(),
         features: fitted.encoded.encoding.schema().feature_names(),
         rows: rows_by_split(&fitted.encoded),
+        dropped: None,
+        groups: group_rows(fitted.encoded.part(Part::Train)),
         fingerprint: fitted.fingerprint.clone(),
         front_sha256: String::new(),
         tallies_sha256: String::new(),

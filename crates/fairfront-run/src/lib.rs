@@ -22,6 +22,7 @@ mod figure;
 mod file;
 mod fit;
 mod folder;
+mod group_rows;
 mod judge;
 mod model;
 mod notice;
@@ -61,9 +62,10 @@ pub use fit::{
     fit, fit_with, fit_with_checkpoints,
 };
 pub use folder::{
-    ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run,
-    state_notices, write_run,
+    DroppedRows, ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info,
+    source_of_run, state_notices, write_run,
 };
+pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;

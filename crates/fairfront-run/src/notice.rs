@@ -55,9 +55,18 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
                 }
             }
         }
+        let small = &train.schema().attributes[attribute].small;
+        // Groups that are not compared have their own warning.
+        let compared = |g: &usize| {
+            labels
+                .iter()
+                .all(|l| !small.with_label(*l).contains(&(*g as u32)))
+        };
         let least = |g: usize| by_label.iter().map(|counts| counts[g]).min().unwrap_or(0);
-        let counts: Vec<usize> = (0..names.len()).map(least).collect();
-        let few = names.iter().zip(&counts).filter(|(_, n)| **n < FEW);
+        let groups: Vec<usize> = (0..names.len()).filter(compared).collect();
+        let counts: Vec<usize> = groups.iter().map(|g| least(*g)).collect();
+        let names = groups.iter().map(|g| &names[*g]);
+        let few = names.zip(&counts).filter(|(_, n)| **n < FEW);
         let few: Vec<String> = few
             .map(|(name, n)| format!("{name} {}", grouped(*n)))
             .collect();

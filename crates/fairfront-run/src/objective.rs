@@ -311,10 +311,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn attributes() -> Vec<Attribute> {
-        let attribute = |name: &str, n: usize| Attribute {
-            name: name.into(),
-            groups: (0..n).map(|i| i.to_string()).collect(),
-        };
+        let attribute =
+            |name: &str, n: usize| Attribute::new(name, (0..n).map(|i| i.to_string()).collect());
         vec![attribute("sex", 2), attribute("sex:race", 6)]
     }
 

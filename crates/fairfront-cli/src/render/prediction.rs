@@ -150,6 +150,13 @@ pub(crate) fn audit(found: &Audit) -> String {
             number(attribute.equal_opportunity_difference),
             number(attribute.false_positive_rate_difference),
         );
+        if !attribute.left_out.is_empty() {
+            let groups = attribute.left_out.join(", ");
+            let _ = writeln!(
+                out,
+                "  left out of differences, because of too few training rows: {groups}"
+            );
+        }
         if let Some(n) = found.unknown.group.get(&attribute.name).filter(|n| **n > 0) {
             let _ = writeln!(
                 out,

@@ -2,7 +2,7 @@
 
 use crate::lanes::{LANES, Lanes, vectorised};
 use crate::predictor::{Rows, TILE_ROWS};
-use crate::{Attribute, UNKNOWN_GROUP};
+use crate::{Attribute, SmallGroups, UNKNOWN_GROUP};
 
 /// The rows on which groups are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub(super) struct ByGroup {
     pub(super) attribute: usize,
     pub(super) attribute_name: String,
     pub(super) n_groups: usize,
+    /// Groups that are not compared.
+    small: SmallGroups,
     /// One, or those for both labels; no row is in two.
     pub(super) conditions: Vec<Condition>,
     /// As if each group had this share of all rows in addition, with the overall mean. Groups still
@@ -70,7 +72,7 @@ pub(super) struct ByGroup {
     pub(super) shrink: f64,
 }
 
-/// The mean of each group that has rows under a condition.
+/// The mean of each compared group that has rows under a condition.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GroupMeans {
     /// Cells of these groups.
@@ -106,6 +108,7 @@ impl ByGroup {
             attribute: index,
             attribute_name: attribute.name.clone(),
             n_groups: attribute.groups.len(),
+            small: attribute.small.clone(),
             conditions,
             shrink: 0.0,
         }
@@ -171,7 +174,10 @@ impl ByGroup {
     /// The groups' means under a condition.
     pub(super) fn of_condition(&self, condition: usize, means: &[f64]) -> GroupMeans {
         let n = self.n_cells();
-        let cells = condition * self.n_groups..(condition + 1) * self.n_groups;
+        let first = condition * self.n_groups;
+        let small = self.small.with_label(self.conditions[condition].label());
+        let groups = (0..self.n_groups).filter(|group| !small.contains(&(*group as u32)));
+        let cells = groups.map(|group| first + group);
         let present: Vec<usize> = cells.filter(|cell| means[n + cell] > 0.0).collect();
         let total: f64 = present.iter().map(|cell| means[n + cell]).sum();
         if present.is_empty() {

@@ -7,4 +7,5 @@ mod group_objective;
 mod group_plain;
 mod objective;
 mod plain;
+mod small_group;
 mod threshold;

@@ -31,10 +31,7 @@ pub(crate) fn schema(n_groups: usize) -> Schema {
                 levels: names("d", 2),
             },
         ],
-        attributes: vec![Attribute {
-            name: "a".into(),
-            groups: names("g", n_groups),
-        }],
+        attributes: vec![Attribute::new("a", names("g", n_groups))],
         n_outputs: 1,
     }
 }

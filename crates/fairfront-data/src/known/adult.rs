@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::PublishedFile;
 use crate::Error;
 use crate::read::{Reading, read_table};
-use crate::spec::{Merge, Scale, Spec};
+use crate::spec::{Merge, MissingPolicy, Scale, Spec};
 use crate::table::Table;
 
 pub(super) const FILES: [PublishedFile; 2] = [
@@ -92,6 +92,7 @@ pub(super) fn spec(gender: bool, race: bool) -> Spec {
         .map(|(column, merge)| (column.to_owned(), merge))
         .collect(),
         scale: Scale::MinMax,
+        missing: MissingPolicy::Drop,
         ..Spec::default()
     }
 }

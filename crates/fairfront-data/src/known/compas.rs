@@ -6,7 +6,7 @@ use super::PublishedFile;
 use crate::Error;
 use crate::prepare::Exclusion;
 use crate::read::{ReadOptions, read_table};
-use crate::spec::{Spec, SplitRule};
+use crate::spec::{MissingPolicy, Spec, SplitRule};
 use crate::table::{ColumnType, MISSING, Table};
 
 pub(super) const FILES: [PublishedFile; 1] = [PublishedFile {
@@ -40,6 +40,7 @@ pub(super) fn spec() -> Spec {
             "c_charge_degree",
         ])),
         split: SplitRule::None,
+        missing: MissingPolicy::Drop,
         ..Spec::default()
     }
 }

@@ -163,6 +163,7 @@ pub(super) fn spec() -> Spec {
         .into_iter()
         .map(policy)
         .collect(),
+        missing: MissingPolicy::Drop,
         ..Spec::default()
     }
 }

@@ -209,8 +209,10 @@ fn weights() {
 #[test]
 fn nothing_left() {
     assert!(
-        refused("y,g,x\n1,a,?\n0,b,\n1,b,\n", |s| s.types =
-            [("x".to_owned(), fairfront_data::ColumnType::Numeric)].into())
+        refused("y,g,x\n1,a,?\n0,b,\n1,b,\n", |s| {
+            s.types = [("x".to_owned(), fairfront_data::ColumnType::Numeric)].into();
+            s.missing = fairfront_data::MissingPolicy::Drop;
+        })
         .starts_with("no rows are left: x missing (3 rows)")
     );
     assert!(

@@ -1,6 +1,7 @@
 use fairfront_core::UNKNOWN_GROUP;
 use fairfront_data::{
-    ColumnType, Inspection, Merge, MissingPolicy, MissingSensitive, Part, Prepared, Spec, SplitRule,
+    ColumnType, Inspection, Merge, MinGroup, MissingPolicy, MissingSensitive, Part, Prepared, Spec,
+    SplitRule,
 };
 
 use crate::{csv, names, prepare, spec};
@@ -30,7 +31,7 @@ fn with(change: impl FnOnce(&mut Spec)) -> Prepared {
 
 #[test]
 fn rows_with_missing_values_are_dropped_and_counted() {
-    let prepared = with(|_| ());
+    let prepared = with(|s| s.missing = MissingPolicy::Drop);
     assert_eq!(prepared.rows, [0, 2, 4, 5]);
     let reasons: Vec<(&str, usize)> = prepared
         .dropped
@@ -304,11 +305,89 @@ fn a_merge_of_a_level_that_is_not_there_is_warned_of() {
 }
 
 #[test]
+fn rows_with_missing_features_are_kept_unless_told() {
+    let prepared = with(|_| ());
+    assert_eq!(prepared.rows, [0, 1, 2, 4, 5]);
+    let reasons: Vec<&str> = prepared.dropped.iter().map(|d| d.reason.as_str()).collect();
+    assert_eq!(reasons, ["g missing"]);
+    let inspection = Inspection::new(&prepared).unwrap();
+    let said = |words: &str| inspection.notices.iter().any(|n| n.message.contains(words));
+    assert!(said(
+        "1 of 6 rows (16.7%) are dropped: \"g\" is missing (1 rows)"
+    ));
+    assert!(said(
+        "rows with missing features are kept: \"x\" (1) of 5 rows"
+    ));
+}
+
+/// 400 rows in groups of 200, 160, 37 and 3; the third has two positives.
+fn uneven(least: usize, pool: usize) -> Prepared {
+    let group = |i: usize| {
+        ["a", "b", "c", "d"][usize::from(i >= 200) + usize::from(i >= 360) + usize::from(i >= 397)]
+    };
+    let label = |i: usize| {
+        if group(i) == "c" {
+            usize::from(i < 362)
+        } else {
+            i % 2
+        }
+    };
+    let csv = csv("y,g,x", 400, |i| {
+        format!("{},{},{}", label(i), group(i), i % 9)
+    });
+    let mut spec = spec();
+    spec.split = SplitRule::None;
+    spec.min_group = MinGroup(least);
+    spec.pool_groups = pool;
+    prepare(&csv, &spec).unwrap()
+}
+
+#[test]
+fn small_groups_are_not_compared() {
+    let prepared = uneven(30, 0);
+    let small = &prepared.attributes[0].attribute.small;
+    assert_eq!(small.all, [3]);
+    assert_eq!(small.positives, [2, 3]);
+    assert_eq!(small.negatives, [3]);
+    let inspection = Inspection::new(&prepared).unwrap();
+    let said = |words: &str| inspection.notices.iter().any(|n| n.message.contains(words));
+    assert!(said(
+        "\"g\" has groups with fewer than 30 training rows: \"d\" (3); they are reported, but left out of all"
+    ));
+    assert!(said(
+        "fewer than 30 positive training rows: \"c\" (2); they are reported, but left out of differences of true"
+    ));
+    assert!(uneven(0, 0).attributes[0].attribute.small.is_empty());
+}
+
+#[test]
+fn small_groups_are_pooled_and_so_are_later_ones() {
+    let prepared = uneven(30, 40);
+    let rule = &prepared.attributes[0];
+    assert_eq!(rule.attribute.groups, ["a", "b", "(other)"]);
+    assert_eq!(prepared.training_counts(0)[2], [36, 4]);
+    assert!(rule.attribute.small.all.is_empty());
+    let later = prepare("y,g,x\n1,a,1\n0,c,2\n1,zz,3\n0,b,3\n", &{
+        let mut spec = spec();
+        spec.split = SplitRule::None;
+        spec
+    });
+    assert_eq!(rule.groups(&later.unwrap().table).unwrap(), [0, 2, 2, 1]);
+    let error = prepare("y,g,x\n1,a,1\n0,c,2\n1,zz,3\n0,b,3\n", &{
+        let mut spec = spec();
+        spec.pool_groups = 40;
+        spec
+    });
+    let message = error.unwrap_err().to_string();
+    assert!(message.contains("choose a smaller number"), "{message}");
+}
+
+#[test]
 fn a_table_can_be_looked_at_without_roles() {
     let prepared = prepare(ROWS, &Spec::default()).unwrap();
     let inspection = Inspection::new(&prepared).unwrap();
     assert!(inspection.target.is_none());
-    assert_eq!((inspection.read, inspection.rows), (6, 3));
+    assert_eq!((inspection.read, inspection.rows), (6, 6));
     let types: Vec<_> = inspection.columns.iter().map(|c| c.column_type).collect();
     let (n, c) = (Some(ColumnType::Numeric), Some(ColumnType::Categorical));
     assert_eq!(types, [n, c, c, n, n, n]);
@@ -321,7 +400,10 @@ fn small_groups_and_identifiers_are_warned_of() {
     let csv = csv("y,g,x,id", 200, row);
     let inspection = Inspection::new(&prepare(&csv, &spec()).unwrap()).unwrap();
     let said = |words: &str| inspection.notices.iter().any(|n| n.message.contains(words));
-    assert!(said("\"rare\" (7 rows, 3 positive)"));
+    // Four of the seven are training rows; two groups are compared in any case.
+    assert!(said(
+        "the largest are compared, although they are small: \"rare\" ("
+    ));
     assert!(said(
         "column \"id\" has a whole number of its own in every row"
     ));

@@ -129,6 +129,10 @@ pub struct Checked {
     /// The people behind it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub groups: Vec<GroupSize>,
+    /// Groups that are too small to be compared, as in `race=Other`: the requirement says nothing about
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub not_covered: Vec<String>,
 }
 
 /// The certificate that travels with a model.
@@ -171,6 +175,18 @@ impl ModelCertificate {
             other => other.name(),
         };
         let mut words: Vec<String> = self.requirements.iter().map(Checked::words).collect();
+        let mut not_covered: Vec<&str> = Vec::new();
+        for group in self.requirements.iter().flat_map(|c| &c.not_covered) {
+            if !not_covered.contains(&group.as_str()) {
+                not_covered.push(group);
+            }
+        }
+        if !not_covered.is_empty() {
+            words.push(format!(
+                "Not covered, because the groups have too few training rows: {}.",
+                not_covered.join(", ")
+            ));
+        }
         let (Some(confidence), Some(level), Some(number)) =
             (self.confidence, self.level, self.number)
         else {

@@ -1,7 +1,5 @@
 //! The measures that can be tested: rates, and differences and ratios of rates between groups.
 
-use std::ops::Range;
-
 use fairfront_core::{Cell, Contrast, Rate, Redrawn, Schema, Tallies, regions_of, wilson};
 
 /// A measure made of binomial cells.
@@ -10,6 +8,8 @@ pub(crate) struct Family {
     /// The measure's name, as columns of a front have it: `demographic_parity_difference(sex)`.
     pub(crate) name: String,
     pub(crate) kind: Kind,
+    /// Regions of groups that are too small for this comparison.
+    pub(crate) left_out: Vec<usize>,
 }
 
 /// How a measure follows from rates in regions of rows.
@@ -17,13 +17,11 @@ pub(crate) struct Family {
 pub(crate) enum Kind {
     /// A rate in one region.
     Rate { rate: Rate, region: usize },
-    /// The largest minus the smallest rate over regions; the largest of several such differences.
-    Difference {
-        rates: &'static [Rate],
-        regions: Range<usize>,
-    },
+    /// The largest minus the smallest rate over regions; the largest of several such differences, one
+    /// for each rate with its own regions.
+    Difference { terms: Vec<(Rate, Vec<usize>)> },
     /// The smallest over the largest selection rate.
-    Ratio { regions: Range<usize> },
+    Ratio { regions: Vec<usize> },
 }
 
 impl Family {
@@ -32,11 +30,25 @@ impl Family {
         let rate = |name: String, rate: Rate, region: usize| Self {
             name,
             kind: Kind::Rate { rate, region },
+            left_out: Vec::new(),
         };
         let mut all = vec![rate("accuracy".into(), Rate::Accuracy, 0)];
         for (index, attribute) in schema.attributes.iter().enumerate() {
             let (a, regions) = (&attribute.name, regions_of(schema, index));
-            let differences: [(&str, &'static [Rate]); 4] = [
+            let compared = |rate: Rate| -> Vec<usize> {
+                let small = attribute.small.with_label(rate.label());
+                let is_large = |region: &usize| !small.contains(&((region - regions.start) as u32));
+                regions.clone().filter(is_large).collect()
+            };
+            let left_out = |rates: &[Rate]| -> Vec<usize> {
+                let is_small = |region: &usize| {
+                    let group = (region - regions.start) as u32;
+                    let small = |rate: &Rate| attribute.small.with_label(rate.label());
+                    rates.iter().any(|rate| small(rate).contains(&group))
+                };
+                regions.clone().filter(is_small).collect()
+            };
+            let differences: [(&str, &[Rate]); 4] = [
                 ("demographic_parity_difference", &[Rate::Selection]),
                 ("equal_opportunity_difference", &[Rate::FalseNegative]),
                 ("false_positive_rate_difference", &[Rate::FalsePositive]),
@@ -48,17 +60,18 @@ impl Family {
             all.extend(differences.map(|(name, rates)| Self {
                 name: format!("{name}({a})"),
                 kind: Kind::Difference {
-                    rates,
-                    regions: regions.clone(),
+                    terms: rates.iter().map(|rate| (*rate, compared(*rate))).collect(),
                 },
+                left_out: left_out(rates),
             }));
             all.push(Self {
                 name: format!("demographic_parity_ratio({a})"),
                 kind: Kind::Ratio {
-                    regions: regions.clone(),
+                    regions: compared(Rate::Selection),
                 },
+                left_out: left_out(&[Rate::Selection]),
             });
-            for (group, region) in attribute.groups.iter().zip(regions) {
+            for (group, region) in attribute.groups.iter().zip(regions.clone()) {
                 let of_group = [
                     ("selection_rate", Rate::Selection),
                     ("false_negative_rate", Rate::FalseNegative),
@@ -82,28 +95,28 @@ impl Family {
     pub(crate) fn cells(&self) -> Vec<(Rate, usize)> {
         match &self.kind {
             Kind::Rate { rate, region } => vec![(*rate, *region)],
-            Kind::Difference { rates, regions } => rates
+            Kind::Difference { terms } => terms
                 .iter()
-                .flat_map(|rate| regions.clone().map(|region| (*rate, region)))
+                .flat_map(|(rate, regions)| regions.iter().map(|region| (*rate, *region)))
                 .collect(),
-            Kind::Ratio { regions } => regions.clone().map(|r| (Rate::Selection, r)).collect(),
+            Kind::Ratio { regions } => regions.iter().map(|r| (Rate::Selection, *r)).collect(),
         }
     }
 
     /// The measure, from its rates; `None` where one of them has no value.
     pub(crate) fn value(&self, rate: impl Fn(Rate, usize) -> Option<f64>) -> Option<f64> {
-        let extremes = |of: Rate, regions: &Range<usize>| -> Option<(f64, f64)> {
+        let extremes = |of: Rate, regions: &[usize]| -> Option<(f64, f64)> {
             let mut bounds = (f64::NEG_INFINITY, f64::INFINITY);
-            for region in regions.clone() {
-                let rate = rate(of, region)?;
+            for region in regions {
+                let rate = rate(of, *region)?;
                 bounds = (bounds.0.max(rate), bounds.1.min(rate));
             }
             (!regions.is_empty()).then_some(bounds)
         };
         match &self.kind {
             Kind::Rate { rate: of, region } => rate(*of, *region),
-            Kind::Difference { rates, regions } => {
-                let differences = rates.iter().map(|of| {
+            Kind::Difference { terms } => {
+                let differences = terms.iter().map(|(of, regions)| {
                     let (high, low) = extremes(*of, regions)?;
                     Some(high - low)
                 });
@@ -127,12 +140,9 @@ impl Family {
         limit: f64,
     ) -> Option<Vec<Contrast>> {
         let cell = |rate: Rate, region: usize| tallies.cell(model, rate, region);
-        let ordered = |regions: &Range<usize>| {
-            let regions = regions.clone();
-            let pairs = regions
-                .clone()
-                .flat_map(move |a| regions.clone().map(move |b| (a, b)));
-            pairs.filter(|(a, b)| a != b).collect::<Vec<_>>()
+        let ordered = |regions: &[usize]| -> Vec<(usize, usize)> {
+            let pairs = ordered_pairs(regions.len());
+            pairs.map(|(a, b)| (regions[a], regions[b])).collect()
         };
         match (&self.kind, at_most) {
             (Kind::Rate { rate, region }, at_most) => {
@@ -142,13 +152,12 @@ impl Family {
                     false => Contrast::AtLeast { cell, limit },
                 }])
             }
-            (Kind::Difference { rates, regions }, true) => {
-                let of_rate = |rate: &Rate| {
-                    let rate = *rate;
-                    let pairs = ordered(regions).into_iter();
-                    pairs.map(move |(a, b)| (rate, a, b)).collect::<Vec<_>>()
+            (Kind::Difference { terms }, true) => {
+                let of_rate = |(rate, regions): &(Rate, Vec<usize>)| {
+                    let (rate, pairs) = (*rate, ordered(regions).into_iter());
+                    pairs.map(move |(a, b)| (rate, a, b))
                 };
-                let all = rates.iter().flat_map(of_rate);
+                let all = terms.iter().flat_map(of_rate);
                 let contrast = |(rate, a, b)| Contrast::Difference {
                     a: cell(rate, a),
                     b: cell(rate, b),
@@ -218,16 +227,16 @@ impl Family {
     }
 
     fn each_pair(&self, mut each: impl FnMut(Pair)) {
-        let mut pairs = |regions: &Range<usize>, pair: &dyn Fn(usize, usize) -> Pair| {
-            for a in regions.clone() {
-                for b in a + 1..regions.end {
-                    each(pair(a, b));
+        let mut pairs = |regions: &[usize], pair: &dyn Fn(usize, usize) -> Pair| {
+            for (i, a) in regions.iter().enumerate() {
+                for b in &regions[i + 1..] {
+                    each(pair(*a, *b));
                 }
             }
         };
         match &self.kind {
-            Kind::Difference { rates, regions } => {
-                for rate in *rates {
+            Kind::Difference { terms } => {
+                for (rate, regions) in terms {
                     pairs(regions, &|a, b| Pair::Minus(*rate, a, b));
                 }
             }
@@ -245,12 +254,12 @@ impl Family {
                 let found = bounds(*rate, *region)?;
                 Some((found.low.max(0.0), found.high.min(1.0)))
             }
-            Kind::Difference { rates, regions } => {
+            Kind::Difference { terms } => {
                 let (mut low, mut high) = (0.0_f64, 0.0_f64);
-                for rate in *rates {
+                for (rate, regions) in terms {
                     let all: Option<Vec<Bounds>> = regions
-                        .clone()
-                        .map(|region| bounds(*rate, region))
+                        .iter()
+                        .map(|region| bounds(*rate, *region))
                         .collect();
                     let all = all?;
                     for (a, b) in ordered_pairs(all.len()) {
@@ -263,8 +272,8 @@ impl Family {
             }
             Kind::Ratio { regions } => {
                 let all: Option<Vec<Bounds>> = regions
-                    .clone()
-                    .map(|region| bounds(Rate::Selection, region))
+                    .iter()
+                    .map(|region| bounds(Rate::Selection, *region))
                     .collect();
                 let all = all?;
                 let (mut low, mut high) = (1.0_f64, 1.0_f64);

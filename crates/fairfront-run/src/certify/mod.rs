@@ -190,6 +190,7 @@ pub fn uncertified_model(
         estimate: miss.value,
         band: None,
         groups: Vec::new(),
+        not_covered: Vec::new(),
     });
     (!requirements.is_empty()).then(|| ModelCertificate {
         verdict: Verdict::NotCertified,
@@ -509,6 +510,12 @@ impl<'a> Plan<'a> {
             estimate,
             band,
             groups: groups.collect(),
+            not_covered: bound
+                .family
+                .left_out
+                .iter()
+                .filter_map(|region| group_label(*region, &schema))
+                .collect(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Decisions beside what is known to be right, by group.
 
-use fairfront_core::{Calibration, Confusion, Measures, UNKNOWN_GROUP};
+use fairfront_core::{Attribute, Calibration, Confusion, Measures, UNKNOWN_GROUP};
 use fairfront_data::{
     AttributeRule, Column, ColumnType, Error as DataError, Numbers, Ordered, RowBatch, TargetRule,
 };
@@ -44,6 +44,9 @@ pub struct AuditedAttribute {
     pub name: String,
     /// Its groups.
     pub groups: Ordered<AuditedGroup>,
+    /// Groups that had too few training rows for one of the comparisons below or for all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Largest minus smallest selection rate.
     pub demographic_parity_difference: Option<f64>,
     /// Smallest over largest selection rate.
@@ -149,15 +152,10 @@ impl Auditor {
     }
 
     pub(super) fn begin(&self) -> Tally {
-        let groups = self.attributes.iter();
-        let empty = |rule: &AttributeRule| vec![Confusion::default(); rule.attribute.groups.len()];
+        let attributes = self.attributes.iter().map(|rule| rule.attribute.clone());
+        let attributes: Vec<Attribute> = attributes.collect();
         Tally {
-            measures: Measures {
-                overall: Confusion::default(),
-                log_loss: None,
-                probabilities: None,
-                groups: groups.map(empty).collect(),
-            },
+            measures: Measures::empty(&attributes),
             unknown_label: 0,
             unknown_group: vec![0; self.attributes.len()],
         }
@@ -229,6 +227,7 @@ impl Auditor {
             AuditedAttribute {
                 name: rule.attribute.name.clone(),
                 groups: Ordered(names.zip(groups).collect()),
+                left_out: rule.attribute.left_out().cloned().collect(),
                 demographic_parity_difference: measures.demographic_parity_difference(a),
                 demographic_parity_ratio: measures.demographic_parity_ratio(a),
                 equal_opportunity_difference: measures.equal_opportunity_difference(a),

@@ -115,7 +115,8 @@ fn read_starts(generation: &Path, n_params: usize) -> Result<Option<Points>, Err
 /// what was seen once must not keep those that are there from being compared.
 pub(super) fn seen_by_front(encoding: &Encoding, rows: &StoredRows) -> Result<Encoded, Error> {
     let decide = [Part::Train, Part::Validation];
-    let (encoding, rows) = rows.with_present_groups(encoding, &decide);
+    let (mut encoding, rows) = rows.with_present_groups(encoding, &decide);
+    rows.fix_small_groups(&mut encoding);
     Ok(Encoded {
         parts: rows.datasets(&encoding.schema())?,
         encoding,

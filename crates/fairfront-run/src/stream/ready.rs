@@ -1,8 +1,8 @@
 //! From the table of a batch to rows that can be kept, and from kept rows to a front.
 
 use fairfront_data::{
-    Arrival, Dropped, Encoded, Encoding, Growth, Notice, Part, Prepared, Rejected, Spec, Split,
-    SplitRule, StoredRows, Table, drawn_part,
+    Arrival, Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
+    Split, SplitRule, StoredRows, Table, drawn_part,
 };
 use fairfront_solve::Observer;
 
@@ -45,7 +45,8 @@ pub(super) fn first(
     let (encoding, mut notices) = Encoding::fit(&prepared)?;
     // Levels that are merged may still arrive.
     let idle = |n: &&Notice| !n.message.starts_with("--merge: ");
-    notices.splice(0..0, prepared.notices.iter().filter(idle).cloned());
+    let findings = Findings::new(&prepared, Some(&encoding))?;
+    notices.splice(0..0, findings.notices.iter().filter(idle).cloned());
     let facts = prepared.facts();
     let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
     let parts = prepared.split.parts_by_row();

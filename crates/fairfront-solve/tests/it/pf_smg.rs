@@ -290,10 +290,7 @@ pub(crate) fn fair_problem_of(kinds: &[Kind]) -> FairProblem {
             column: "c".into(),
             levels: names("c", 3),
         }],
-        attributes: vec![Attribute {
-            name: "a".into(),
-            groups: names("g", 3),
-        }],
+        attributes: vec![Attribute::new("a", names("g", 3))],
         n_outputs: 1,
     };
     let block = |n: usize, random: &mut Stream| {

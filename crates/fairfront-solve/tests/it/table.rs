@@ -49,9 +49,8 @@ impl Table {
     }
 
     pub(crate) fn attributes(&self) -> Vec<Attribute> {
-        let attribute = |(i, (k, _)): (usize, &(usize, Vec<u32>))| Attribute {
-            name: format!("a{i}"),
-            groups: (0..*k).map(|g| format!("g{g}")).collect(),
+        let attribute = |(i, (k, _)): (usize, &(usize, Vec<u32>))| {
+            Attribute::new(format!("a{i}"), (0..*k).map(|g| format!("g{g}")).collect())
         };
         self.groups.iter().enumerate().map(attribute).collect()
     }

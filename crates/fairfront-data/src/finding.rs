@@ -1,0 +1,248 @@
+//! Everything a person should know about a table before trusting a front that is fitted on it.
+
+use std::fmt::Write;
+
+use fairfront_core::grouped;
+
+use crate::encoding::Encoding;
+use crate::error::{Error, shorten};
+use crate::inspect::identifier_warnings;
+use crate::prepare::Prepared;
+use crate::proxy::{self, Proxy};
+use crate::spec::MissingPolicy;
+use crate::split::Part;
+use crate::table::{Column, Notice, Values};
+
+/// Columns that predict a group with at least this AUC are a proxy for it.
+const PROXY: f64 = 0.75;
+/// More dropped rows than this share of those read are a warning.
+const MANY_DROPPED: f64 = 0.05;
+/// A class with fewer training rows than this share, or fewer than [`FEW_OF_CLASS`], is rare.
+const RARE_CLASS: f64 = 0.02;
+const FEW_OF_CLASS: usize = 30;
+
+/// Warnings and notes about a prepared table: one list for `inspect`, `fit`, the report and Python.
+#[derive(Debug, Clone)]
+pub struct Findings {
+    /// Those of reading and preparing the table first.
+    pub notices: Vec<Notice>,
+    /// How well the features predict each attribute; empty without an encoding.
+    pub proxies: Vec<Proxy>,
+}
+
+impl Findings {
+    /// Looks at a prepared table. The encoding is the one fitted on its training rows, if there is one.
+    pub fn new(prepared: &Prepared, encoding: Option<&Encoding>) -> Result<Self, Error> {
+        let mut notices = prepared.notices.clone();
+        notices.extend(dropped_rows(prepared));
+        notices.extend(kept_missing(prepared));
+        notices.extend(rare_class(prepared));
+        for attribute in 0..prepared.attributes.len() {
+            notices.extend(small_groups(prepared, attribute));
+        }
+        let proxies = match encoding {
+            Some(encoding) => proxy::measure(prepared, encoding)?,
+            None => Vec::new(),
+        };
+        let names = prepared.attributes().map(|a| a.name.as_str());
+        notices.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
+        notices.extend(identifier_warnings(prepared));
+        Ok(Self { notices, proxies })
+    }
+}
+
+/// Warnings first; the order of equals stays.
+pub fn by_level(mut notices: Vec<Notice>) -> Vec<Notice> {
+    notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
+    notices
+}
+
+fn dropped_rows(prepared: &Prepared) -> Option<Notice> {
+    let read = prepared.table.n_rows();
+    let dropped = read - prepared.n_rows();
+    if dropped == 0 {
+        return None;
+    }
+    let share = dropped as f64 / read as f64;
+    let mut reasons: Vec<_> = prepared.dropped.iter().collect();
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.rows));
+    let shown = reasons.iter().take(4).map(|d| {
+        let reason = match &d.column {
+            Some(column) => format!("{:?} is missing", shorten(column)),
+            None => d.reason.clone(),
+        };
+        format!("{reason} ({} rows)", grouped(d.rows))
+    });
+    let mut message = format!(
+        "{} of {} rows ({:.1}%) are dropped: {}",
+        grouped(dropped),
+        grouped(read),
+        100.0 * share,
+        shown.collect::<Vec<_>>().join(", ")
+    );
+    if let more @ 1.. = reasons.len().saturating_sub(4) {
+        let _ = write!(message, " and {more} more reasons");
+    }
+    let of_features = |column: &String| prepared.spec.is_feature(column);
+    let by_features = prepared.dropped.iter().filter_map(|d| d.column.as_ref());
+    let is_warning = share > MANY_DROPPED && !prepared.published;
+    if is_warning && by_features.clone().any(of_features) {
+        message.push_str("; keep rows with missing features with --missing keep");
+    }
+    Some(match is_warning {
+        true => Notice::warning(message),
+        false => Notice::info(message),
+    })
+}
+
+/// Feature columns whose missing values are kept.
+fn kept_missing(prepared: &Prepared) -> Option<Notice> {
+    let spec = &prepared.spec;
+    let is_kept = |column: &&Column| {
+        let policy = spec.missing_policy(&column.name);
+        let is_read = !matches!(column.values, Values::LeftOut(_));
+        is_read && spec.is_feature(&column.name) && policy != MissingPolicy::Drop
+    };
+    let columns = prepared.table.columns().iter().filter(is_kept);
+    let missing = |column: &Column| {
+        let rows = prepared.rows.iter();
+        rows.filter(|row| column.is_missing(**row as usize)).count()
+    };
+    let counts = columns
+        .filter(|column| column.n_missing > 0)
+        .map(|column| (column.name.as_str(), missing(column)));
+    let mut counts: Vec<(&str, usize)> = counts.filter(|(_, n)| *n > 0).collect();
+    if counts.is_empty() {
+        return None;
+    }
+    counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let shown = counts.iter().take(3);
+    let shown: Vec<String> = shown
+        .map(|(name, n)| format!("{:?} ({})", shorten(name), grouped(*n)))
+        .collect();
+    let more = match counts.len().saturating_sub(3) {
+        0 => String::new(),
+        more => format!(" and {} more columns", grouped(more)),
+    };
+    Some(Notice::info(format!(
+        "rows with missing features are kept: {}{more} of {} rows; numbers take the mean and an \
+         indicator, categories one of their own; --missing drop drops these rows",
+        shown.join(", "),
+        grouped(prepared.n_rows())
+    )))
+}
+
+fn rare_class(prepared: &Prepared) -> Option<Notice> {
+    let target = prepared.target.as_ref()?;
+    let train = prepared.split.part(Part::Train);
+    let positives = train.iter().filter(|p| prepared.labels[**p as usize]);
+    let positives = positives.count();
+    let (count, class) = match positives <= train.len() / 2 {
+        true => (positives, "positive"),
+        false => (train.len() - positives, "negative"),
+    };
+    let share = count as f64 / train.len().max(1) as f64;
+    // That a class has no rows at all is another warning.
+    let is_rare = count > 0 && (count < FEW_OF_CLASS || share < RARE_CLASS);
+    is_rare.then(|| {
+        Notice::warning(format!(
+            "only {} of {} training rows ({:.1}%) are {class} (the target is {:?}): models learn little \
+             about them, and rates among them are uncertain",
+            grouped(count),
+            grouped(train.len()),
+            100.0 * share,
+            target.column
+        ))
+    })
+}
+
+/// Groups that are not compared, and groups that are compared although they are small.
+fn small_groups(prepared: &Prepared, index: usize) -> Vec<Notice> {
+    let rule = &prepared.attributes[index];
+    let (attribute, least) = (&rule.attribute, rule.min_group);
+    let counts = prepared.training_counts(index);
+    let small = &attribute.small;
+    let listed = |groups: &[u32], count: fn(&[usize; 2]) -> usize| {
+        let of = |g: &u32| {
+            let g = *g as usize;
+            let rows = grouped(count(&counts[g]));
+            format!("{:?} ({rows})", shorten(&attribute.groups[g]))
+        };
+        let shown: Vec<String> = groups.iter().take(4).map(of).collect();
+        match groups.len().saturating_sub(4) {
+            0 => shown.join(", "),
+            more => format!("{} and {} more", shown.join(", "), grouped(more)),
+        }
+    };
+    let kinds: [(&[u32], fn(&[usize; 2]) -> usize, &str, &str); 3] = [
+        (
+            &small.all,
+            |c| c[0] + c[1],
+            "training rows",
+            "all differences and ratios",
+        ),
+        (
+            &small.positives,
+            |c| c[1],
+            "positive training rows",
+            "differences of true positive rates",
+        ),
+        (
+            &small.negatives,
+            |c| c[0],
+            "negative training rows",
+            "differences of false positive rates",
+        ),
+    ];
+    let mut notices = Vec::new();
+    for (position, (groups, count, rows, what)) in kinds.into_iter().enumerate() {
+        if position > 0 && prepared.target.is_none() {
+            break;
+        }
+        // Groups that are too small altogether are not repeated.
+        let groups: Vec<u32> = groups
+            .iter()
+            .copied()
+            .filter(|g| position == 0 || !small.all.contains(g))
+            .collect();
+        if !groups.is_empty() {
+            notices.push(Notice::warning(format!(
+                "{:?} has groups with fewer than {least} {rows}: {}; they are reported, but left out of \
+                 {what}; join them with --merge or --pool-groups {least}, or change --min-group",
+                attribute.name,
+                listed(&groups, count)
+            )));
+        }
+        let left_out = kinds[position].0;
+        let kept = (0..counts.len() as u32).filter(|g| !left_out.contains(g));
+        let kept: Vec<u32> = kept
+            .filter(|g| count(&counts[*g as usize]) < least)
+            .collect();
+        if !kept.is_empty() {
+            notices.push(Notice::warning(format!(
+                "{:?} has fewer than two groups with {least} {rows}: the largest are compared, although \
+                 they are small: {}",
+                attribute.name,
+                listed(&kept, count)
+            )));
+            break;
+        }
+    }
+    notices
+}
+
+fn proxy_warning(attribute: &str, proxy: &Proxy) -> Option<Notice> {
+    let auc = proxy.auc.filter(|auc| *auc >= PROXY)?;
+    let group = proxy.group.as_deref().unwrap_or_default();
+    let strongest: Vec<String> = proxy
+        .features
+        .iter()
+        .take(3)
+        .map(|(name, strength)| format!("{name} {strength:.2}"))
+        .collect();
+    Some(Notice::warning(format!(
+        "the features act as a proxy for {attribute:?}: together they tell {group:?} from the rest with \
+         an AUC of {auc:.2} (strongest: {}); a model without the column is not blind to it",
+        strongest.join(", ")
+    )))
+}
