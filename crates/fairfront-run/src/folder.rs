@@ -99,6 +99,18 @@ pub struct RunInfo {
     pub notices: Vec<Notice>,
 }
 
+impl RunInfo {
+    /// Groups that are left out of some comparison or of all: `race=Other`.
+    pub fn not_compared(&self) -> Vec<String> {
+        let attributes = self.groups.0.iter();
+        let groups = attributes.flat_map(|(a, groups)| groups.0.iter().map(move |g| (a, g)));
+        let left_out = groups.filter(|(_, (_, rows))| !rows.compared.everywhere());
+        left_out
+            .map(|(attribute, (group, _))| format!("{attribute}={group}"))
+            .collect()
+    }
+}
+
 /// Rows of a table that are not in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedRows {

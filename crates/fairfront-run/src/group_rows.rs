@@ -26,6 +26,13 @@ pub struct Compared {
     pub negatives: bool,
 }
 
+impl Compared {
+    /// Whether the group is part of every comparison.
+    pub fn everywhere(&self) -> bool {
+        self.all && self.positives && self.negatives
+    }
+}
+
 /// The groups of each attribute.
 pub(crate) fn group_rows(train: &Dataset) -> Ordered<Ordered<GroupRows>> {
     let of_attribute = |(index, attribute): (usize, &fairfront_core::Attribute)| {

@@ -88,6 +88,7 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         &args.run,
         &front,
         &choice,
+        &run.info.not_compared(),
         args.model.as_deref(),
     ))
 }

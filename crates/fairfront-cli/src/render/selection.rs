@@ -15,6 +15,7 @@ pub(crate) fn selection(
     run: &Path,
     front: &FrontColumns,
     choice: &Choice,
+    not_compared: &[String],
     model: Option<&Path>,
 ) -> String {
     let found = &choice.selection;
@@ -93,6 +94,13 @@ pub(crate) fn selection(
     }
     if !groups.is_empty() {
         table("by group", &groups, &mut out);
+    }
+    if !not_compared.is_empty() {
+        let groups = shown(&not_compared.join(", "));
+        let _ = writeln!(
+            out,
+            "  left out of differences and ratios, because of too few training rows: {groups}"
+        );
     }
     if let Some(model) = model {
         let _ = writeln!(out, "\nThe model is in {}.", model.display());

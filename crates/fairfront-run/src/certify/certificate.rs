@@ -78,6 +78,10 @@ pub struct Certificate {
     pub tested: Vec<Tested>,
     /// Models that keep all requirements, at this confidence for all of them together.
     pub certified: Vec<usize>,
+    /// Groups that are too small to be compared, as in `race=Other`: the requirements say nothing about
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub not_covered: Vec<String>,
 }
 
 /// Whether a model keeps its requirements on new people.

@@ -325,8 +325,9 @@ impl<'a> Redraws<'a> {
         let z = normal_quantile(0.5 + 0.5 * CONFIDENCE);
         for (at, family) in self.families.iter().enumerate() {
             let contrasts = self.signed[at].iter().flatten().flatten().count();
-            // Where a group has no rows at all, nothing was left out by chance.
-            if contrasts > 0 {
+            // If a group has no rows at all, nothing was left out by chance; rates of single groups have
+            // intervals of their own.
+            if contrasts > 0 && family.is_overall() {
                 left_out = left_out.max(1.0 - self.largest[at].len() as f64 / total);
             }
             self.largest[at].sort_by(f64::total_cmp);

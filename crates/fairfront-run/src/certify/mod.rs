@@ -218,6 +218,13 @@ impl Bound<'_> {
         self.requirement.bound
     }
 
+    fn not_covered(&self, schema: &Schema) -> Vec<String> {
+        let regions = self.family.left_out.iter();
+        regions
+            .filter_map(|region| group_label(*region, schema))
+            .collect()
+    }
+
     fn contrasts(&self, tallies: &Tallies, model: usize) -> Vec<Contrast> {
         let all = self
             .family
@@ -370,6 +377,7 @@ impl<'a> Plan<'a> {
             level,
             tested: Vec::new(),
             certified: Vec::new(),
+            not_covered: self.not_covered(),
         };
         for (model, order_p_value) in self.in_order(&order.1)? {
             let p_value = self.p_value(&self.certifying.tallies, model, self.demand.exact);
@@ -461,6 +469,7 @@ impl<'a> Plan<'a> {
             level,
             tested: Vec::new(),
             certified: (0..self.run.front.len()).filter(|m| keeps(*m)).collect(),
+            not_covered: self.not_covered(),
         };
         let is_new = own.iter().all(|other| **other != certificate);
         (certificate, is_new)
@@ -510,13 +519,20 @@ impl<'a> Plan<'a> {
             estimate,
             band,
             groups: groups.collect(),
-            not_covered: bound
-                .family
-                .left_out
-                .iter()
-                .filter_map(|region| group_label(*region, &schema))
-                .collect(),
+            not_covered: bound.not_covered(&schema),
         }
+    }
+
+    /// Groups that some requirement says nothing about.
+    fn not_covered(&self) -> Vec<String> {
+        let schema = self.run.encoding.schema();
+        let mut groups: Vec<String> = Vec::new();
+        for group in self.bounds.iter().flat_map(|b| b.not_covered(&schema)) {
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
     }
 
     /// What travels with a model.
