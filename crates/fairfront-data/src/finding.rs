@@ -6,6 +6,7 @@ use fairfront_core::grouped;
 
 use crate::encoding::Encoding;
 use crate::error::{Error, shorten};
+use crate::group::AttributeRule;
 use crate::inspect::identifier_warnings;
 use crate::prepare::Prepared;
 use crate::proxy::{self, Proxy};
@@ -24,8 +25,10 @@ const FEW_OF_CLASS: usize = 30;
 /// Warnings and notes about a prepared table: one list for `inspect`, `fit`, the report and Python.
 #[derive(Debug, Clone)]
 pub struct Findings {
-    /// Those of reading and preparing the table first.
+    /// Those of reading and preparing the table first, without those about groups.
     pub notices: Vec<Notice>,
+    /// Groups that are not compared, or compared although they are small.
+    pub groups: Vec<Notice>,
     /// How well the features predict each attribute; empty without an encoding.
     pub proxies: Vec<Proxy>,
 }
@@ -37,9 +40,12 @@ impl Findings {
         notices.extend(dropped_rows(prepared));
         notices.extend(kept_missing(prepared));
         notices.extend(rare_class(prepared));
-        for attribute in 0..prepared.attributes.len() {
-            notices.extend(small_groups(prepared, attribute));
-        }
+        let has_labels = prepared.target.is_some();
+        let of_attribute = |(index, rule): (usize, &AttributeRule)| {
+            small_groups(rule, &prepared.training_counts(index), has_labels)
+        };
+        let groups = prepared.attributes.iter().enumerate();
+        let groups = groups.flat_map(of_attribute).collect();
         let proxies = match encoding {
             Some(encoding) => proxy::measure(prepared, encoding)?,
             None => Vec::new(),
@@ -47,7 +53,16 @@ impl Findings {
         let names = prepared.attributes().map(|a| a.name.as_str());
         notices.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
         notices.extend(identifier_warnings(prepared));
-        Ok(Self { notices, proxies })
+        Ok(Self {
+            notices,
+            groups,
+            proxies,
+        })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Notice> {
+        self.notices.iter().chain(&self.groups)
     }
 }
 
@@ -157,10 +172,12 @@ fn rare_class(prepared: &Prepared) -> Option<Notice> {
 }
 
 /// Groups that are not compared, and groups that are compared although they are small.
-fn small_groups(prepared: &Prepared, index: usize) -> Vec<Notice> {
-    let rule = &prepared.attributes[index];
+pub(crate) fn small_groups(
+    rule: &AttributeRule,
+    counts: &[[usize; 2]],
+    has_labels: bool,
+) -> Vec<Notice> {
     let (attribute, least) = (&rule.attribute, rule.min_group);
-    let counts = prepared.training_counts(index);
     let small = &attribute.small;
     let listed = |groups: &[u32], count: fn(&[usize; 2]) -> usize| {
         let of = |g: &u32| {
@@ -196,7 +213,7 @@ fn small_groups(prepared: &Prepared, index: usize) -> Vec<Notice> {
     ];
     let mut notices = Vec::new();
     for (position, (groups, count, rows, what)) in kinds.into_iter().enumerate() {
-        if position > 0 && prepared.target.is_none() {
+        if position > 0 && !has_labels {
             break;
         }
         // Groups that are too small altogether are not repeated.

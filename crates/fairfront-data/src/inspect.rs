@@ -117,7 +117,8 @@ impl Inspection {
         let mut encoding_notices = Vec::new();
         let encoding = encode(prepared, &mut encoding_notices)?;
         let findings = Findings::new(prepared, encoding.as_ref())?;
-        let mut notices = [findings.notices, encoding_notices].concat();
+        let mut notices: Vec<Notice> = findings.all().cloned().collect();
+        notices.extend(encoding_notices);
         let named = |rule: &AttributeRule| rule.attribute.name.clone();
         let mut inspection = Self {
             source: prepared.table.name.clone(),

@@ -8,7 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::encoding::Encoding;
 use crate::error::Error;
+use crate::finding::small_groups;
 use crate::split::Part;
+use crate::table::Notice;
 
 /// The level of a categorical value that has none.
 const NO_LEVEL: u32 = u32::MAX;
@@ -204,9 +206,10 @@ impl StoredRows {
     }
 
     /// Fixes which groups are compared, from the training rows among these. The groups of the encoding
-    /// are those of the rows.
-    pub fn fix_small_groups(&self, encoding: &mut Encoding) {
+    /// are those of the rows. Returns what to know about small groups.
+    pub fn fix_small_groups(&self, encoding: &mut Encoding) -> Vec<Notice> {
         let n = self.n_attributes;
+        let mut notices = Vec::new();
         for (a, rule) in encoding.attributes.iter_mut().enumerate() {
             let mut counts = vec![[0; 2]; rule.attribute.groups.len()];
             for (row, part) in self.parts().enumerate() {
@@ -218,7 +221,9 @@ impl StoredRows {
                 }
             }
             rule.fix_small(&counts);
+            notices.extend(small_groups(rule, &counts, true));
         }
+        notices
     }
 
     /// The rows of each part, in the order of [`Part::ALL`], under a schema that may have

@@ -211,7 +211,8 @@ fn fit_prepared(
     let encoding = start.elapsed().as_secs_f64();
     let mut fitted = fit_encoded(encoded, &request, custom, None, checkpoints, observer)?;
     fitted.seconds[0] += encoding;
-    fitted.notices = by_level([findings.notices, fitted.notices].concat());
+    let notices = findings.all().chain(&fitted.notices).cloned();
+    fitted.notices = by_level(notices.collect());
     Ok(fitted)
 }
 

@@ -189,6 +189,8 @@ fn json_has_what_is_promised() {
         "yes",
         "--sensitive",
         "sex",
+        "--missing",
+        "drop",
         "--json",
     ]);
     let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
@@ -409,6 +411,8 @@ fn export_writes_the_rows_in_use() {
         "sex",
         "--merge",
         "job=office:clerk",
+        "--missing",
+        "drop",
         "--split",
         "none",
         "-o",

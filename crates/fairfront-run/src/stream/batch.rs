@@ -76,7 +76,7 @@ impl Stream {
         let composition = Composition::of(&rows.datasets(&schema)?);
         let kept = rows.n_rows();
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
-        encoded.notices = std::mem::take(&mut ready.notices);
+        encoded.notices.append(&mut ready.notices);
         let (request, current) = (&self.state.options.request, self.current.as_ref());
         let batches = self.state.batches;
         let fitted = match ready::fit(encoded, request, current, batches, watcher.observer()) {

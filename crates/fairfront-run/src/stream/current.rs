@@ -116,10 +116,10 @@ fn read_starts(generation: &Path, n_params: usize) -> Result<Option<Points>, Err
 pub(super) fn seen_by_front(encoding: &Encoding, rows: &StoredRows) -> Result<Encoded, Error> {
     let decide = [Part::Train, Part::Validation];
     let (mut encoding, rows) = rows.with_present_groups(encoding, &decide);
-    rows.fix_small_groups(&mut encoding);
+    let notices = rows.fix_small_groups(&mut encoding);
     Ok(Encoded {
         parts: rows.datasets(&encoding.schema())?,
         encoding,
-        notices: Vec::new(),
+        notices,
     })
 }

@@ -280,7 +280,7 @@ impl Live {
         kept.add(batches + 1, &ready.rows)?;
         let rows = kept.rows().unwrap_or(&ready.rows);
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
-        encoded.notices = std::mem::take(&mut ready.notices);
+        encoded.notices.append(&mut ready.notices);
         encoded.notices.append(&mut ready.growth.notices);
         let current = self.current.as_ref();
         let fitted = ready::fit(encoded, &options.request, current, *batches, observer);
