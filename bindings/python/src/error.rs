@@ -96,7 +96,7 @@ fn about_file(error: &RunError) -> Option<ErrorKind> {
 }
 
 /// Words of the command line, and what they are for somebody without one; the longer ones first.
-const WORDS: [(&str, &str); 32] = [
+const WORDS: [(&str, &str); 35] = [
     ("; look at --drop, --type and --missing", ""),
     ("join groups with --merge", "join groups"),
     ("merge some with --merge", "merge some"),
