@@ -1,7 +1,7 @@
 use fairfront_core::{Attribute, UNKNOWN_GROUP, grouped};
 
 use crate::encoding::{Encoded, Encoding};
-use crate::error::{Error, shell};
+use crate::error::Error;
 use crate::group::AttributeRule;
 use crate::ordered::Ordered;
 use crate::prepare::{Dropped, Prepared};
@@ -13,8 +13,6 @@ use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
 const FEW_ROWS: usize = 30;
 /// An attribute told with at least this AUC is given away by the features.
 const GIVEN_AWAY: f64 = 0.75;
-/// A numeric column of at least this many rows, all different whole numbers, may be an identifier.
-const MANY_ROWS: usize = 100;
 
 /// What is in a table, before any training.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -91,8 +89,11 @@ pub struct NumericRange {
 pub struct TargetSummary {
     /// The column.
     pub column: String,
-    /// The value that is +1.
+    /// The values that are +1.
     pub positive: String,
+    /// When a label is +1, as a person reads it.
+    #[serde(skip)]
+    pub condition: String,
     /// Rows with it.
     pub positives: usize,
     /// The others.
@@ -165,7 +166,6 @@ impl Inspection {
                 inspection.proxies.0.push((named(rule), proxy));
             }
         }
-        notices.extend(identifier_warnings(prepared));
         // Warnings first; among equals the order in which they arose.
         notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
         inspection.notices = notices;
@@ -297,7 +297,8 @@ fn target(prepared: &Prepared) -> Option<TargetSummary> {
         .fold(0.0, |sum, (_, w)| sum + w);
     Some(TargetSummary {
         column: rule.column.clone(),
-        positive: rule.positive.clone(),
+        positive: rule.positive_text(),
+        condition: rule.condition(),
         positives,
         negatives: prepared.n_rows() - positives,
         base_rate: of_positives / prepared.weights.iter().sum::<f64>(),
@@ -386,25 +387,4 @@ fn proxy_warning(attribute: &str, proxy: &Proxy) -> Option<Notice> {
          AUC of {auc:.2} (strongest: {}); a model without the column is not blind to it",
         strongest.join(", ")
     )))
-}
-
-fn identifier_warnings(prepared: &Prepared) -> impl Iterator<Item = Notice> {
-    prepared.table.columns().iter().filter_map(|column| {
-        let values = column.numeric()?;
-        let feature = prepared.spec.is_feature(&column.name);
-        if !feature || values.len() < MANY_ROWS || values.iter().any(|v| v.fract() != 0.0) {
-            return None;
-        }
-        let mut sorted: Vec<f64> = values.iter().collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let all_different = sorted.windows(2).all(|pair| pair[0] != pair[1]);
-        all_different.then(|| {
-            Notice::warning(format!(
-                "column {:?} has a whole number of its own in every row; if it is an identifier, \
-                 say --drop {}",
-                column.name,
-                shell(&crate::grammar::quote(&column.name))
-            ))
-        })
-    })
 }

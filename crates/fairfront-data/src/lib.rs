@@ -32,6 +32,9 @@
 pub mod grammar;
 
 mod arrival;
+mod comparison;
+mod date;
+mod date_part;
 mod encoder;
 mod encoding;
 mod error;
@@ -39,6 +42,7 @@ mod export;
 mod group;
 mod growth;
 mod held;
+mod identifier;
 mod inspect;
 mod known;
 mod number;
@@ -54,6 +58,8 @@ mod stored;
 mod table;
 
 pub use arrival::{Arrival, SetAside, set_aside};
+pub use comparison::{Comparison, Sign};
+pub use date::{DateOrder, date_text};
 pub use encoder::{Encoder, Unseen};
 pub use encoding::{Encoded, Encoding, RowFacts};
 pub use error::{Error, Place, near_names};
@@ -71,7 +77,7 @@ pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
 pub use read::{
-    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, FirstTable, FixedType,
+    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FirstTable, FixedType,
     MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions, Reading,
     Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn, column_order,
     first_table, guarded, next_table, open_text, panics_are_caught, read_batches, read_table,
