@@ -165,6 +165,15 @@ pub(crate) fn number(days: i64, nanos: i64) -> f64 {
     days as f64 + nanos as f64 / NANOS_PER_DAY as f64
 }
 
+/// The number of a time: nanoseconds since 1970-01-01, as days.
+///
+/// ```
+/// assert_eq!(fairfront_data::date_number(43_200_000_000_000), 0.5);
+/// ```
+pub fn date_number(nanos: i64) -> f64 {
+    number(0, nanos)
+}
+
 /// The text of a number of days: `2024-03-01`, or `2024-03-01T13:45:06.5`. To microseconds, which is as
 /// much as the number holds.
 ///

@@ -1,5 +1,7 @@
 //! Columns of whole numbers that are not quantities: identifiers, and codes of categories.
 
+use rayon::prelude::*;
+
 use crate::error::shell;
 use crate::grammar::quote;
 use crate::table::{Column, LeftOut, Notice, Values};
@@ -14,6 +16,8 @@ const NEARLY_UNIQUE: f64 = 0.9;
 const MOSTLY_UNIQUE: f64 = 0.5;
 /// Whole numbers count up if they fill this share of the range from the smallest to the largest.
 const DENSE: f64 = 0.9;
+/// Values looked at first.
+const HEAD: usize = 4_096;
 /// Codes have at most this many values …
 const MOST_CODES: usize = 20;
 /// … each of them in so many rows on average.
@@ -119,43 +123,51 @@ enum Found {
     Codes(usize),
 }
 
+/// Different whole numbers with their counts, increasing; `None` where a number is not whole, or where there
+/// are more than `most` different ones.
+fn counts(numbers: impl Iterator<Item = f64>, most: usize) -> Option<Vec<(f64, usize)>> {
+    let mut counts: Vec<(f64, usize)> = Vec::new();
+    for number in numbers {
+        match counts.binary_search_by(|(known, _)| known.total_cmp(&number)) {
+            Ok(at) => counts[at].1 += 1,
+            Err(_) if number.fract() != 0.0 || counts.len() == most => return None,
+            Err(at) => counts.insert(at, (number, 1)),
+        }
+    }
+    Some(counts)
+}
+
 fn look(column: &Column) -> Option<Found> {
     let numbers = column.numeric().filter(|_| column.date.is_none())?;
-    let mut present: Vec<f64> = Vec::new();
-    for number in numbers.iter().filter(|v| !v.is_nan()) {
-        if number.fract() != 0.0 {
-            return None;
-        }
-        present.push(number);
+    // Minus zero is zero.
+    let present = || numbers.iter().filter(|v| !v.is_nan()).map(|v| v + 0.0);
+    let n = numbers.len() - column.n_missing;
+    // A look at the first values saves one at all of them for most columns.
+    let different = counts(present().take(HEAD), HEAD)?.len();
+    if n < FEW_ROWS || (different as f64) < MOSTLY_UNIQUE / 2.0 * n.min(HEAD) as f64 {
+        let counts = counts(present(), MOST_CODES)?;
+        let few = n >= MANY_ROWS && counts.len() > 2 && n >= ROWS_PER_CODE * counts.len();
+        return (few && !is_quantity(&column.name, &counts)).then_some(Found::Codes(counts.len()));
     }
-    let n = present.len();
-    if n < FEW_ROWS {
+    let mut sorted: Vec<f64> = present().collect();
+    if sorted.iter().any(|v| v.fract() != 0.0) {
         return None;
     }
-    present.sort_unstable_by(f64::total_cmp);
-    let counts: Vec<(f64, usize)> = present
-        .chunk_by(|a, b| a == b)
-        .map(|run| (run[0], run.len()))
-        .collect();
-    let share = counts.len() as f64 / n as f64;
+    sorted.sort_unstable_by(f64::total_cmp);
+    let different = sorted.chunk_by(|a, b| a == b).count();
+    let share = different as f64 / n as f64;
     if by_name(&column.name).is_some_and(|least| share >= least) {
         return Some(Found::Identifier);
     }
-    if n < MANY_ROWS {
+    if n < MANY_ROWS || share < NEARLY_UNIQUE {
         return None;
     }
-    if share >= NEARLY_UNIQUE {
-        let range = present[n - 1] - present[0] + 1.0;
-        let dense = counts.len() as f64 >= DENSE * range;
-        return match dense {
-            true => Some(Found::Identifier),
-            // A few repeated amounts are no reason to say anything.
-            false if counts.len() == n => Some(Found::Distinct),
-            false => None,
-        };
+    let range = sorted[n - 1] - sorted[0] + 1.0;
+    match different as f64 >= DENSE * range {
+        true => Some(Found::Identifier),
+        // A few repeated amounts are no reason to say anything.
+        false => (different == n).then_some(Found::Distinct),
     }
-    let few = (3..=MOST_CODES).contains(&counts.len()) && n >= ROWS_PER_CODE * counts.len();
-    (few && !is_quantity(&column.name, &counts)).then_some(Found::Codes(counts.len()))
 }
 
 /// Whether few whole numbers are counts or a scale: by the name, by negative numbers, or because they
@@ -174,14 +186,17 @@ fn is_quantity(name: &str, counts: &[(f64, usize)]) -> bool {
 
 /// Leaves out the identifiers among the columns whose type nobody has set, and says which of the others
 /// may be identifiers or codes.
-pub(crate) fn leave_out(columns: &mut [Column], is_free: impl Fn(&str) -> bool) -> Vec<Notice> {
+pub(crate) fn leave_out(
+    columns: &mut [Column],
+    is_free: impl Fn(&str) -> bool + Sync,
+) -> Vec<Notice> {
     let mut notices = Vec::new();
     let (mut distinct, mut codes): (Vec<&str>, Vec<(&str, usize)>) = Default::default();
-    for column in columns.iter_mut() {
-        if !is_free(&column.name) {
-            continue;
-        }
-        let found = look(column);
+    let all: Vec<Option<Found>> = columns
+        .par_iter()
+        .map(|column| is_free(&column.name).then(|| look(column)).flatten())
+        .collect();
+    for (column, found) in columns.iter_mut().zip(all) {
         if found == Some(Found::Identifier) {
             notices.push(Notice::warning(format!(
                 "column {:?} is left out: it looks like an identifier (nearly every row has its own \
@@ -223,6 +238,21 @@ pub(crate) fn leave_out(columns: &mut [Column], is_free: impl Fn(&str) -> bool) 
         )));
     }
     notices
+}
+
+/// Warnings for features that look like identifiers, for tables whose columns are all taken as they are.
+pub fn identifier_warnings(columns: &[Column]) -> Vec<Notice> {
+    let found: Vec<Option<Found>> = columns.par_iter().map(look).collect();
+    let identifiers = columns.iter().zip(found);
+    let identifiers = identifiers.filter(|(_, found)| *found == Some(Found::Identifier));
+    let warning = |(column, _): (&Column, _)| {
+        Notice::warning(format!(
+            "column {:?} looks like an identifier (nearly every row has its own whole number), and is a \
+             feature; remove it from the table if it is one",
+            column.name
+        ))
+    };
+    identifiers.map(warning).collect()
 }
 
 fn listed(mut texts: Vec<String>) -> String {

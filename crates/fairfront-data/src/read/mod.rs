@@ -42,6 +42,7 @@ pub use self::form::Decimal;
 pub use self::parquet::{guarded, panics_are_caught};
 pub use self::raw::{BadRecord, Position, RawRecord};
 pub use self::record::{MOST_RECORD_BYTES, Records};
+pub use self::sniff::decimal_of;
 pub(crate) use self::text::table_text;
 pub use self::text::{TextInput, open_text};
 

@@ -4,6 +4,7 @@ use std::io::{Read, Result};
 
 use super::column::parse_number;
 use super::form::{Decimal, parse_comma};
+use super::raw::RawRecord;
 
 /// Bytes looked at to find the separator.
 pub(super) const SAMPLE: usize = 1 << 16;
@@ -126,6 +127,22 @@ pub(super) fn decimal(sample: &[u8], separator: u8) -> Option<Decimal> {
             columns[at].count(field.trim_ascii());
         }
     });
+    told(&columns)
+}
+
+/// The same for records whose fields are not separated by commas.
+pub fn decimal_of(records: &[RawRecord]) -> Option<Decimal> {
+    let mut columns: Vec<Seen> = Vec::new();
+    for fields in records.iter().filter_map(|r| r.fields.as_ref().ok()) {
+        columns.resize_with(columns.len().max(fields.len()), Seen::default);
+        for (column, field) in columns.iter_mut().zip(fields) {
+            column.count(field.as_bytes());
+        }
+    }
+    told(&columns)
+}
+
+fn told(columns: &[Seen]) -> Option<Decimal> {
     let commas = columns
         .iter()
         .any(|c| c.is_number(c.with_comma, c.by_comma));
