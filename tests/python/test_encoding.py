@@ -198,7 +198,7 @@ def test_bins(fairfront, small):
     table, args = small
     rows = by_part(table, "part")
     encoded = fairfront.encoded(*args, "--sensitive", "age", "--bins", "age=25,45.5")
-    names = ["<25", "[25,45.5)", ">=45.5"]
+    names = ["age<25", "25<=age<45.5", "age>=45.5"]
     expected = pd.cut(rows["age"], [-np.inf, 25, 45.5, np.inf], right=False, labels=names)
     assert list(encoded["age"]) == list(expected)
 

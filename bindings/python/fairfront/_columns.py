@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timezone
 from numbers import Number
 from typing import Any, TypeAlias
 
@@ -20,7 +21,8 @@ from fairfront._fairfront import Columns
 
 Array: TypeAlias = npt.NDArray[Any]
 
-#: What the extension takes: (name, numbers), (name, codes, levels) or (name, values, rows, n_rows).
+#: What the extension takes: (name, numbers), (name, days since 1970-01-01, True), (name, codes, levels) or
+#: (name, values, rows, n_rows).
 Given: TypeAlias = tuple[Any, ...]
 
 #: More different numbers than this in a sensitive feature are no groups.
@@ -193,6 +195,8 @@ def _of_series(name: str, series: Any) -> Given:
             return _of_booleans(name, series.to_numpy().astype(np.int64))
         if dtype.kind in "fiu":
             return name, _usual(series.to_numpy(), name)
+        if dtype.kind == "M":
+            return name, _days(series.to_numpy()), True
         if dtype.kind == "O":
             return _of_objects(name, series)
         raise TypeError(f"column {name!r} holds {dtype}, which is no number and no category; convert or drop it")
@@ -204,9 +208,22 @@ def _of_series(name: str, series: Any) -> Given:
         return _of_booleans(name, np.where(np.isnan(values), -1, values).astype(np.int64))
     if kind in "fiu":
         return name, series.to_numpy(dtype=np.float64, na_value=np.nan)
-    if kind in "mM":
+    if kind == "M":
+        # With a time zone, or of another library's type.
+        if getattr(dtype, "tz", None) is not None:
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return name, _days(series.to_numpy(dtype="datetime64[ns]", na_value=np.datetime64("NaT"))), True
+    if kind == "m":
         raise TypeError(f"column {name!r} holds {dtype}, which is no number and no category; convert or drop it")
     return _of_objects(name, series)
+
+
+def _days(times: Array) -> Array:
+    """Days since 1970-01-01, with a fraction for the time of day; NaN where missing."""
+    whole = times.astype("datetime64[D]")
+    rest = (times - whole).astype("timedelta64[ns]").astype(np.int64)
+    days = whole.astype(np.int64) + rest / 86_400_000_000_000
+    return np.where(np.isnat(times), np.nan, days)
 
 
 def _of_booleans(name: str, codes: Array) -> Given:
@@ -281,6 +298,10 @@ def _of_objects(name: str, values: Any) -> Given:
             raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers.")
         lookup = np.asarray([*(float(level) for level in levels), np.nan], dtype=np.float64)
         return name, lookup[codes]
+    if levels and all(isinstance(level, date) for level in levels):
+        times = [np.datetime64(_in_utc(level).isoformat(), "us") for level in levels]
+        lookup = np.asarray([*_days(np.asarray(times)), np.nan], dtype=np.float64)
+        return name, lookup[codes], True
     for level in levels:
         if isinstance(level, (list, tuple, dict, set, frozenset, bytes)):
             found = type(level).__name__
@@ -289,6 +310,13 @@ def _of_objects(name: str, values: Any) -> Given:
             found = type(level).__name__
             raise TypeError(f"column {name!r} holds {found}, which is no number and no category; convert or drop it")
     return (name, *_merged(codes, [text(level) for level in levels]))
+
+
+def _in_utc(value: date) -> date:
+    """A date, or a time in UTC without its zone."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(timezone.utc).replace(tzinfo=None)
+    return value
 
 
 def _merged(codes: Array, levels: list[str]) -> tuple[Array, list[str]]:

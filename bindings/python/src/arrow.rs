@@ -6,12 +6,13 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
-    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatchReader};
-use arrow_schema::DataType;
-use fairfront_data::{Column, NumberSource};
+use arrow_schema::{DataType, TimeUnit};
+use fairfront_data::{Column, DateOrder, Error as DataError, NumberSource, date_number};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -73,6 +74,14 @@ fn column(name: &str, chunks: &[ArrayRef]) -> Result<Column, Failure> {
         Some(DataType::UInt32) => numbers!(UInt32Type, f64::from),
         Some(DataType::UInt16) => numbers!(UInt16Type, f64::from),
         Some(DataType::UInt8) => numbers!(UInt8Type, f64::from),
+        Some(DataType::Date32) => dated(numbers!(Date32Type, f64::from)),
+        Some(DataType::Date64) => dated(numbers!(Date64Type, |v| time(v, 1_000_000))),
+        Some(DataType::Timestamp(unit, _)) => dated(match unit {
+            TimeUnit::Second => numbers!(TimestampSecondType, |v| time(v, 1_000_000_000)),
+            TimeUnit::Millisecond => numbers!(TimestampMillisecondType, |v| time(v, 1_000_000)),
+            TimeUnit::Microsecond => numbers!(TimestampMicrosecondType, |v| time(v, 1000)),
+            TimeUnit::Nanosecond => numbers!(TimestampNanosecondType, |v| time(v, 1)),
+        }),
         Some(other) => {
             let mut texts = Vec::new();
             for chunk in chunks {
@@ -88,6 +97,18 @@ fn column(name: &str, chunks: &[ArrayRef]) -> Result<Column, Failure> {
         }
     };
     Ok(column?)
+}
+
+/// Days since 1970-01-01 of a time in units of so many nanoseconds.
+fn time(value: i64, unit: i64) -> f64 {
+    let units = 86_400_000_000_000 / unit;
+    let (days, rest) = (value.div_euclid(units), value.rem_euclid(units));
+    days as f64 + date_number(rest * unit)
+}
+
+/// A column of days since 1970-01-01.
+fn dated(column: Result<Column, DataError>) -> Result<Column, DataError> {
+    column.map(|column| column.dated(Some(DateOrder::Ymd)))
 }
 
 /// Adds the texts of an array, `None` where missing; whether it holds any.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairfront_data::{Column, MISSING, NumberSource};
+use fairfront_data::{Column, DateOrder, MISSING, NumberSource};
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,6 +17,8 @@ pub(crate) enum Given<'py> {
     Numbers(String, Bound<'py, PyAny>),
     /// Name, code of each row (below 0 where missing) and the levels.
     Codes(String, PyReadonlyArray1<'py, i64>, Vec<String>),
+    /// Name, days since 1970-01-01, and that they are dates.
+    Dates(String, Bound<'py, PyAny>, bool),
     /// Name, the values that are not 0, their rows in increasing order, and the number of rows.
     Sparse(
         String,
@@ -28,14 +30,18 @@ pub(crate) enum Given<'py> {
 
 /// A column whose memory is known; what is in it is still to be looked at.
 pub(crate) enum Found {
-    Numbers(String, Arc<dyn NumberSource>),
+    Numbers(String, Arc<dyn NumberSource>, Option<DateOrder>),
     Codes(String, Vec<u32>, Vec<String>),
 }
 
 impl Given<'_> {
     pub(crate) fn find(self) -> PyResult<Found> {
         Ok(match self {
-            Self::Numbers(name, array) => Found::Numbers(name, numbers(&array)?),
+            Self::Numbers(name, array) => Found::Numbers(name, numbers(&array)?, None),
+            Self::Dates(name, array, is_date) => {
+                let date = is_date.then_some(DateOrder::Ymd);
+                Found::Numbers(name, numbers(&array)?, date)
+            }
             Self::Codes(name, codes, levels) => {
                 let code = |code: &i64| u32::try_from(*code).unwrap_or(MISSING);
                 let codes = codes.as_array().iter().map(code).collect();
@@ -47,7 +53,7 @@ impl Given<'_> {
                     rows: Strided::of(&rows),
                     n_rows,
                 };
-                Found::Numbers(name, Arc::new(sparse))
+                Found::Numbers(name, Arc::new(sparse), None)
             }
         })
     }
@@ -62,7 +68,7 @@ impl Given<'_> {
 impl Found {
     fn column(self) -> Result<Column, Failure> {
         Ok(match self {
-            Self::Numbers(name, numbers) => Column::from_shared(&name, numbers)?,
+            Self::Numbers(name, numbers, date) => Column::from_shared(&name, numbers)?.dated(date),
             Self::Codes(name, codes, levels) => Column::from_codes(&name, codes, levels)?,
         })
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use fairfront_data::{
     Column, ColumnType, Encoded, Error as DataError, Known, MinGroup, MissingPolicy,
     MissingSensitive, Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, data_folder,
-    grammar,
+    grammar, identifier_warnings,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -109,6 +109,7 @@ impl Parts<'_> {
     pub(crate) fn assemble(self, py: Python<'_>, settings: &Settings) -> PyResult<Assembled> {
         let mut spec = settings.spec()?;
         let mut columns = self.features.take()?;
+        let warnings = identifier_warnings(&columns);
         let target = self.target.column(py)?;
         spec.target = Some(target.name.clone());
         spec.positive = Some(self.positive);
@@ -130,11 +131,9 @@ impl Parts<'_> {
             columns.push(column);
         }
         check_lengths(&columns)?;
-        Ok(Assembled {
-            table: Table::from_columns(&self.source, columns),
-            spec,
-            names,
-        })
+        let mut table = Table::from_columns(&self.source, columns);
+        table.notices = warnings;
+        Ok(Assembled { table, spec, names })
     }
 }
 

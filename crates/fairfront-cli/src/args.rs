@@ -303,6 +303,9 @@ pub(crate) struct PredictArgs {
     /// Replace a file that is there already
     #[arg(long)]
     pub(crate) force: bool,
+    /// Decimal sign of numbers in a CSV file: . or , [default: found by looking]
+    #[arg(long, value_name = "CHAR")]
+    pub(crate) decimal: Option<String>,
     /// Columns of the input to copy in front, such as an id
     #[arg(long, value_name = "COLUMNS")]
     pub(crate) keep: Vec<String>,

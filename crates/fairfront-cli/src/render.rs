@@ -105,9 +105,8 @@ pub(crate) fn inspection(found: &Inspection) -> String {
         put(
             &mut out,
             format_args!(
-                "\nTarget: {} = {}\n  {} positive ({}), {} negative\n",
-                target.column,
-                target.positive,
+                "\nTarget: {}\n  {} positive ({}), {} negative\n",
+                target.condition,
                 grouped(target.positives),
                 percent(target.base_rate),
                 grouped(target.negatives)

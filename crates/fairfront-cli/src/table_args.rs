@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fairfront_data::{
-    Error, Known, Merge, MinGroup, Prepared, ReadOptions, Spec, data_folder, grammar,
+    ColumnType, Decimal, Error, Known, Merge, MinGroup, Prepared, ReadOptions, Spec, data_folder,
+    grammar,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -27,15 +28,15 @@ pub(crate) struct TableArgs {
     /// Column to predict
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     target: Option<String>,
-    /// Value of the target that counts as positive
+    /// Value of the target that counts as positive; repeat for several, or compare: '>= 5000', '> median'
     #[arg(
         long,
         value_name = "VALUE",
         allow_hyphen_values = true,
         help_heading = "Columns"
     )]
-    #[serde(deserialize_with = "text_or_number")]
-    positive: Option<String>,
+    #[serde(deserialize_with = "texts_or_numbers")]
+    positive: Vec<String>,
     /// Sensitive column; repeat for several, join by : for an intersection (sex:race)
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     #[serde(deserialize_with = "one_or_many")]
@@ -66,10 +67,18 @@ pub(crate) struct TableArgs {
     #[arg(long, help_heading = "Columns")]
     use_sensitive: bool,
 
-    /// Set a column's type: zip=categorical (numeric, boolean, categorical)
+    /// Set a column's type: zip=categorical (numeric, boolean, categorical, date, date-dmy, date-mdy)
     #[arg(long = "type", value_name = "COLUMN=TYPE", help_heading = "Encoding")]
     #[serde(deserialize_with = "one_or_many")]
     r#type: Vec<String>,
+    /// Columns whose values are categories though they are numbers: zip,region
+    #[arg(long, value_name = "COLUMNS", help_heading = "Encoding")]
+    #[serde(deserialize_with = "one_or_many")]
+    categorical: Vec<String>,
+    /// Dates whose weekday and month become categorical features too: joined,born
+    #[arg(long, value_name = "COLUMNS", help_heading = "Encoding")]
+    #[serde(deserialize_with = "one_or_many")]
+    date_parts: Vec<String>,
     /// Make several levels one: education=school:9th,10th,11th (* is every level not named)
     #[arg(long, value_name = "COLUMN=NEW:OLD,…", help_heading = "Encoding")]
     #[serde(deserialize_with = "one_or_many")]
@@ -116,6 +125,9 @@ pub(crate) struct TableArgs {
     /// Separator of CSV fields: a character, or tab [default: found by looking]
     #[arg(long, value_name = "CHAR", help_heading = "Reading CSV")]
     separator: Option<String>,
+    /// Decimal sign of numbers in CSV files: . or , [default: found by looking]
+    #[arg(long, value_name = "CHAR", help_heading = "Reading CSV")]
+    decimal: Option<String>,
     /// The first row of a CSV file is data
     #[arg(long, help_heading = "Reading CSV")]
     no_header: bool,
@@ -215,8 +227,8 @@ impl TableArgs {
         };
         if self.reads_csv() {
             return Err(Error::Usage(
-                "a known data set is read as it was published; --separator, --no-header, --columns, \
-                 --missing-value and --no-default-missing are for files"
+                "a known data set is read as it was published; --separator, --decimal, --no-header, \
+                 --columns, --missing-value and --no-default-missing are for files"
                     .into(),
             ));
         }
@@ -242,6 +254,7 @@ impl TableArgs {
 
     fn reads_csv(&self) -> bool {
         self.separator.is_some()
+            || self.decimal.is_some()
             || self.no_header
             || !self.columns.is_empty()
             || !self.missing_value.is_empty()
@@ -257,7 +270,7 @@ impl TableArgs {
             files: list(self.files, other.files),
             config: self.config,
             target: self.target.or(other.target),
-            positive: self.positive.or(other.positive),
+            positive: list(self.positive, other.positive),
             sensitive: list(self.sensitive, other.sensitive),
             bins: list(self.bins, other.bins),
             min_group: self.min_group.or(other.min_group),
@@ -267,6 +280,8 @@ impl TableArgs {
             weight: self.weight.or(other.weight),
             use_sensitive: self.use_sensitive || other.use_sensitive,
             r#type: list(self.r#type, other.r#type),
+            categorical: list(self.categorical, other.categorical),
+            date_parts: list(self.date_parts, other.date_parts),
             merge: list(self.merge, other.merge),
             scale: self.scale.or(other.scale),
             pool_rare: self.pool_rare.or(other.pool_rare),
@@ -278,6 +293,7 @@ impl TableArgs {
             balance: self.balance.or(other.balance),
             seed: self.seed.or(other.seed),
             separator: self.separator.or(other.separator),
+            decimal: self.decimal.or(other.decimal),
             no_header: self.no_header || other.no_header,
             columns: list(self.columns, other.columns),
             fit: other.fit,
@@ -290,11 +306,13 @@ impl TableArgs {
         if let Some(target) = &self.target {
             let target = of_flag("--target", one_name(target))?;
             if spec.target.as_ref() != Some(&target) {
-                spec.positive = None;
+                (spec.positive, spec.also_positive) = (None, Vec::new());
             }
             spec.target = Some(target);
         }
-        spec.positive = self.positive.clone().or(spec.positive);
+        if let Some((first, others)) = self.positive.split_first() {
+            (spec.positive, spec.also_positive) = (Some(first.clone()), others.to_vec());
+        }
         if !self.sensitive.is_empty() {
             let attributes = self.sensitive.iter().map(|text| grammar::attribute(text));
             spec.sensitive = attributes.collect::<Result<_, _>>()?;
@@ -318,6 +336,18 @@ impl TableArgs {
             let before = spec.types.insert(column.clone(), word.parse()?);
             once("--type", &column, before.is_some())?;
         }
+        for column in names("--categorical", &self.categorical)? {
+            match spec.types.insert(column.clone(), ColumnType::Categorical) {
+                None | Some(ColumnType::Categorical) => {}
+                Some(other) => {
+                    return Err(Error::Usage(format!(
+                        "--categorical {column:?}: the column is {other} by --type; remove one of them"
+                    )));
+                }
+            }
+        }
+        spec.date_parts
+            .extend(names("--date-parts", &self.date_parts)?);
         for (column, merge) in merges(&self.merge)? {
             spec.merges.insert(column, merge);
         }
@@ -399,6 +429,9 @@ impl TableArgs {
                 }
             });
         }
+        if let Some(text) = &self.decimal {
+            options.decimal = Some(decimal(text)?);
+        }
         if !self.columns.is_empty() {
             options.columns = Some(names("--columns", &self.columns)?);
         }
@@ -409,6 +442,17 @@ impl TableArgs {
             .missing_values
             .extend(self.missing_value.iter().cloned());
         Ok(options)
+    }
+}
+
+/// The decimal sign that a text names.
+pub(crate) fn decimal(text: &str) -> Result<Decimal, Error> {
+    match text {
+        "." | "point" => Ok(Decimal::Point),
+        "," | "comma" => Ok(Decimal::Comma),
+        _ => Err(Error::Usage(format!(
+            "--decimal {text:?}: this is not a decimal sign; choose . or ,"
+        ))),
     }
 }
 
@@ -528,21 +572,33 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     })
 }
 
-/// `positive = 1` says the same as `positive = "1"`.
-fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// `positive = 1` says the same as `positive = "1"`, and a list has several values.
+fn texts_or_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a text, a number or true/false")]
+    #[serde(untagged)]
     enum Value {
         Text(String),
         Whole(i64),
         Number(f64),
         Flag(bool),
     }
-    let value = Option::<Value>::deserialize(deserializer)?;
-    Ok(value.map(|value| match value {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected a text, a number or true/false, or a list of them"
+    )]
+    enum Values {
+        One(Value),
+        Many(Vec<Value>),
+    }
+    let text = |value| match value {
         Value::Text(text) => text,
         Value::Whole(number) => number.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Flag(flag) => flag.to_string(),
-    }))
+    };
+    Ok(match Values::deserialize(deserializer)? {
+        Values::One(one) => vec![text(one)],
+        Values::Many(many) => many.into_iter().map(text).collect(),
+    })
 }

@@ -1,9 +1,12 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Schema, grouped};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::date::DateOrder;
+use crate::date_part;
 use crate::encoder::{self, Coded, Encoder, Unseen};
 use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
@@ -12,7 +15,7 @@ use crate::prepare::Prepared;
 use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
 use crate::spec::Scale;
 use crate::split::Part;
-use crate::table::{Column, ColumnType, MISSING, Notice, Table};
+use crate::table::{Column, MISSING, Notice, Table};
 
 /// Categories with fewer training rows than this get a warning.
 const FEW_ROWS: usize = 5;
@@ -32,6 +35,9 @@ pub struct Encoding {
     pub numeric: Vec<NumericRule>,
     /// The categorical columns.
     pub categorical: Vec<CategoricalRule>,
+    /// Dates whose weekday and month are categorical columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub date_parts: Vec<String>,
 }
 
 const FORMAT: &str = "fairfront-encoding";
@@ -59,6 +65,7 @@ impl Encoding {
             attributes: prepared.attributes.clone(),
             numeric: Vec::new(),
             categorical: Vec::new(),
+            date_parts: prepared.spec.date_parts.clone(),
         };
         let training = Training {
             prepared,
@@ -75,6 +82,13 @@ impl Encoding {
                 Some(Rule::Categorical(rule)) => encoding.categorical.push(rule),
             }
         }
+        // Those of a date that is the same in every row are not features.
+        let categorical = &encoding.categorical;
+        encoding.date_parts.retain(|date| {
+            let dates = std::slice::from_ref(date);
+            let mut rules = categorical.iter();
+            rules.any(|rule| date_part::source(&rule.column, dates).is_some())
+        });
         if encoding.numeric.is_empty() && encoding.categorical.is_empty() {
             let reasons: Vec<&str> = notices.iter().map(|n| n.message.as_str()).take(4).collect();
             let why = match reasons.is_empty() {
@@ -89,6 +103,28 @@ impl Encoding {
             return Err(Error::column(name, problem).in_table(&prepared.table.name));
         }
         Ok((encoding, notices))
+    }
+
+    /// The table with the columns that are made of its dates.
+    pub fn complete<'a>(&self, table: Cow<'a, Table>) -> Result<Cow<'a, Table>, Error> {
+        if self.date_parts.is_empty() {
+            return Ok(table);
+        }
+        let mut table = table.into_owned();
+        date_part::add(&mut table, &self.date_parts)?;
+        Ok(Cow::Owned(table))
+    }
+
+    /// The column of a file that a column of this encoding is made of: the date of its weekday or
+    /// month, or the column itself.
+    pub fn source_of<'a>(&'a self, column: &'a str) -> &'a str {
+        date_part::source(column, &self.date_parts).unwrap_or(column)
+    }
+
+    /// How the dates of a column were written, where it holds dates that are features.
+    pub fn date(&self, column: &str) -> Option<DateOrder> {
+        let rule = self.numeric.iter().find(|rule| rule.column == column);
+        rule.and_then(|rule| rule.date)
     }
 
     /// What the numbers of an encoded row mean.
@@ -271,13 +307,11 @@ impl Training<'_> {
         let mut notice = None;
         let rule = match column.column_type() {
             None => Ok(None),
-            Some(ColumnType::Numeric) => {
+            Some(ty) if ty.is_number() => {
                 let rule = self.numeric(column, &mut notice);
                 rule.map(|rule| rule.map(Rule::Numeric))
             }
-            Some(ColumnType::Boolean | ColumnType::Categorical) => {
-                Ok(self.categorical(column, &mut notice).map(Rule::Categorical))
-            }
+            Some(_) => Ok(self.categorical(column, &mut notice).map(Rule::Categorical)),
         };
         Fitted { rule, notice }
     }
@@ -339,6 +373,7 @@ impl Training<'_> {
             factor: if spread > 0.0 { spread } else { 1.0 },
             mean,
             indicator: missing,
+            date: column.date,
         }))
     }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use fairfront_core::RowSource;
 
+use crate::date::date_text;
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::prepare::Prepared;
@@ -22,7 +23,7 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
         .table
         .columns()
         .iter()
-        .filter(|c| !matches!(c.values, Values::LeftOut(_)))
+        .filter(|c| !matches!(c.values, Values::LeftOut(_)) && !prepared.spec.is_date_part(&c.name))
         .filter(|c| !matches!(prepared.spec.role(&c.name), Role::Dropped | Role::Split))
         .collect();
     let header: Vec<&str> = columns
@@ -48,6 +49,9 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
         for (column, levels) in columns.iter().zip(&merged) {
             match &column.values {
                 Values::Numeric(values) if values.get(row).is_nan() => writer.write_field(""),
+                Values::Numeric(values) if column.date.is_some() => {
+                    writer.write_field(date_text(values.get(row)))
+                }
                 Values::Numeric(values) => writer.write_field(values.get(row).to_string()),
                 Values::Categorical { codes, .. } => match codes[row] {
                     MISSING => writer.write_field(""),

@@ -7,7 +7,6 @@ use fairfront_core::grouped;
 use crate::encoding::Encoding;
 use crate::error::{Error, shorten};
 use crate::group::AttributeRule;
-use crate::inspect::identifier_warnings;
 use crate::prepare::Prepared;
 use crate::proxy::{self, Proxy};
 use crate::spec::MissingPolicy;
@@ -52,7 +51,6 @@ impl Findings {
         };
         let names = prepared.attributes().map(|a| a.name.as_str());
         notices.extend(names.zip(&proxies).filter_map(|(a, p)| proxy_warning(a, p)));
-        notices.extend(identifier_warnings(prepared));
         Ok(Self {
             notices,
             groups,

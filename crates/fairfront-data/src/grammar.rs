@@ -300,11 +300,17 @@ pub fn objective(text: &str) -> Result<ObjectiveCall, Error> {
                     call.attribute.push(scanner.name()?);
                 }
             } else {
-                return Err(before.fail("expected setting=value"));
+                return Err(before.fail(
+                    "expected setting=value; put a name that contains a comma in double quotes",
+                ));
+            }
+            if scanner.take(')') {
+                break;
             }
             if !scanner.take(',') {
-                scanner.expect(')')?;
-                break;
+                return Err(scanner.fail(
+                    "expected ')'; put a name that contains one of , = : ( ) < > in double quotes",
+                ));
             }
         }
     }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, grouped};
 use serde::{Deserialize, Serialize};
 
+use crate::comparison::{Comparison, Written};
 use crate::error::{Error, near, near_names, quoted_list, shell, shorten};
 use crate::grammar::quote;
 use crate::read::{has_leading_zero, parse_number};
@@ -22,12 +23,18 @@ const MOST_NUMBERS: usize = 12;
 pub(crate) const MOST_GROUPS: usize = 1_000;
 
 /// Which value of the target is +1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetRule {
     /// The column.
     pub column: String,
-    /// The value that counts as +1; every other one is −1.
+    /// The value that counts as +1, or the comparison that decides it; every other one is −1.
     pub positive: String,
+    /// Further values that count as +1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_positive: Vec<String>,
+    /// Which numbers count as +1, where that is not a matter of single values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// Levels that are one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<Merge>,
@@ -79,26 +86,114 @@ impl TargetRule {
             }
             _ => {}
         }
+        let find = |wanted: &String| {
+            let found = present.iter().find(|(name, _)| same_value(name, wanted));
+            found.map(|(name, _)| (*name).to_owned())
+        };
+        let numbers = || {
+            present
+                .iter()
+                .map(|(name, _)| parse_number(name.as_bytes()))
+        };
+        let are_numbers = numbers().all(|number| number.is_some());
+        // A value that is written like a comparison is that value.
+        if let [wanted] = spec.positives().as_slice()
+            && find(wanted).is_none()
+            && let Some(written) = Written::read(wanted)
+        {
+            if let Some((name, _)) = present
+                .iter()
+                .find(|(n, _)| parse_number(n.as_bytes()).is_none())
+            {
+                return Err(Error::column(
+                    target,
+                    format!(
+                        "--positive {} compares numbers, and the target has the value {name:?}; choose \
+                         values instead: {}",
+                        shell(wanted),
+                        listed(6)
+                    ),
+                ));
+            }
+            let all = present.iter().zip(numbers().flatten());
+            let all = all.flat_map(|((_, n), number)| std::iter::repeat_n(number, *n));
+            let comparison = written.settle(all.collect());
+            let positive = numbers().flatten().filter(|x| comparison.holds(*x)).count();
+            if positive == 0 || positive == present.len() {
+                return Err(Error::alike(
+                    target,
+                    format!(
+                        "all rows are {} by --positive {}; nothing can be learned from them: choose \
+                         another bound (values: {})",
+                        if positive == 0 {
+                            "negative"
+                        } else {
+                            "positive"
+                        },
+                        shell(&comparison.to_string()),
+                        listed(6)
+                    ),
+                ));
+            }
+            notices.push(Notice::info(format!(
+                "{target:?} {comparison} counts as positive, every other value as negative"
+            )));
+            return Ok(Self {
+                column: target.into(),
+                positive: comparison.to_string(),
+                also_positive: Vec::new(),
+                comparison: Some(comparison),
+                merge,
+            });
+        }
+        let compare = match are_numbers {
+            true => "; numbers can be compared: --positive '>= NUMBER' or --positive '> median'",
+            false => "",
+        };
+        let mut also_positive = Vec::new();
         let positive = match &spec.positive {
-            Some(wanted) => {
-                let found = present.iter().find(|(name, _)| same_value(name, wanted));
-                found.map(|(name, _)| (*name).to_owned()).ok_or_else(|| {
-                    let names: Vec<&str> = present.iter().map(|(name, _)| *name).collect();
-                    let advice = match near(wanted, &names).as_slice() {
-                        [] => format!("there are {}", listed(6)),
-                        near => format!("did you mean {}?", quoted_list(near, 3)),
+            Some(_) => {
+                for wanted in spec.positives() {
+                    let Some(found) = find(wanted) else {
+                        let names: Vec<&str> = present.iter().map(|(name, _)| *name).collect();
+                        let advice = match near(wanted, &names).as_slice() {
+                            [] => format!("there are {}", listed(6)),
+                            near => format!("did you mean {}?", quoted_list(near, 3)),
+                        };
+                        return Err(Error::column(
+                            target,
+                            format!(
+                                "the target has no value {wanted:?} (--positive); {advice}{compare}"
+                            ),
+                        ));
                     };
-                    Error::column(
+                    also_positive.push(found);
+                }
+                if also_positive.len() >= present.len() {
+                    return Err(Error::column(
                         target,
-                        format!("the target has no value {wanted:?} (--positive); {advice}"),
-                    )
-                })?
+                        "--positive lists every value of the target; leave out those that count as \
+                         negative",
+                    ));
+                }
+                if also_positive.len() == 1 && are_numbers && present.len() > MOST_NUMBERS {
+                    let value = &also_positive[0];
+                    notices.push(Notice::warning(format!(
+                        "the target {target:?} has {} different numbers, and only {value} counts as \
+                         positive; compare them if you mean a range: --positive {} or --positive '> \
+                         median'",
+                        grouped(present.len()),
+                        shell(&format!(">= {value}"))
+                    )));
+                }
+                also_positive.remove(0)
             }
             None if present.len() > 2 => {
                 return Err(Error::column(
                     target,
                     format!(
-                        "the target has {} values; say which counts as positive with --positive: {}",
+                        "the target has {} values; choose those that count as positive with --positive \
+                         (repeat it for several): {}{compare}",
                         grouped(present.len()),
                         listed(6)
                     ),
@@ -113,21 +208,49 @@ impl TargetRule {
                 last
             }
         };
-        if present.len() > 2 {
-            notices.push(Notice::info(format!(
-                "the target {target:?} has {} values; all but {positive:?} count as negative",
-                grouped(present.len())
-            )));
-        }
-        Ok(Self {
+        let rule = Self {
             column: target.into(),
             positive,
-            merge,
-        })
+            also_positive,
+            comparison: None,
+            merge: merge.clone(),
+        };
+        if present.len() > 2 {
+            let positive: Vec<String> =
+                rule.positives().map(|value| format!("{value:?}")).collect();
+            notices.push(Notice::info(format!(
+                "the target {target:?} has {} values; all but {} count as negative",
+                grouped(present.len()),
+                positive.join(" and ")
+            )));
+        }
+        Ok(rule)
+    }
+
+    /// The values that count as +1.
+    fn positives(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.positive).chain(&self.also_positive)
+    }
+
+    /// The values that count as +1, as a person reads them: `yes`, `A or B`, `>= 5000`.
+    pub fn positive_text(&self) -> String {
+        let all: Vec<&str> = self.positives().map(String::as_str).collect();
+        all.join(" or ")
+    }
+
+    /// When a label is +1, as a person reads it: `pay = high`, `income >= 5000`.
+    pub fn condition(&self) -> String {
+        match self.comparison {
+            Some(comparison) => format!("{} {comparison}", self.column),
+            None => format!("{} = {}", self.column, self.positive_text()),
+        }
     }
 
     /// The values in `rows`, merged, in order.
     pub(crate) fn values(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
+        if self.comparison.is_some() {
+            return Ok(Vec::new());
+        }
         let column = table.require(&self.column, "the target")?;
         let levels = Levels::of(column, self.merge.as_ref())?;
         let counts = levels.counts(rows);
@@ -145,7 +268,10 @@ impl TargetRule {
     ) -> Result<Vec<Option<String>>, Error> {
         let column = table.require(&self.column, "the target")?;
         let levels = Levels::of(column, self.merge.as_ref())?;
-        let is_known = |name: &str| known.iter().any(|k| same_value(k, name));
+        let is_known = |name: &str| match self.comparison {
+            Some(_) => parse_number(name.as_bytes()).is_some(),
+            None => known.iter().any(|k| same_value(k, name)),
+        };
         let unknown = |name: &Cow<str>| (!is_known(name)).then(|| shorten(name));
         let unknown: Vec<Option<String>> = levels.names.iter().map(unknown).collect();
         let of = |code: &u32| unknown.get(*code as usize).cloned().flatten();
@@ -155,12 +281,18 @@ impl TargetRule {
     /// `Some(true)` for +1, `None` where the target is missing, for every row of the table.
     pub fn labels(&self, table: &Table) -> Result<Vec<Option<bool>>, Error> {
         let column = table.require(&self.column, "the target")?;
+        if let (Some(comparison), Some(numbers)) = (self.comparison, column.numeric()) {
+            let label = |number: f64| (!number.is_nan()).then(|| comparison.holds(number));
+            return Ok(numbers.iter().map(label).collect());
+        }
         let levels = Levels::of(column, self.merge.as_ref())?;
-        let positive: Vec<bool> = levels
-            .names
-            .iter()
-            .map(|name| same_value(name, &self.positive))
-            .collect();
+        let is_positive = |name: &str| match self.comparison {
+            Some(comparison) => {
+                parse_number(name.as_bytes()).is_some_and(|number| comparison.holds(number))
+            }
+            None => self.positives().any(|positive| same_value(name, positive)),
+        };
+        let positive: Vec<bool> = levels.names.iter().map(|name| is_positive(name)).collect();
         let label = |code: &u32| positive.get(*code as usize).copied();
         Ok(levels.codes.iter().map(label).collect())
     }
@@ -472,9 +604,9 @@ impl<'a> Levels<'a> {
             false => edges.partition_point(|edge| *edge <= value) as u32,
         };
         let name = |i: usize| match (i.checked_sub(1).map(|i| edges[i]), edges.get(i)) {
-            (None, Some(high)) => format!("<{high}"),
-            (Some(low), Some(high)) => format!("[{low},{high})"),
-            (Some(low), None) => format!(">={low}"),
+            (None, Some(high)) => format!("{}<{high}", column.name),
+            (Some(low), Some(high)) => format!("{low}<={}<{high}", column.name),
+            (Some(low), None) => format!("{}>={low}", column.name),
             (None, None) => "all".into(),
         };
         Ok(Self {

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::date::DateOrder;
 use crate::error::Error;
-use crate::read::{ColumnTypes, FixedType, TypedColumn, column_order};
+use crate::read::{ColumnTypes, Decimal, FixedType, TypedColumn, column_order};
 use crate::spec::{Role, Spec};
-use crate::table::{Column, LeftOut, MISSING, SourceFile, Table, Values};
+use crate::table::{Column, LeftOut, MISSING, SourceFile, Table};
 
 /// What messages call the table that the types are from.
 const FIRST: &str = "the first batch";
@@ -31,6 +32,7 @@ impl ColumnTypes {
             source: FIRST.into(),
             columns: table.columns().iter().map(typed).collect(),
             missing_values: Vec::new(),
+            decimal: Decimal::Point,
         }
     }
 
@@ -44,13 +46,11 @@ impl ColumnTypes {
         for (typed, at) in self.columns.iter().zip(order) {
             let column = &table.columns()[at];
             fitted.push(match (typed.fixed, type_of(column, n)) {
-                (FixedType::LeftOut(reason), _) => Column {
-                    name: typed.name.clone(),
-                    values: Values::LeftOut(reason),
-                    n_missing: 0,
-                },
+                (FixedType::LeftOut(reason), _) => Column::left_out(&typed.name, reason),
                 (wanted, Some(found)) if wanted == found => column.clone(),
-                (FixedType::Numeric, None) => Column::from_numbers(&typed.name, vec![f64::NAN; n]),
+                (FixedType::Numeric | FixedType::Date(_), None) => {
+                    Column::from_numbers(&typed.name, vec![f64::NAN; n]).dated(typed.fixed.date())
+                }
                 (FixedType::Categorical, None) => {
                     Column::from_texts(&typed.name, vec![None::<&str>; n])
                 }
@@ -82,6 +82,11 @@ enum HeldValues {
     /// No value so far, so that every type fits.
     Nothing,
     Numbers(Vec<Option<f64>>),
+    Dates {
+        /// Days since 1970-01-01.
+        days: Vec<Option<f64>>,
+        order: DateOrder,
+    },
     Texts {
         /// Positions in `levels`; [`MISSING`] where missing.
         codes: Vec<u32>,
@@ -128,19 +133,16 @@ impl HeldRows {
     pub fn table(&self, name: &str) -> Table {
         let column = |held: &HeldColumn| match &held.values {
             HeldValues::Nothing => Column::from_numbers(&held.name, vec![f64::NAN; self.n_rows]),
-            HeldValues::Numbers(numbers) => {
+            HeldValues::Numbers(numbers) | HeldValues::Dates { days: numbers, .. } => {
                 let numbers = numbers.iter().map(|x| x.unwrap_or(f64::NAN)).collect();
-                Column::from_numbers(&held.name, numbers)
+                let date = held.values.fixed().and_then(FixedType::date);
+                Column::from_numbers(&held.name, numbers).dated(date)
             }
             HeldValues::Texts { codes, levels } => {
                 let texts = codes.iter().map(|code| levels.get(*code as usize));
                 Column::from_texts(&held.name, texts)
             }
-            HeldValues::LeftOut(reason) => Column {
-                name: held.name.clone(),
-                values: Values::LeftOut(*reason),
-                n_missing: 0,
-            },
+            HeldValues::LeftOut(reason) => Column::left_out(&held.name, *reason),
         };
         of_columns(name, self.columns.iter().map(column).collect(), self.n_rows)
     }
@@ -150,7 +152,9 @@ impl HeldRows {
     pub fn is_sound(&self) -> bool {
         self.columns.iter().all(|held| match &held.values {
             HeldValues::Nothing | HeldValues::LeftOut(_) => true,
-            HeldValues::Numbers(numbers) => numbers.len() == self.n_rows,
+            HeldValues::Numbers(numbers) | HeldValues::Dates { days: numbers, .. } => {
+                numbers.len() == self.n_rows
+            }
             HeldValues::Texts { codes, .. } => codes.len() == self.n_rows,
         })
     }
@@ -162,6 +166,7 @@ impl HeldValues {
         match self {
             Self::Nothing => None,
             Self::Numbers(_) => Some(FixedType::Numeric),
+            Self::Dates { order, .. } => Some(FixedType::Date(*order)),
             Self::Texts { .. } => Some(FixedType::Categorical),
             Self::LeftOut(reason) => Some(FixedType::LeftOut(*reason)),
         }
@@ -173,6 +178,10 @@ impl HeldValues {
             *self = match type_of(column, n) {
                 None => return,
                 Some(FixedType::Numeric) => Self::Numbers(vec![None; before]),
+                Some(FixedType::Date(order)) => Self::Dates {
+                    days: vec![None; before],
+                    order,
+                },
                 Some(FixedType::Categorical) => Self::Texts {
                     codes: vec![MISSING; before],
                     levels: Vec::new(),
@@ -182,7 +191,7 @@ impl HeldValues {
         }
         match self {
             Self::Nothing | Self::LeftOut(_) => {}
-            Self::Numbers(numbers) => {
+            Self::Numbers(numbers) | Self::Dates { days: numbers, .. } => {
                 if let Some(new) = column.numeric() {
                     numbers.extend(new.iter().map(|x| (!x.is_nan()).then_some(x)));
                 }
@@ -232,6 +241,7 @@ fn order(table: &Table, names: &[String]) -> Result<Vec<usize>, Error> {
 fn other_type(column: &str, found: FixedType, wanted: FixedType) -> Error {
     let of = |fixed: FixedType| match fixed {
         FixedType::Numeric => "numeric".to_owned(),
+        FixedType::Date(_) => "a date".into(),
         FixedType::Categorical => "categorical".into(),
         FixedType::LeftOut(reason) => format!("left out ({reason})"),
     };
@@ -256,6 +266,7 @@ fn of_columns(name: &str, columns: Vec<Column>, n_rows: usize) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Values;
     use proptest::prelude::*;
 
     fn table(x: &[Option<f64>], c: &[Option<&str>]) -> Table {

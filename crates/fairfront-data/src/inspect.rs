@@ -1,7 +1,7 @@
 use fairfront_core::{Attribute, UNKNOWN_GROUP};
 
 use crate::encoding::{Encoded, Encoding};
-use crate::error::{Error, shell};
+use crate::error::Error;
 use crate::finding::{Findings, by_level};
 use crate::group::AttributeRule;
 use crate::ordered::Ordered;
@@ -9,9 +9,6 @@ use crate::prepare::{Dropped, Prepared};
 use crate::proxy::Proxy;
 use crate::spec::{Role, attribute_name};
 use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
-
-/// A numeric column of at least this many rows, all different whole numbers, may be an identifier.
-const MANY_ROWS: usize = 100;
 
 /// What is in a table, before any training.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -88,8 +85,11 @@ pub struct NumericRange {
 pub struct TargetSummary {
     /// The column.
     pub column: String,
-    /// The value that is +1.
+    /// The values that are +1.
     pub positive: String,
+    /// When a label is +1, as a person reads it.
+    #[serde(skip)]
+    pub condition: String,
     /// Rows with it.
     pub positives: usize,
     /// The others.
@@ -286,7 +286,8 @@ fn target(prepared: &Prepared) -> Option<TargetSummary> {
         .fold(0.0, |sum, (_, w)| sum + w);
     Some(TargetSummary {
         column: rule.column.clone(),
-        positive: rule.positive.clone(),
+        positive: rule.positive_text(),
+        condition: rule.condition(),
         positives,
         negatives: prepared.n_rows() - positives,
         base_rate: of_positives / prepared.weights.iter().sum::<f64>(),
@@ -329,25 +330,4 @@ fn group_table(
         (group.clone(), summary)
     };
     Ordered(attribute.groups.iter().zip(sums).map(summarise).collect())
-}
-
-pub(crate) fn identifier_warnings(prepared: &Prepared) -> impl Iterator<Item = Notice> {
-    prepared.table.columns().iter().filter_map(|column| {
-        let values = column.numeric()?;
-        let feature = prepared.spec.is_feature(&column.name);
-        if !feature || values.len() < MANY_ROWS || values.iter().any(|v| v.fract() != 0.0) {
-            return None;
-        }
-        let mut sorted: Vec<f64> = values.iter().collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let all_different = sorted.windows(2).all(|pair| pair[0] != pair[1]);
-        all_different.then(|| {
-            Notice::warning(format!(
-                "column {:?} has a whole number of its own in every row; if it is an identifier, \
-                 say --drop {}",
-                column.name,
-                shell(&crate::grammar::quote(&column.name))
-            ))
-        })
-    })
 }

@@ -32,6 +32,9 @@
 pub mod grammar;
 
 mod arrival;
+mod comparison;
+mod date;
+mod date_part;
 mod encoder;
 mod encoding;
 mod error;
@@ -40,6 +43,7 @@ mod finding;
 mod group;
 mod growth;
 mod held;
+mod identifier;
 mod inspect;
 mod known;
 mod number;
@@ -55,6 +59,8 @@ mod stored;
 mod table;
 
 pub use arrival::{Arrival, SetAside, set_aside};
+pub use comparison::{Comparison, Sign};
+pub use date::{DateOrder, date_number, date_text};
 pub use encoder::{Encoder, Unseen};
 pub use encoding::{Encoded, Encoding, RowFacts};
 pub use error::{Error, Place, near_names};
@@ -63,6 +69,7 @@ pub use finding::{Findings, by_level};
 pub use group::{AttributeColumn, AttributeRule, MISSING_GROUP, TargetRule};
 pub use growth::{Growth, NewGroup, NewLevel, embed};
 pub use held::HeldRows;
+pub use identifier::identifier_warnings;
 pub use inspect::{ColumnSummary, GroupSummary, Inspection, NumericRange, TargetSummary};
 pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
@@ -73,10 +80,11 @@ pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
 pub use read::{
-    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, FirstTable, FixedType,
+    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FirstTable, FixedType,
     MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions, Reading,
     Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn, column_order,
-    first_table, guarded, next_table, open_text, panics_are_caught, read_batches, read_table,
+    decimal_of, first_table, guarded, next_table, open_text, panics_are_caught, read_batches,
+    read_table,
 };
 pub use row_role::RowRole;
 pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};

@@ -161,6 +161,7 @@ impl Column {
             name: name.into(),
             n_missing,
             values: Values::Numeric(Numbers::Shared(numbers)),
+            date: None,
         })
     }
 }

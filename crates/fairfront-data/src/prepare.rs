@@ -3,11 +3,12 @@ use std::path::Path;
 use fairfront_core::{Attribute, grouped};
 use serde::{Deserialize, Serialize};
 
+use crate::date_part;
 use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::group::{AttributeRule, TargetRule, no_attribute};
 use crate::known::Known;
-use crate::read::{ReadFrom, ReadOptions, read_table};
+use crate::read::{Decimal, ReadFrom, ReadOptions, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Column, LeftOut, Notice, Table, Values};
@@ -94,6 +95,8 @@ impl Prepared {
         split: impl FnOnce(&Table, &[u32]) -> Result<Split, Error>,
     ) -> Result<Self, Error> {
         spec.check()?;
+        let mut table = table;
+        date_part::add(&mut table, &spec.date_parts)?;
         check_columns(&table, spec)?;
         let mut notices = table.notices.clone();
         notices.extend(idle_merges(&table, spec));
@@ -233,6 +236,11 @@ impl Prepared {
     pub fn from_files(files: &[String], spec: &Spec, options: ReadOptions) -> Result<Self, Error> {
         spec.check()?;
         let table = read_table(files, &spec.read_options(options.clone()))?;
+        let mut options = options;
+        // Files that are read later may not show it.
+        if options.decimal.is_none() && table.decimal == Decimal::Comma {
+            options.decimal = Some(Decimal::Comma);
+        }
         let mut prepared = Self::new(table, spec, &[])?;
         prepared.read = Some(ReadFrom {
             files: files.to_vec(),
@@ -457,6 +465,10 @@ pub(crate) fn rows_in_use(
         drop_where(exclusion.reason.clone(), None, &|row| exclusion.rows[row]);
     }
     for column in table.columns() {
+        // Where a date is missing, so are its parts.
+        if spec.is_date_part(&column.name) {
+            continue;
+        }
         let goes = match spec.role(&column.name) {
             Role::Target => true,
             Role::Sensitive => {

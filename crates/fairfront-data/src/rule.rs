@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::date::DateOrder;
 use crate::spec::Merge;
 
 /// The level of pooled rare categories.
@@ -25,6 +26,9 @@ pub struct NumericRule {
     /// Whether a second feature says that the value was missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub indicator: bool,
+    /// How dates are written, where the numbers are days since 1970-01-01.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<DateOrder>,
 }
 
 impl NumericRule {

@@ -4,6 +4,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::comparison::Written;
+use crate::date_part;
 use crate::grammar;
 use crate::read::ReadOptions;
 use crate::table::ColumnType;
@@ -188,8 +190,11 @@ impl Default for MinGroup {
 pub struct Spec {
     /// The column to predict; needed for everything but a look at the table.
     pub target: Option<String>,
-    /// The target's value that counts as +1.
+    /// The target's value that counts as +1, or a comparison: `>= 5000`, `> median`.
     pub positive: Option<String>,
+    /// Further values that count as +1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_positive: Vec<String>,
     /// Sensitive attributes; each is a column or, for an intersection, several.
     pub sensitive: Vec<Vec<String>>,
     /// Cuts that make groups of a numeric sensitive column.
@@ -204,6 +209,9 @@ pub struct Spec {
     pub use_sensitive: bool,
     /// Types set by the user.
     pub types: BTreeMap<String, ColumnType>,
+    /// Dates whose weekday and month are features too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub date_parts: Vec<String>,
     /// Merged levels by column.
     pub merges: BTreeMap<String, Merge>,
     /// What happens to rows with a missing feature value.
@@ -252,6 +260,7 @@ impl Spec {
     /// The role of a column; a sensitive column is [`Role::Sensitive`] even where it is a feature
     /// too.
     pub fn role(&self, column: &str) -> Role {
+        let column = self.source_of(column);
         let is = |name: &Option<String>| name.as_deref() == Some(column);
         if is(&self.target) {
             Role::Target
@@ -273,6 +282,27 @@ impl Spec {
         }
     }
 
+    /// All values that count as +1.
+    pub(crate) fn positives(&self) -> Vec<&String> {
+        self.positive.iter().chain(&self.also_positive).collect()
+    }
+
+    /// Whether the target may be compared with a bound.
+    fn compares(&self) -> bool {
+        let positives = self.positives();
+        positives.iter().any(|text| Written::read(text).is_some())
+    }
+
+    /// The column itself, or the date that it is a part of.
+    fn source_of<'a>(&'a self, column: &'a str) -> &'a str {
+        date_part::source(column, &self.date_parts).unwrap_or(column)
+    }
+
+    /// Whether the column is a part of a date.
+    pub(crate) fn is_date_part(&self, column: &str) -> bool {
+        date_part::source(column, &self.date_parts).is_some()
+    }
+
     /// Whether the column goes into the model.
     pub fn is_feature(&self, column: &str) -> bool {
         match self.role(column) {
@@ -288,7 +318,7 @@ impl Spec {
 
     /// What happens to rows with a missing value in this feature column.
     pub fn missing_policy(&self, column: &str) -> MissingPolicy {
-        let own = self.missing_by_column.get(column);
+        let own = self.missing_by_column.get(self.source_of(column));
         own.copied().unwrap_or(self.missing)
     }
 
@@ -301,6 +331,10 @@ impl Spec {
     /// Completes how to read the table: types that follow from roles, columns that need not be
     /// read.
     pub fn read_options(&self, mut options: ReadOptions) -> ReadOptions {
+        for column in &self.date_parts {
+            let date = options.types.entry(column.clone());
+            date.or_insert(ColumnType::Date);
+        }
         for (column, ty) in &self.types {
             options.types.insert(column.clone(), *ty);
         }
@@ -311,6 +345,11 @@ impl Spec {
         }
         let levels = self.sensitive.iter().flatten().chain(&self.target);
         for column in levels {
+            if self.target.as_ref() == Some(column) && self.compares() {
+                // Values may still be texts that look like comparisons.
+                options.keep.insert(column.clone());
+                continue;
+            }
             let ty = if self.bins.contains_key(column) {
                 ColumnType::Numeric
             } else {
@@ -335,6 +374,7 @@ impl Spec {
                     .map(|(column, _)| column.to_owned()),
             );
             options.only = Some(only);
+            options.keep.extend(features.iter().cloned());
         }
         options
     }
@@ -429,10 +469,7 @@ impl Spec {
                      say --sensitive {column:?} too"
                 ));
             }
-            let levels = self
-                .types
-                .get(column)
-                .is_some_and(|t| *t != ColumnType::Numeric);
+            let levels = self.types.get(column).is_some_and(|t| !t.is_number());
             if levels || self.merges.contains_key(column) {
                 return usage(format!(
                     "--bins {column:?}: a column with bins is numeric; \
@@ -456,9 +493,10 @@ impl Spec {
         let usage = |message: String| Err(Error::Usage(message));
         for (column, ty) in &self.types {
             let role = roles.get(column.as_str()).copied();
-            let needs_levels = matches!(role, Some("--target" | "--split"))
+            let needs_levels = role == Some("--split")
+                || (role == Some("--target") && !(*ty == ColumnType::Numeric && self.compares()))
                 || (role == Some("--sensitive") && !self.bins.contains_key(column));
-            if *ty == ColumnType::Numeric && needs_levels {
+            if ty.is_number() && needs_levels {
                 return usage(format!(
                     "--type {column:?}: the column is {}, whose values are levels, not numbers{}",
                     role.unwrap_or_default(),
@@ -476,7 +514,7 @@ impl Spec {
             }
         }
         for column in self.merges.keys() {
-            if self.types.get(column) == Some(&ColumnType::Numeric) {
+            if self.types.get(column).is_some_and(|t| t.is_number()) {
                 return usage(format!(
                     "--merge {column:?}: a numeric column has no levels to merge"
                 ));
@@ -497,8 +535,37 @@ impl Spec {
                 _ => {}
             }
         }
+        for column in &self.date_parts {
+            if self.types.get(column).is_some_and(|t| t.date().is_none())
+                || self.merges.contains_key(column)
+            {
+                return usage(format!(
+                    "--date-parts {column:?}: a column of dates can have no other --type and no --merge"
+                ));
+            }
+            match roles.get(column.as_str()) {
+                Some(&"--sensitive") if self.use_sensitive => {}
+                Some(flag) => {
+                    return usage(format!(
+                        "--date-parts {column:?}: the column is {flag} and not a feature; choose another"
+                    ));
+                }
+                None if self.drop.contains(column) => {
+                    return usage(format!(
+                        "column {column:?} cannot be both --date-parts and --drop"
+                    ));
+                }
+                None => {}
+            }
+        }
         if self.positive.is_some() && self.target.is_none() {
             return usage("--positive needs --target".into());
+        }
+        let positives = self.positives();
+        for (i, text) in positives.iter().enumerate() {
+            if positives[..i].contains(text) {
+                return usage(format!("--positive {text:?} is given twice"));
+            }
         }
         Ok(())
     }

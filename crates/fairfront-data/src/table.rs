@@ -4,9 +4,10 @@ use std::str::{FromStr, Utf8Error};
 use fairfront_core::grouped;
 use serde::{Deserialize, Serialize};
 
+use crate::date::DateOrder;
 use crate::error::{Error, Place, near_names};
 use crate::number::Numbers;
-use crate::read::parse_number;
+use crate::read::{Decimal, parse_number};
 
 /// The code of a missing value in a categorical column.
 pub const MISSING: u32 = u32::MAX;
@@ -21,6 +22,42 @@ pub enum ColumnType {
     Boolean,
     /// Levels; one-hot encoded.
     Categorical,
+    /// Dates and times, which become days since 1970-01-01. Where a type is asked for, the order of day
+    /// and month is found by looking; where it was found, the year is first.
+    Date,
+    /// The same, the day before the month.
+    #[serde(rename = "date-dmy")]
+    DateDmy,
+    /// The same, the month before the day.
+    #[serde(rename = "date-mdy")]
+    DateMdy,
+}
+
+impl ColumnType {
+    /// The order of dates; `None` where these are no dates.
+    pub fn date(self) -> Option<DateOrder> {
+        match self {
+            Self::Date => Some(DateOrder::Ymd),
+            Self::DateDmy => Some(DateOrder::Dmy),
+            Self::DateMdy => Some(DateOrder::Mdy),
+            Self::Numeric | Self::Boolean | Self::Categorical => None,
+        }
+    }
+
+    /// Whether the values are numbers to a model.
+    pub fn is_number(self) -> bool {
+        self == Self::Numeric || self.date().is_some()
+    }
+}
+
+impl From<DateOrder> for ColumnType {
+    fn from(order: DateOrder) -> Self {
+        match order {
+            DateOrder::Ymd => Self::Date,
+            DateOrder::Dmy => Self::DateDmy,
+            DateOrder::Mdy => Self::DateMdy,
+        }
+    }
 }
 
 impl FromStr for ColumnType {
@@ -31,8 +68,12 @@ impl FromStr for ColumnType {
             "numeric" => Ok(Self::Numeric),
             "boolean" => Ok(Self::Boolean),
             "categorical" => Ok(Self::Categorical),
+            "date" => Ok(Self::Date),
+            "date-dmy" => Ok(Self::DateDmy),
+            "date-mdy" => Ok(Self::DateMdy),
             _ => Err(Error::Usage(format!(
-                "unknown column type {text:?}; there are numeric, boolean and categorical"
+                "unknown column type {text:?}; choose numeric, boolean, categorical, date, date-dmy \
+                 (day first) or date-mdy (month first)"
             ))),
         }
     }
@@ -44,6 +85,9 @@ impl fmt::Display for ColumnType {
             Self::Numeric => "numeric",
             Self::Boolean => "boolean",
             Self::Categorical => "categorical",
+            Self::Date => "date",
+            Self::DateDmy => "date-dmy",
+            Self::DateMdy => "date-mdy",
         })
     }
 }
@@ -95,7 +139,7 @@ pub enum LeftOut {
     Identifier,
     /// Not one value is present.
     AllMissing,
-    /// Dates and times are not features as they stand.
+    /// Times of day, or durations.
     Date,
     /// A nested or repeated Parquet column.
     Nested,
@@ -109,9 +153,9 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotRead => "not read",
-            Self::Identifier => "an identifier (nearly every row has its own text, or over 1,000)",
+            Self::Identifier => "an identifier (nearly every row has its own value, or over 1,000)",
             Self::AllMissing => "all values are missing",
-            Self::Date => "a date or time",
+            Self::Date => "times without a date",
             Self::Nested => "nested values",
             Self::Binary => "bytes that are not text",
             Self::PandasIndex => "the index of a pandas table",
@@ -146,13 +190,15 @@ pub struct Column {
     pub values: Values,
     /// How many values are missing (0 where the column was not read).
     pub n_missing: usize,
+    /// How dates were written, where the numbers are dates.
+    pub date: Option<DateOrder>,
 }
 
 impl Column {
     /// The type, unless the column was left out.
     pub fn column_type(&self) -> Option<ColumnType> {
         match &self.values {
-            Values::Numeric(_) => Some(ColumnType::Numeric),
+            Values::Numeric(_) => Some(self.date.map_or(ColumnType::Numeric, Into::into)),
             Values::Categorical { boolean: true, .. } => Some(ColumnType::Boolean),
             Values::Categorical { .. } => Some(ColumnType::Categorical),
             Values::LeftOut(_) => None,
@@ -193,12 +239,29 @@ impl Column {
         }
     }
 
+    /// A column without values.
+    pub(crate) fn left_out(name: &str, reason: LeftOut) -> Self {
+        Self {
+            name: name.into(),
+            values: Values::LeftOut(reason),
+            n_missing: 0,
+            date: None,
+        }
+    }
+
+    /// The same numbers, which are days since 1970-01-01 where an order is given.
+    #[must_use]
+    pub fn dated(self, date: Option<DateOrder>) -> Self {
+        Self { date, ..self }
+    }
+
     /// A numeric column, for tables made by code.
     pub fn from_numbers(name: &str, values: Vec<f64>) -> Self {
         Self {
             name: name.into(),
             n_missing: values.iter().filter(|v| v.is_nan()).count(),
             values: Values::Numeric(values.into()),
+            date: None,
         }
     }
 
@@ -329,6 +392,7 @@ impl Interner {
                 codes: self.codes,
                 levels: self.levels,
             },
+            date: None,
         }
     }
 }
@@ -370,6 +434,10 @@ pub struct Table {
     columns: Vec<Column>,
     n_rows: usize,
     sources: Vec<SourceFile>,
+    /// How the numbers of its files are written.
+    pub(crate) decimal: Decimal,
+    /// Columns at the end that were made of others.
+    n_derived: usize,
     /// What the reader decided for the user.
     pub notices: Vec<Notice>,
 }
@@ -396,6 +464,8 @@ impl Table {
                 name: name.into(),
                 first_row: 0,
             }],
+            decimal: Decimal::Point,
+            n_derived: 0,
             notices: Vec::new(),
         }
     }
@@ -412,6 +482,8 @@ impl Table {
             columns,
             n_rows,
             sources,
+            decimal: Decimal::Point,
+            n_derived: 0,
             notices,
         }
     }
@@ -424,6 +496,18 @@ impl Table {
     /// All columns, those left out included, in file order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// Adds a column that is made of others.
+    pub(crate) fn push_derived(&mut self, column: Column) {
+        self.columns.push(column);
+        self.n_derived += 1;
+    }
+
+    /// Whether a column was made of others.
+    pub(crate) fn is_derived(&self, name: &str) -> bool {
+        let first = self.columns.len() - self.n_derived;
+        self.columns[first..].iter().any(|c| c.name == name)
     }
 
     /// A column by name.
@@ -457,7 +541,7 @@ impl Table {
         let picked = |column: &Column| match &column.values {
             Values::Numeric(values) => {
                 let values = rows.iter().map(|row| values.get(*row)).collect();
-                Column::from_numbers(&column.name, values)
+                Column::from_numbers(&column.name, values).dated(column.date)
             }
             Values::Categorical { codes, levels, .. } => {
                 let text = |row: &usize| levels.get(codes[*row] as usize);
@@ -470,6 +554,8 @@ impl Table {
             columns: self.columns.iter().map(picked).collect(),
             n_rows: rows.len(),
             sources: self.sources.clone(),
+            decimal: self.decimal,
+            n_derived: self.n_derived,
             notices: self.notices.clone(),
         }
     }

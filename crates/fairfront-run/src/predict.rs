@@ -8,12 +8,13 @@ pub use audit::{Audit, AuditedAttribute, AuditedGroup, Unknown};
 pub use output::Predictions;
 pub use score::score_table;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use fairfront_core::{Calibration, Linear, scores};
 use fairfront_data::{
-    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Texts,
+    BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Table, Texts,
     Wanted, WantedColumn, read_batches,
 };
 use serde::Serialize;
@@ -208,7 +209,7 @@ fn check_kept(keep: &[String]) -> Result<(), Error> {
 
 /// A column is read once, and as the model needs it.
 fn check_weight(weight: Option<&str>, columns: &[WantedColumn]) -> Result<(), Error> {
-    let is_text = |c: &&WantedColumn| c.column_type != ColumnType::Numeric;
+    let is_text = |c: &&WantedColumn| !c.column_type.is_number();
     let mut weights = columns.iter().filter(|c| Some(c.name.as_str()) == weight);
     match weights.find(is_text) {
         None => Ok(()),
@@ -271,14 +272,27 @@ impl Scorer {
     /// The columns that scores are made of.
     fn columns(&self) -> impl Iterator<Item = (&str, ColumnType)> {
         let numeric = self.encoding.numeric.iter();
-        let numeric = numeric.map(|rule| (rule.column.as_str(), ColumnType::Numeric));
+        let numeric = numeric.map(|rule| {
+            let ty = rule.date.map_or(ColumnType::Numeric, ColumnType::from);
+            (rule.column.as_str(), ty)
+        });
         let categorical = self.encoding.categorical.iter();
         numeric.chain(categorical.map(|rule| (rule.column.as_str(), ColumnType::Categorical)))
     }
 
     /// These and what the audit needs.
     fn wanted(&self) -> Vec<WantedColumn> {
-        let features = self.columns().map(|(name, ty)| (name, ty, None));
+        let encoding = &self.encoding;
+        let features = self
+            .columns()
+            .map(|(name, ty)| match encoding.source_of(name) {
+                source if source == name => (name, ty, None),
+                // A date that is constant in training has no rule of its own.
+                date => {
+                    let order = encoding.date(date);
+                    (date, order.map_or(ColumnType::Date, ColumnType::from), None)
+                }
+            });
         let facts = self.auditor.iter().flat_map(Auditor::columns);
         let mut wanted: Vec<WantedColumn> = Vec::new();
         for (name, column_type, role) in features.chain(facts) {
@@ -294,6 +308,8 @@ impl Scorer {
     }
 
     fn score(&self, mut batch: RowBatch) -> Result<Scored, Error> {
+        let table = std::mem::replace(&mut batch.table, Table::from_columns("", Vec::new()));
+        batch.table = self.encoding.complete(Cow::Owned(table))?.into_owned();
         let n = batch.table.n_rows();
         let rows: Vec<u32> = (0..n as u32).collect();
         let facts = RowFacts {
@@ -356,6 +372,11 @@ impl Scorer {
             let Some(column) = column(&rule.column) else {
                 continue;
             };
+            if self.encoding.source_of(&rule.column) != rule.column {
+                // The date itself has the note.
+                lacking.push((0, 0));
+                continue;
+            }
             say_missing(column, &mut note);
             let (codes, levels) = column.categorical().unwrap_or_default();
             let unseen = |level: &String| match rule.knows(level) {

@@ -6,6 +6,7 @@ use fairfront_run::{Model, PredictOptions, Predicted, Predictions, predict};
 use crate::args::PredictArgs;
 use crate::output::{self, Target};
 use crate::render;
+use crate::table_args::decimal;
 
 pub(super) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let mut keep = Vec::new();
@@ -23,7 +24,10 @@ pub(super) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     if let Some(target) = &target {
         target.check_free(args.force)?;
     }
-    let model = Model::read(&args.model)?;
+    let mut model = Model::read(&args.model)?;
+    if let Some(text) = &args.decimal {
+        model.reading.decimal = Some(decimal(text)?);
+    }
     let done = match (&target, &args.output) {
         (Some(target), Some(path)) => write(&model, args, &options, target, path)?,
         _ => predict(&model, &args.file, &options, Predictions::None)?,

@@ -72,9 +72,9 @@ pub(crate) fn predicted(place: Option<&Path>, done: &Predicted) -> String {
 fn in_vain(found: &Audit) -> Vec<Notice> {
     let mut said = Vec::new();
     if found.overall.positive_rate == Some(0.0) {
-        let (target, positive) = (&found.target, &found.positive);
+        let condition = &found.condition;
         said.push(Notice::warning(format!(
-            "no row has {target} = {positive}; are labels written as in the table that was fitted?"
+            "no row has {condition}; are labels written as in the table that was fitted?"
         )));
     }
     for attribute in &found.attributes {
@@ -96,7 +96,7 @@ fn in_vain(found: &Audit) -> Vec<Notice> {
 
 /// The groups of every attribute side by side.
 pub(crate) fn audit(found: &Audit) -> String {
-    let mut out = format!("Decisions beside {} = {}\n", found.target, found.positive);
+    let mut out = format!("Decisions beside {}\n", found.condition);
     let count = match found.weight {
         Some(_) => ">weight",
         None => ">rows",

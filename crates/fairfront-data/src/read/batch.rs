@@ -6,8 +6,10 @@ use rayon::prelude::*;
 use super::chunk::{Chunk, Record, TakeRecord};
 use super::column::shown;
 use super::csv::{Failure, Opened, Parsed, Wrong};
+use super::form::{Decimal, Form};
 use super::lane::{Batch, Lane, Misfit, not_numeric, not_utf8};
 use super::{Input, MissingValues, Plan, Reading, all_bytes, csv, make_unique, open, parquet};
+use crate::date::DateOrder;
 use crate::error::{Error, Place, near, quoted_list};
 use crate::table::{Column, ColumnType, SourceFile, Table};
 
@@ -220,7 +222,9 @@ fn read_csv<E: From<Error> + Send>(
         mut chunks,
         separator,
         record_bytes,
+        decimal,
     } = csv::open(file, input, options.separator)?;
+    let decimal = Decimal::settled(options.decimal, decimal);
     let size = wanted
         .rows
         .saturating_mul(record_bytes)
@@ -238,8 +242,9 @@ fn read_csv<E: From<Error> + Send>(
     };
     let found = FoundColumns::in_record(file, wanted, &first)?;
     let types = wanted.columns.iter().map(|c| match c.column_type {
-        ColumnType::Numeric => Lane::Numbers,
+        ColumnType::Numeric => Lane::Numbers(Form::of(decimal, separator)),
         ColumnType::Boolean | ColumnType::Categorical => Lane::Levels,
+        date => Lane::Numbers(Form::Date(date.date().unwrap_or(DateOrder::Ymd))),
     });
     let types = types.chain(wanted.kept.iter().map(|_| Lane::Texts));
     let lanes: Vec<(usize, Lane)> = found.fields.iter().copied().zip(types).collect();
@@ -347,11 +352,13 @@ impl CsvRows<'_> {
             } => {
                 let columns = self.wanted.columns.iter().map(|c| &c.name);
                 let name = columns.chain(&self.wanted.kept).nth(column);
+                let date = self.wanted.columns.get(column);
+                let date = date.and_then(|c| c.column_type.date());
                 Error::Cell {
                     place,
                     column: name.cloned().unwrap_or_default(),
                     problem: match misfit {
-                        Misfit::NotNumeric => not_numeric(&shown(&value), "in the model"),
+                        Misfit::NotNumeric => not_numeric(&shown(&value), date, "in the model"),
                         Misfit::NotUtf8 => not_utf8(&shown(&value)),
                     },
                 }
@@ -428,6 +435,7 @@ fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error
     let plans = wanted.columns.iter().map(|c| match c.column_type {
         ColumnType::Numeric => Plan::Numeric,
         ColumnType::Boolean | ColumnType::Categorical => Plan::Levels,
+        date => Plan::Date(date.date()),
     });
     let plans = plans.chain(wanted.kept.iter().map(|_| Plan::Copy));
     for (field, plan) in found.fields.iter().zip(plans) {

@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashSet;
 
+use super::form::{Form, has_comma, parse_comma};
 use super::lane::{Batch, BatchValues, Lane, Misfit};
+use crate::date::{self, DateOrder, Orders, date_text};
 use crate::error::{shell, shorten};
 use crate::grammar;
 use crate::table::{Column, ColumnType, Interner, LeftOut, MISSING, Notice, Values};
@@ -30,6 +32,8 @@ pub(crate) enum Plan {
     Look,
     /// Numbers; anything else is an error.
     Numeric,
+    /// Dates, in this order or the one found by looking; anything else is an error.
+    Date(Option<DateOrder>),
     /// Levels, however many.
     Levels,
     /// The same, each text as it stands, be it one for a missing value.
@@ -43,6 +47,8 @@ pub(super) enum BadValue {
         row: usize,
         value: String,
         because: String,
+        /// The order of dates, where it should be one.
+        date: Option<DateOrder>,
     },
     NotUtf8 {
         row: usize,
@@ -50,12 +56,28 @@ pub(super) enum BadValue {
     },
 }
 
+impl BadValue {
+    pub(super) fn row(&self) -> usize {
+        match self {
+            Self::NotNumeric { row, .. } | Self::NotUtf8 { row, .. } => *row,
+        }
+    }
+}
+
 #[derive(Debug)]
 enum State {
     LeftOut(LeftOut),
     Looking(Looked),
-    Numeric { values: Vec<f64>, because: String },
-    Levels { interner: Interner, most: usize },
+    Numeric {
+        values: Vec<f64>,
+        because: String,
+        /// The order of dates, where these are dates.
+        date: Option<DateOrder>,
+    },
+    Levels {
+        interner: Interner,
+        most: usize,
+    },
 }
 
 /// The first values of a column, kept as text until its type is chosen.
@@ -67,6 +89,20 @@ struct Looked {
 }
 
 impl Looked {
+    /// Which of them are dates, and in which order.
+    fn orders(&self) -> Orders {
+        let mut orders = Orders::default();
+        self.texts()
+            .for_each(|(_, text)| orders.count(text.as_bytes()));
+        orders
+    }
+
+    /// Whether all are dates, and none says which of the numbers in front of the year is the month.
+    fn is_open(&self) -> bool {
+        let orders = self.orders();
+        orders.dates == self.values.len() && orders.is_open()
+    }
+
     fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
         let mut start = 0;
         self.values.iter().map(move |&(row, end)| {
@@ -82,6 +118,12 @@ pub(super) struct ColumnBuilder {
     pub(super) name: String,
     state: State,
     plan: Plan,
+    /// How the numbers of the file at hand are written.
+    form: Form,
+    /// Values to look at before a type is chosen.
+    look: usize,
+    /// Whether it is kept though it looks like an identifier.
+    is_kept: bool,
     n_rows: usize,
     n_missing: usize,
     notice: Option<Notice>,
@@ -93,10 +135,14 @@ impl ColumnBuilder {
     pub(super) fn new(name: String, plan: Plan) -> Self {
         let state = match plan {
             Plan::Skip => State::LeftOut(LeftOut::NotRead),
-            Plan::Look => State::Looking(Looked::default()),
-            Plan::Numeric => State::Numeric {
+            Plan::Look | Plan::Date(None) => State::Looking(Looked::default()),
+            Plan::Numeric | Plan::Date(Some(_)) => State::Numeric {
                 values: Vec::new(),
                 because: String::new(),
+                date: match plan {
+                    Plan::Date(order) => order,
+                    _ => None,
+                },
             },
             Plan::Levels | Plan::Copy => levels(usize::MAX),
         };
@@ -104,6 +150,9 @@ impl ColumnBuilder {
             name,
             state,
             plan,
+            form: Form::default(),
+            look: LOOK,
+            is_kept: false,
             n_rows: 0,
             n_missing: 0,
             notice: None,
@@ -117,6 +166,24 @@ impl ColumnBuilder {
             misfits: Some(Vec::new()),
             ..Self::new(name, plan)
         }
+    }
+
+    /// The same, kept though its numbers look like identifiers.
+    pub(super) fn kept(self) -> Self {
+        Self {
+            is_kept: true,
+            ..self
+        }
+    }
+
+    /// Further numbers are written like this.
+    pub(super) fn set_form(&mut self, form: Form) {
+        self.form = form;
+    }
+
+    /// Whether its type is found by looking.
+    pub(super) fn is_free(&self) -> bool {
+        self.plan == Plan::Look && !self.is_kept
     }
 
     /// Chooses a type where that is still to be done, and hands over the values that do not fit.
@@ -143,11 +210,16 @@ impl ColumnBuilder {
     pub(super) fn declare(&mut self, declared: ColumnType) {
         if let State::Looking(looked) = &self.state
             && looked.values.is_empty()
+            && (self.plan == Plan::Look || declared.date().is_some())
         {
             self.state = match declared {
-                ColumnType::Numeric => State::Numeric {
+                ColumnType::Numeric
+                | ColumnType::Date
+                | ColumnType::DateDmy
+                | ColumnType::DateMdy => State::Numeric {
                     values: vec![f64::NAN; self.n_rows],
                     because: String::new(),
+                    date: declared.date(),
                 },
                 ColumnType::Boolean | ColumnType::Categorical => {
                     let mut state = levels(MOST_LEVELS);
@@ -164,15 +236,17 @@ impl ColumnBuilder {
     pub(super) fn bad_value(&self, row: usize, misfit: Misfit, value: &[u8]) -> BadValue {
         let value = shown(value);
         match (misfit, &self.state) {
-            (Misfit::NotNumeric, State::Numeric { because, .. }) => BadValue::NotNumeric {
+            (Misfit::NotNumeric, State::Numeric { because, date, .. }) => BadValue::NotNumeric {
                 row,
                 value,
                 because: because.clone(),
+                date: *date,
             },
             (Misfit::NotNumeric, _) => BadValue::NotNumeric {
                 row,
                 value,
                 because: String::new(),
+                date: None,
             },
             (Misfit::NotUtf8, _) => BadValue::NotUtf8 { row, value },
         }
@@ -198,12 +272,19 @@ impl ColumnBuilder {
     pub(super) fn push_text(&mut self, bytes: &[u8]) -> Result<(), BadValue> {
         let row = self.n_rows;
         self.n_rows += 1;
-        if let State::Numeric { values, because } = &mut self.state {
-            let Some(number) = parse_number(bytes) else {
+        if let State::Numeric {
+            values,
+            because,
+            date,
+        } = &mut self.state
+        {
+            let form = date.map_or(self.form, Form::Date);
+            let Some(number) = form.parse(bytes) else {
                 let bad = BadValue::NotNumeric {
                     row,
                     value: shown(bytes),
                     because: because.clone(),
+                    date: *date,
                 };
                 let Some(misfits) = &mut self.misfits else {
                     return Err(bad);
@@ -229,8 +310,12 @@ impl ColumnBuilder {
                     .text
                     .push_str(std::str::from_utf8(bytes).map_err(not_utf8)?);
                 looked.values.push((row, looked.text.len()));
-                if looked.values.len() == LOOK {
-                    self.choose()?;
+                if looked.values.len() == self.look {
+                    match looked.is_open() {
+                        // A later date may say which number is the month.
+                        true => self.look *= 2,
+                        false => self.choose()?,
+                    }
                 }
             }
             State::Levels { interner, .. } => {
@@ -255,7 +340,7 @@ impl ColumnBuilder {
         match &self.state {
             State::LeftOut(_) => Lane::Count,
             State::Looking(_) => Lane::Look,
-            State::Numeric { .. } => Lane::Numbers,
+            State::Numeric { date, .. } => Lane::Numbers(date.map_or(self.form, Form::Date)),
             State::Levels { .. } => Lane::Levels,
         }
     }
@@ -263,7 +348,7 @@ impl ColumnBuilder {
     /// Takes the values of further rows.
     pub(super) fn append(&mut self, batch: Batch) -> Result<(), BadValue> {
         match (&mut self.state, batch.values) {
-            (State::Numeric { values, .. }, BatchValues::Numbers(numbers)) => {
+            (State::Numeric { values, .. }, BatchValues::Numbers(numbers, _)) => {
                 values.extend_from_slice(&numbers);
             }
             (State::Levels { interner, .. }, BatchValues::Levels(new)) => {
@@ -300,7 +385,7 @@ impl ColumnBuilder {
             State::Numeric { values, .. } => values[first..].iter().enumerate().all(is_number),
             State::Looking(looked) => {
                 let texts = looked.texts().filter(|(row, _)| *row >= first);
-                let numbers = texts.map(|(_, text)| parse_number(text.as_bytes()));
+                let numbers = texts.map(|(_, text)| self.form.parse(text.as_bytes()));
                 numbers
                     .enumerate()
                     .all(|(i, number)| number == Some(i as f64))
@@ -338,6 +423,19 @@ impl ColumnBuilder {
         }
     }
 
+    /// A date from a typed file: days since 1970-01-01 and nanoseconds from the start of that day.
+    pub(super) fn push_date(&mut self, days: i64, nanos: i64) -> Result<(), BadValue> {
+        let number = date::number(days, nanos);
+        match &mut self.state {
+            State::Numeric { values, .. } => {
+                values.push(number);
+                self.n_rows += 1;
+                Ok(())
+            }
+            _ => self.push_text(date_text(number).as_bytes()),
+        }
+    }
+
     /// Chooses a type for what was looked at and moves it there.
     fn choose(&mut self) -> Result<(), BadValue> {
         let looked = match &mut self.state {
@@ -349,7 +447,7 @@ impl ColumnBuilder {
         let mut leading_zero = false;
         let mut first_text = None;
         for (_, text) in looked.texts() {
-            match parse_number(text.as_bytes()) {
+            match self.form.parse(text.as_bytes()) {
                 Some(number) => {
                     numbers += 1;
                     if different.len() < MANY_NUMBERS {
@@ -362,9 +460,41 @@ impl ColumnBuilder {
         }
         let n = looked.values.len();
         let mostly = numbers as f64 >= MOSTLY_NUMERIC * n as f64 && different.len() >= MANY_NUMBERS;
-        let numeric = n > 0 && !leading_zero && (numbers == n || mostly);
+        let must_be_date = matches!(self.plan, Plan::Date(_));
+        let numeric = n > 0 && !leading_zero && (numbers == n || mostly) && !must_be_date;
+        if !numeric && n > 0 {
+            let orders = match must_be_date || numbers < n {
+                true => looked.orders(),
+                false => Orders::default(),
+            };
+            let (order, dates) = orders.best();
+            let mostly = dates as f64 >= MOSTLY_NUMERIC * n as f64 && dates >= MANY_NUMBERS;
+            if must_be_date || dates == n || mostly {
+                self.say_order(order, orders.is_open());
+                let because = match must_be_date {
+                    true => String::new(),
+                    false => format!(" ({dates} of the first {n} values are dates)"),
+                };
+                return self.fill(&looked, because, Some(order));
+            }
+            let commas = looked
+                .texts()
+                .filter(|(_, text)| has_comma(text.as_bytes()))
+                .count();
+            if numbers < n && commas > 0 {
+                let is_number = |text: &str| parse_comma(text.as_bytes()).is_some();
+                if looked.texts().all(|(_, text)| is_number(text)) {
+                    self.notice = Some(Notice::warning(format!(
+                        "column {:?} is taken as categorical, though all its values are numbers with \
+                         decimal commas; pass --decimal , if they are",
+                        self.name
+                    )));
+                }
+            }
+        }
         if let Some(text) = first_text
             && !numeric
+            && self.notice.is_none()
             && numbers > 0
             && 2 * numbers > n
         {
@@ -376,28 +506,12 @@ impl ColumnBuilder {
             )));
         }
 
-        let n_rows = self.n_rows;
         if numeric {
-            let mut values = vec![f64::NAN; n_rows];
             let because = format!(" ({numbers} of the first {n} values are numbers)");
-            for (row, text) in looked.texts() {
-                let Some(number) = parse_number(text.as_bytes()) else {
-                    let bad = BadValue::NotNumeric {
-                        row,
-                        value: shorten(text),
-                        because: because.clone(),
-                    };
-                    let Some(misfits) = &mut self.misfits else {
-                        return Err(bad);
-                    };
-                    misfits.push(bad);
-                    self.n_missing += 1;
-                    continue;
-                };
-                values[row] = number;
-            }
-            self.state = State::Numeric { values, because };
-        } else {
+            return self.fill(&looked, because, None);
+        }
+        let n_rows = self.n_rows;
+        {
             let mut interner = Interner::default();
             for (row, text) in looked.texts() {
                 interner.codes.resize(row, MISSING);
@@ -418,10 +532,80 @@ impl ColumnBuilder {
         Ok(())
     }
 
+    /// Makes numbers or dates of what was looked at.
+    fn fill(
+        &mut self,
+        looked: &Looked,
+        because: String,
+        date: Option<DateOrder>,
+    ) -> Result<(), BadValue> {
+        let mut values = vec![f64::NAN; self.n_rows];
+        let form = date.map_or(self.form, Form::Date);
+        for (row, text) in looked.texts() {
+            let Some(number) = form.parse(text.as_bytes()) else {
+                let bad = BadValue::NotNumeric {
+                    row,
+                    value: shorten(text),
+                    because: because.clone(),
+                    date,
+                };
+                let Some(misfits) = &mut self.misfits else {
+                    return Err(bad);
+                };
+                misfits.push(bad);
+                self.n_missing += 1;
+                continue;
+            };
+            values[row] = number;
+        }
+        self.state = State::Numeric {
+            values,
+            because,
+            date,
+        };
+        Ok(())
+    }
+
+    /// Says how dates are read.
+    fn say_order(&mut self, order: DateOrder, is_open: bool) {
+        let kept = |ty: &str| shell(&format!("{}={ty}", grammar::quote(&self.name)));
+        let other = match order {
+            DateOrder::Mdy => "date-dmy",
+            _ => "date-mdy",
+        };
+        self.notice = Some(match (order, is_open) {
+            (_, true) => Notice::warning(format!(
+                "column {:?} holds dates that could have the day or the month first; they are read \
+                 {order}: pass --type {} to choose the other order, or --type {} to confirm this one",
+                self.name,
+                kept(other),
+                kept(match order {
+                    DateOrder::Mdy => "date-mdy",
+                    _ => "date-dmy",
+                })
+            )),
+            (DateOrder::Ymd, _) => Notice::info(format!(
+                "column {:?} holds dates, which become days since 1970-01-01; pass --type {} for \
+                 categories",
+                self.name,
+                kept("categorical")
+            )),
+            _ => Notice::info(format!(
+                "column {:?} holds dates ({order}), which become days since 1970-01-01; pass --type {} \
+                 for the other order, or --type {} for categories",
+                self.name,
+                kept(other),
+                kept("categorical")
+            )),
+        });
+    }
+
     /// The column; numbers equal to one of `missing` are missing.
     pub(super) fn finish(mut self, missing: &[f64]) -> Result<(Column, Option<Notice>), BadValue> {
         self.choose()?;
-        if let State::Numeric { values, .. } = &mut self.state
+        if let State::Numeric {
+            values, date: None, ..
+        } = &mut self.state
             && !missing.is_empty()
         {
             for value in values.iter_mut().filter(|v| missing.contains(v)) {
@@ -436,6 +620,10 @@ impl ColumnBuilder {
             self.state = State::LeftOut(LeftOut::AllMissing);
         }
         let n_present = self.n_rows - self.n_missing;
+        let date = match &self.state {
+            State::Numeric { date, .. } => *date,
+            _ => None,
+        };
         let values = match self.state {
             State::LeftOut(reason) => Values::LeftOut(reason),
             State::Numeric { values, .. } => Values::Numeric(values.into()),
@@ -466,6 +654,7 @@ impl ColumnBuilder {
             name: self.name,
             values,
             n_missing: self.n_missing,
+            date,
         };
         Ok((column, notice))
     }

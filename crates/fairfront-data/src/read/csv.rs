@@ -10,6 +10,7 @@ use memchr::memchr_iter;
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, ChunkError, Chunks, Record, Span, TakeRecord};
+use super::form::{Decimal, Form};
 use super::lane::{Batch, Lane, Misfit};
 use super::{MissingValues, ReadOptions, TableBuilder, parse_number, sniff};
 use crate::error::{Error, Place};
@@ -26,6 +27,8 @@ pub(super) struct Opened<R> {
     pub(super) separator: u8,
     /// Bytes of a record, about.
     pub(super) record_bytes: usize,
+    /// How numbers are written, where the start of the file shows it.
+    pub(super) decimal: Option<Decimal>,
 }
 
 /// Looks at the start of a CSV file.
@@ -42,6 +45,7 @@ pub(super) fn open<R: Read>(
         });
     }
     let layout = sniff::layout(&sample, separator);
+    let decimal = sniff::decimal(&sample[layout.skip_bytes..], layout.separator);
     let record_bytes = sample.len() / memchr_iter(b'\n', &sample).count().max(1);
     let mut sample = Cursor::new(sample);
     sample.set_position(layout.skip_bytes as u64);
@@ -49,6 +53,7 @@ pub(super) fn open<R: Read>(
         chunks: Chunks::new(sample.chain(input), layout.separator, layout.skip_lines + 1),
         separator: layout.separator,
         record_bytes: record_bytes.max(1),
+        decimal,
     })
 }
 
@@ -72,8 +77,10 @@ pub(super) fn read(
     let Opened {
         mut chunks,
         separator,
+        decimal,
         ..
     } = open(file, input, builder.options.separator)?;
+    builder.set_decimal(file, decimal, separator);
     let mut reader = Reader {
         file,
         separator,
@@ -135,6 +142,8 @@ impl Reader<'_> {
             column_names(self.file, builder.options, &first, &mut builder.notices)?;
         let unnamed_first = names.first().is_some_and(String::is_empty) && named;
         let places = builder.begin_file(self.file, number_unnamed(names), named)?;
+        let form = Form::of(builder.decimal, self.separator);
+        builder.columns.iter_mut().for_each(|c| c.set_form(form));
         builder.index_column = unnamed_first.then_some(places[0]);
         let wanted = places.into_iter().enumerate();
         self.columns = wanted

@@ -8,10 +8,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::column::{BadValue, ColumnBuilder};
+use super::form::{Decimal, Form};
 use super::lane::not_numeric;
 use super::raw::RawRecord;
-use super::{MissingValues, Plan, ReadOptions, match_columns, parse_number};
+use super::{MissingValues, Plan, ReadOptions, match_columns};
+use crate::date::DateOrder;
 use crate::error::{Error, Place};
+use crate::identifier;
 use crate::table::{Column, ColumnType, LeftOut, Notice, SourceFile, Table, Values};
 
 /// What a column is, once the first batch has been seen.
@@ -22,6 +25,8 @@ pub enum FixedType {
     Numeric,
     /// Levels; new ones may come.
     Categorical,
+    /// Dates in this order; a row with anything else is rejected.
+    Date(DateOrder),
     /// Not kept, whatever comes.
     LeftOut(LeftOut),
 }
@@ -45,6 +50,9 @@ pub struct ColumnTypes {
     pub columns: Vec<TypedColumn>,
     /// Texts that stand for a missing value, beside the empty one.
     pub missing_values: Vec<String>,
+    /// How numbers are written.
+    #[serde(default, skip_serializing_if = "Decimal::is_point")]
+    pub decimal: Decimal,
 }
 
 /// Something that cannot be used: what it was given as, and why not.
@@ -142,13 +150,17 @@ pub fn first_table(
     declared: &BTreeMap<String, ColumnType>,
 ) -> Result<FirstTable, Error> {
     let missing = MissingValues::new(&options.missing_values);
+    let decimal = options.decimal.unwrap_or_default();
+    let form = lenient(decimal);
     let mut sorted = Sorted::new(records, columns.len());
     let build = |sorted: &Sorted, found: &[Option<FixedType>]| -> Vec<ColumnBuilder> {
         let column = |(field, column): (usize, &String)| {
             let mut builder = ColumnBuilder::lenient(column.clone(), options.plan(column));
+            builder.set_form(form);
             match found.get(field).copied().flatten() {
                 Some(FixedType::Numeric) => builder.declare(ColumnType::Numeric),
                 Some(FixedType::Categorical) => builder.declare(ColumnType::Categorical),
+                Some(FixedType::Date(order)) => builder.declare(order.into()),
                 Some(FixedType::LeftOut(reason)) => builder.leave_out(reason),
                 None => declared
                     .get(column)
@@ -205,7 +217,11 @@ pub fn first_table(
             )),
         });
     }
-    let (columns, notices): (Vec<Column>, Vec<Option<Notice>>) = finished.into_iter().unzip();
+    let (mut columns, mut notices): (Vec<Column>, Vec<Option<Notice>>) =
+        finished.into_iter().unzip();
+    let is_free = |name: &str| options.plan(name) == Plan::Look && !options.keep.contains(name);
+    let found = identifier::leave_out(&mut columns, is_free);
+    notices.extend(found.into_iter().map(Some));
     let typed = |column: &Column| TypedColumn {
         name: column.name.clone(),
         fixed: FixedType::of(column),
@@ -215,6 +231,7 @@ pub fn first_table(
             source: name.into(),
             columns: columns.iter().map(typed).collect(),
             missing_values: options.missing_values.clone(),
+            decimal,
         },
         table: table(name, columns, sorted.sound.len(), notices),
         accepted: sorted.accepted(),
@@ -236,19 +253,19 @@ pub fn next_table(
     let typed = || types.columns.iter().zip(&fields).collect::<Vec<_>>();
     let misfits: Vec<Vec<(usize, String)>> = typed()
         .into_par_iter()
-        .filter(|(column, _)| column.fixed == FixedType::Numeric)
-        .map(|(column, &field)| {
+        .filter_map(|(column, &field)| Some((column, field, column.fixed.form(types.decimal)?)))
+        .map(|(column, field, form)| {
             let rows = sorted.sound.iter().enumerate();
             let misfit = |(position, (_, fields)): (usize, &(usize, &[String]))| {
                 let text = &fields[field];
                 let fits =
-                    missing.contains(text.as_bytes()) || parse_number(text.as_bytes()).is_some();
+                    missing.contains(text.as_bytes()) || form.parse(text.as_bytes()).is_some();
                 let shown = || super::column::shown(text.as_bytes());
                 (!fits).then(|| {
                     let reason = format!(
                         "column {:?}: {}",
                         column.name,
-                        not_numeric(&shown(), "since the first batch")
+                        not_numeric(&shown(), form.date(), "since the first batch")
                     );
                     (position, reason)
                 })
@@ -261,15 +278,11 @@ pub fn next_table(
         let plan = match column.fixed {
             FixedType::Numeric => Plan::Numeric,
             FixedType::Categorical => Plan::Levels,
-            FixedType::LeftOut(reason) => {
-                return Column {
-                    name: column.name.clone(),
-                    values: Values::LeftOut(reason),
-                    n_missing: 0,
-                };
-            }
+            FixedType::Date(order) => Plan::Date(Some(order)),
+            FixedType::LeftOut(reason) => return Column::left_out(&column.name, reason),
         };
         let mut builder = ColumnBuilder::lenient(column.name.clone(), plan);
+        builder.set_form(lenient(types.decimal));
         push(&mut builder, &sorted, field, &missing);
         let empty = Column::from_numbers(&column.name, Vec::new());
         builder.finish(&missing.numbers).map_or(empty, |(c, _)| c)
@@ -311,10 +324,35 @@ impl ColumnTypes {
     }
 }
 
+/// Rows of a stream may come from several inputs, some of them with decimal points.
+fn lenient(decimal: Decimal) -> Form {
+    match decimal {
+        Decimal::Point => Form::Number(decimal),
+        Decimal::Comma => Form::EitherNumber,
+    }
+}
+
 impl FixedType {
+    /// How values become numbers; `None` where they do not.
+    fn form(self, decimal: Decimal) -> Option<Form> {
+        match self {
+            Self::Numeric => Some(lenient(decimal)),
+            Self::Date(order) => Some(Form::Date(order)),
+            Self::Categorical | Self::LeftOut(_) => None,
+        }
+    }
+
+    /// The order of dates.
+    pub(crate) fn date(self) -> Option<DateOrder> {
+        match self {
+            Self::Date(order) => Some(order),
+            _ => None,
+        }
+    }
+
     pub(crate) fn of(column: &Column) -> Self {
         match &column.values {
-            Values::Numeric(_) => Self::Numeric,
+            Values::Numeric(_) => column.date.map_or(Self::Numeric, Self::Date),
             Values::Categorical { .. } => Self::Categorical,
             Values::LeftOut(reason) => Self::LeftOut(*reason),
         }
@@ -337,24 +375,13 @@ fn push(builder: &mut ColumnBuilder, sorted: &Sorted, field: usize, missing: &Mi
 /// Position and reason of a value that does not fit.
 fn reason(file: &str, column: &str, bad: BadValue) -> (usize, String) {
     match bad {
-        BadValue::NotNumeric {
-            row,
-            value,
-            because,
-        } => {
+        BadValue::NotNumeric { row, .. } => {
             let place = Place {
                 file: file.into(),
                 row: row + 1,
                 line: None,
             };
-            let column = column.into();
-            let error = Error::NotNumeric {
-                place,
-                column,
-                value,
-                because,
-            };
-            (row, error.without_place())
+            (row, bad.into_error(place, column.into()).without_place())
         }
         BadValue::NotUtf8 { .. } => {
             let (row, problem) = bad.problem();

@@ -1,8 +1,11 @@
 //! The values of columns in a run of rows, made apart from the columns themselves.
 
 use super::batch::Texts;
-use super::column::{BadValue, parse_number};
-use crate::table::{Column, Interner, LeftOut, MISSING, Values};
+use super::column::BadValue;
+use super::form::Form;
+use crate::date::DateOrder;
+use crate::error::{Error, Place};
+use crate::table::{Column, Interner, LeftOut, MISSING};
 
 /// How a column takes the values of many rows at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +14,7 @@ pub(super) enum Lane {
     Count,
     /// The type is not chosen yet; values are handed over as texts, one by one.
     Look,
-    Numbers,
+    Numbers(Form),
     Levels,
     /// Texts as they stand, for rows that are only passed on.
     Texts,
@@ -28,7 +31,7 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) enum BatchValues {
     Count,
-    Numbers(Vec<f64>),
+    Numbers(Vec<f64>, Form),
     Levels(Interner),
     Texts(Texts),
 }
@@ -47,7 +50,7 @@ impl Batch {
             n_missing: 0,
             values: match lane {
                 Lane::Count => BatchValues::Count,
-                Lane::Numbers => BatchValues::Numbers(Vec::new()),
+                Lane::Numbers(form) => BatchValues::Numbers(Vec::new(), form),
                 Lane::Look | Lane::Levels => BatchValues::Levels(Interner::default()),
                 Lane::Texts => BatchValues::Texts(Texts::default()),
             },
@@ -59,7 +62,7 @@ impl Batch {
         self.n_missing += 1;
         match &mut self.values {
             BatchValues::Count => {}
-            BatchValues::Numbers(numbers) => numbers.push(f64::NAN),
+            BatchValues::Numbers(numbers, _) => numbers.push(f64::NAN),
             BatchValues::Levels(interner) => interner.codes.push(MISSING),
             BatchValues::Texts(texts) => texts.push(""),
         }
@@ -69,8 +72,8 @@ impl Batch {
         self.n_rows += 1;
         match &mut self.values {
             BatchValues::Count => {}
-            BatchValues::Numbers(numbers) => {
-                numbers.push(parse_number(text).ok_or(Misfit::NotNumeric)?);
+            BatchValues::Numbers(numbers, form) => {
+                numbers.push(form.parse(text).ok_or(Misfit::NotNumeric)?);
             }
             BatchValues::Levels(interner) => {
                 interner.push(text).map_err(|_| Misfit::NotUtf8)?;
@@ -85,19 +88,16 @@ impl Batch {
     /// A column of these values alone; numbers equal to one of `missing` are missing.
     pub(super) fn into_column(self, name: &str, missing: &[f64]) -> Column {
         match self.values {
-            BatchValues::Numbers(mut numbers) => {
-                if !missing.is_empty() {
+            BatchValues::Numbers(mut numbers, form) => {
+                // Numbers that stand for missing ones are none of the dates.
+                if !missing.is_empty() && form.date().is_none() {
                     let listed = numbers.iter_mut().filter(|v| missing.contains(v));
                     listed.for_each(|v| *v = f64::NAN);
                 }
-                Column::from_numbers(name, numbers)
+                Column::from_numbers(name, numbers).dated(form.date())
             }
             BatchValues::Levels(interner) => interner.into_column(name.into()),
-            BatchValues::Count | BatchValues::Texts(_) => Column {
-                name: name.into(),
-                values: Values::LeftOut(LeftOut::NotRead),
-                n_missing: 0,
-            },
+            BatchValues::Count | BatchValues::Texts(_) => Column::left_out(name, LeftOut::NotRead),
         }
     }
 
@@ -111,17 +111,59 @@ impl Batch {
 }
 
 impl BadValue {
+    /// The error for the value at this place.
+    pub(super) fn into_error(self, place: Place, column: String) -> Error {
+        match self {
+            Self::NotNumeric {
+                value,
+                because,
+                date: None,
+                ..
+            } => Error::NotNumeric {
+                place,
+                column,
+                value,
+                because,
+            },
+            Self::NotNumeric {
+                value,
+                because,
+                date: Some(order),
+                ..
+            } => Error::NotDate {
+                place,
+                column,
+                value,
+                order,
+                because,
+            },
+            Self::NotUtf8 { value, .. } => Error::NotUtf8 {
+                place,
+                column,
+                value,
+            },
+        }
+    }
+
     /// The row, and what is wrong where the type of the column is fixed.
     pub(super) fn problem(self) -> (usize, String) {
         match self {
-            Self::NotNumeric { row, value, .. } => (row, not_numeric(&value, "in the model")),
+            Self::NotNumeric {
+                row, value, date, ..
+            } => (row, not_numeric(&value, date, "in the model")),
             Self::NotUtf8 { row, value } => (row, not_utf8(&value)),
         }
     }
 }
 
-/// A text where the model needs a number.
-pub(super) fn not_numeric(value: &str, here: &str) -> String {
+/// A text where the model needs a number or a date.
+pub(super) fn not_numeric(value: &str, date: Option<DateOrder>, here: &str) -> String {
+    if let Some(order) = date {
+        return format!(
+            "{value:?} is not a date ({order}), but the column holds dates {here}; correct the value, \
+             or leave it empty if it is missing"
+        );
+    }
     format!(
         "{value:?} is not a number, but the column is numeric {here}; mend the value, or leave \
          it empty if it is missing"

@@ -5,6 +5,7 @@ mod chunk;
 mod column;
 mod csv;
 mod fixed;
+mod form;
 mod lane;
 mod parquet;
 mod raw;
@@ -24,7 +25,9 @@ use fairfront_core::grouped;
 
 use self::column::{BadValue, ColumnBuilder};
 use self::sniff::Format;
+use crate::date::DateOrder;
 use crate::error::{Error, quoted_list, shorten};
+use crate::identifier;
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
 pub use self::batch::{
@@ -35,9 +38,11 @@ pub use self::fixed::{
     Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, column_order, first_table,
     next_table,
 };
+pub use self::form::Decimal;
 pub use self::parquet::{guarded, panics_are_caught};
 pub use self::raw::{BadRecord, Position, RawRecord};
 pub use self::record::{MOST_RECORD_BYTES, Records};
+pub use self::sniff::decimal_of;
 pub(crate) use self::text::table_text;
 pub use self::text::{TextInput, open_text};
 
@@ -56,6 +61,9 @@ pub struct ReadOptions {
     pub header: bool,
     /// Names of the columns of CSV files without a header.
     pub columns: Option<Vec<String>>,
+    /// How numbers of CSV files are written; found by looking where `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decimal: Option<Decimal>,
     /// Texts that stand for a missing value.
     pub missing_values: Vec<String>,
     /// Types set by the user or by a role; other columns are looked at.
@@ -67,6 +75,9 @@ pub struct ReadOptions {
     /// Do not read these columns.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub skip: BTreeSet<String>,
+    /// Columns of numbers that are kept though they look like identifiers.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub keep: BTreeSet<String>,
 }
 
 /// A byte as the character that it is.
@@ -109,6 +120,8 @@ impl Default for ReadOptions {
             types: BTreeMap::new(),
             only: None,
             skip: BTreeSet::new(),
+            keep: BTreeSet::new(),
+            decimal: None,
         }
     }
 }
@@ -127,6 +140,9 @@ pub struct Reading {
     pub columns: Option<Vec<String>>,
     /// Texts that stand for a missing value, beside the empty one.
     pub missing_values: Vec<String>,
+    /// How numbers are written, where that was named or found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decimal: Option<Decimal>,
 }
 
 impl Default for Reading {
@@ -143,6 +159,7 @@ impl Reading {
             header: self.header,
             columns: self.columns.clone(),
             missing_values: self.missing_values.clone(),
+            decimal: self.decimal,
             ..ReadOptions::default()
         }
     }
@@ -168,6 +185,7 @@ impl ReadOptions {
             header: self.header,
             columns: self.columns.clone(),
             missing_values: self.missing_values.clone(),
+            decimal: self.decimal,
         }
     }
 
@@ -180,6 +198,20 @@ impl ReadOptions {
             None => Plan::Look,
             Some(ColumnType::Numeric) => Plan::Numeric,
             Some(ColumnType::Boolean | ColumnType::Categorical) => Plan::Levels,
+            Some(ColumnType::Date) => Plan::Date(None),
+            Some(ColumnType::DateDmy) => Plan::Date(Some(DateOrder::Dmy)),
+            Some(ColumnType::DateMdy) => Plan::Date(Some(DateOrder::Mdy)),
+        }
+    }
+
+    /// A column that is to be filled by these options.
+    fn builder(&self, name: String) -> ColumnBuilder {
+        let plan = self.plan(&name);
+        let is_kept = self.keep.contains(&name);
+        let builder = ColumnBuilder::new(name, plan);
+        match is_kept {
+            true => builder.kept(),
+            false => builder,
         }
     }
 }
@@ -325,6 +357,8 @@ struct TableBuilder<'a> {
     columns: Vec<ColumnBuilder>,
     sources: Vec<SourceFile>,
     n_rows: usize,
+    /// How the numbers of the file at hand are written.
+    decimal: Decimal,
     /// A first column without a name in the file at hand: a row number, if it counts up.
     index_column: Option<usize>,
     notices: Vec<Notice>,
@@ -338,9 +372,27 @@ impl<'a> TableBuilder<'a> {
             columns: Vec::new(),
             sources: Vec::new(),
             n_rows: 0,
+            decimal: options.decimal.unwrap_or_default(),
             index_column: None,
             notices: Vec::new(),
         }
+    }
+
+    /// Settles how the numbers of a file are written, by what its start shows. A file that does not
+    /// show it is written like the one before.
+    fn set_decimal(&mut self, file: &str, found: Option<Decimal>, separator: u8) {
+        let asked = self.options.decimal;
+        if asked.is_none() && found == Some(Decimal::Comma) {
+            self.notices.push(Notice::info(format!(
+                "{file}: numbers are read with decimal commas (1,5), because its fields are separated by \
+                 {:?}; pass --decimal . if the commas mean something else",
+                separator as char
+            )));
+        }
+        self.decimal = match (asked, found) {
+            (None, None) => self.decimal,
+            _ => Decimal::settled(asked, found),
+        };
     }
 
     /// Starts a file with these columns; returns the position in the table of each of them.
@@ -360,10 +412,7 @@ impl<'a> TableBuilder<'a> {
             let names = unique_names(file, names, &mut self.notices);
             self.columns = names
                 .into_iter()
-                .map(|name| {
-                    let plan = self.options.plan(&name);
-                    ColumnBuilder::new(name, plan)
-                })
+                .map(|name| self.options.builder(name))
                 .collect();
             return Ok((0..self.columns.len()).collect());
         };
@@ -395,41 +444,29 @@ impl<'a> TableBuilder<'a> {
             place.line = line;
             place
         };
-        match bad {
-            BadValue::NotNumeric {
-                row,
-                value,
-                because,
-            } => Error::NotNumeric {
-                place: placed(row),
-                column,
-                value,
-                because,
-            },
-            BadValue::NotUtf8 { row, value } => Error::NotUtf8 {
-                place: placed(row),
-                column,
-                value,
-            },
-        }
+        let place = placed(bad.row());
+        bad.into_error(place, column)
     }
 
     fn finish(mut self) -> Result<Table, Error> {
         let mut columns = Vec::with_capacity(self.columns.len());
+        let mut free = BTreeSet::new();
         for builder in std::mem::take(&mut self.columns) {
             let name = builder.name.clone();
+            if builder.is_free() {
+                free.insert(name.clone());
+            }
             let (column, notice) = builder
                 .finish(&self.missing.numbers)
                 .map_err(|bad| self.bad_value(bad, name, None))?;
             self.notices.extend(notice);
             columns.push(column);
         }
-        Ok(Table::from_parts(
-            columns,
-            self.n_rows,
-            self.sources,
-            self.notices,
-        ))
+        let found = identifier::leave_out(&mut columns, |name| free.contains(name));
+        self.notices.extend(found);
+        let mut table = Table::from_parts(columns, self.n_rows, self.sources, self.notices);
+        table.decimal = self.decimal;
+        Ok(table)
     }
 }
 

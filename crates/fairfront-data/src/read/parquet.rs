@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use ::parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as PhysicalType};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::DataType;
 use ::parquet::errors::ParquetError;
@@ -12,11 +12,14 @@ use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use super::column::{BadValue, ColumnBuilder, Plan};
 use super::{MissingValues, TableBuilder};
+use crate::date::NANOS_PER_DAY;
 use crate::error::{Error, Place};
 use crate::table::{Column, ColumnType, LeftOut, Values};
 
 /// Values asked of a column at a time.
 const BATCH: usize = 8192;
+/// The day of 1970-01-01 as INT96 counts days.
+const JULIAN_1970: i64 = 2_440_588;
 
 pub(super) fn read(
     builder: &mut TableBuilder,
@@ -272,11 +275,21 @@ fn damaged(file: &str, error: &dyn std::fmt::Display) -> Error {
 enum Kind {
     LeftOut(LeftOut),
     Boolean,
-    Integer { signed: bool },
-    Decimal { scale: i32 },
+    Integer {
+        signed: bool,
+    },
+    Decimal {
+        scale: i32,
+    },
     Float,
     Half,
-    Text { annotated: bool },
+    Text {
+        annotated: bool,
+    },
+    /// Days or, where there are units, so many nanoseconds per unit.
+    Date {
+        unit: Option<i64>,
+    },
 }
 
 impl Kind {
@@ -286,6 +299,7 @@ impl Kind {
             Self::LeftOut(_) => None,
             Self::Boolean => Some(ColumnType::Boolean),
             Self::Text { .. } => Some(ColumnType::Categorical),
+            Self::Date { .. } => Some(ColumnType::Date),
             Self::Integer { .. } | Self::Decimal { .. } | Self::Float | Self::Half => {
                 Some(ColumnType::Numeric)
             }
@@ -298,18 +312,14 @@ impl Kind {
         }
         let logical = descriptor.logical_type_ref();
         let converted = descriptor.converted_type();
-        let is_time = matches!(
-            logical,
-            Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_))
-        ) || matches!(
-            converted,
-            ConvertedType::DATE
-                | ConvertedType::TIME_MILLIS
-                | ConvertedType::TIME_MICROS
-                | ConvertedType::TIMESTAMP_MILLIS
-                | ConvertedType::TIMESTAMP_MICROS
-                | ConvertedType::INTERVAL
-        );
+        if let Some(unit) = date_unit(logical, converted) {
+            return Self::Date { unit };
+        }
+        let is_time = matches!(logical, Some(LogicalType::Time(_)))
+            || matches!(
+                converted,
+                ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS | ConvertedType::INTERVAL
+            );
         if is_time {
             return Self::LeftOut(LeftOut::Date);
         }
@@ -337,7 +347,7 @@ impl Kind {
                     );
                 Self::Integer { signed: !unsigned }
             }
-            PhysicalType::INT96 => Self::LeftOut(LeftOut::Date),
+            PhysicalType::INT96 => Self::Date { unit: None },
             PhysicalType::FLOAT | PhysicalType::DOUBLE => Self::Float,
             PhysicalType::BYTE_ARRAY => {
                 let annotated = logical.is_some() || converted != ConvertedType::NONE;
@@ -348,6 +358,21 @@ impl Kind {
                 _ => Self::LeftOut(LeftOut::Binary),
             },
         }
+    }
+}
+
+/// The unit of dates: none for days, nanoseconds per unit for times; `None` for other types.
+fn date_unit(logical: Option<&LogicalType>, converted: ConvertedType) -> Option<Option<i64>> {
+    match (logical, converted) {
+        (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => Some(None),
+        (Some(LogicalType::Timestamp(timestamp)), _) => Some(Some(match timestamp.unit {
+            TimeUnit::MILLIS => 1_000_000,
+            TimeUnit::MICROS => 1000,
+            TimeUnit::NANOS => 1,
+        })),
+        (None, ConvertedType::TIMESTAMP_MILLIS) => Some(Some(1_000_000)),
+        (None, ConvertedType::TIMESTAMP_MICROS) => Some(Some(1000)),
+        _ => None,
     }
 }
 
@@ -426,7 +451,10 @@ fn read_chunk(
                 push_bytes(column, kind, missing, value.data())
             })
         }
-        ColumnReader::Int96ColumnReader(_) => Ok(()),
+        ColumnReader::Int96ColumnReader(r) => each(r, n_rows, column, |column, value| {
+            let [low, high, julian] = [0, 1, 2].map(|i| i64::from(value.data()[i]));
+            column.push_date(julian - JULIAN_1970, low | high << 32)
+        }),
     }
 }
 
@@ -452,6 +480,12 @@ fn push_integer(
     match kind {
         Kind::Decimal { scale } => column.push_number(decimal(signed, scale)),
         Kind::Integer { signed: false } => column.push_integer(unsigned),
+        Kind::Date { unit: None } => column.push_date(signed as i64, 0),
+        Kind::Date { unit: Some(unit) } => {
+            let units = NANOS_PER_DAY / unit;
+            let signed = signed as i64;
+            column.push_date(signed.div_euclid(units), signed.rem_euclid(units) * unit)
+        }
         _ => column.push_integer(signed),
     }
 }

@@ -358,7 +358,8 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    fn separator(&self) -> u8 {
+    /// The field separator; a comma until it is found.
+    pub fn separator(&self) -> u8 {
         self.layout.as_ref().map_or(b',', |l| l.separator)
     }
 

@@ -2,6 +2,10 @@
 
 use std::io::{Read, Result};
 
+use super::column::parse_number;
+use super::form::{Decimal, parse_comma};
+use super::raw::RawRecord;
+
 /// Bytes looked at to find the separator.
 pub(super) const SAMPLE: usize = 1 << 16;
 
@@ -106,8 +110,91 @@ pub(super) fn layout(sample: &[u8], separator: Option<u8>) -> Layout {
     }
 }
 
+/// How numbers are written, where that can be told: fields are separated by another character than a
+/// comma, and there is a column of numbers with decimal commas or one of numbers with decimal points,
+/// but not both.
+pub(super) fn decimal(sample: &[u8], separator: u8) -> Option<Decimal> {
+    if separator == b',' {
+        return None;
+    }
+    let mut columns: Vec<Seen> = Vec::new();
+    // The first record holds the names, most likely.
+    each_record(sample, separator, |index, record| {
+        for (at, field) in record.iter().enumerate().filter(|_| index > 0) {
+            if columns.len() <= at {
+                columns.push(Seen::default());
+            }
+            columns[at].count(field.trim_ascii());
+        }
+    });
+    told(&columns)
+}
+
+/// The same for records whose fields are not separated by commas.
+pub fn decimal_of(records: &[RawRecord]) -> Option<Decimal> {
+    let mut columns: Vec<Seen> = Vec::new();
+    for fields in records.iter().filter_map(|r| r.fields.as_ref().ok()) {
+        columns.resize_with(columns.len().max(fields.len()), Seen::default);
+        for (column, field) in columns.iter_mut().zip(fields) {
+            column.count(field.as_bytes());
+        }
+    }
+    told(&columns)
+}
+
+fn told(columns: &[Seen]) -> Option<Decimal> {
+    let commas = columns
+        .iter()
+        .any(|c| c.is_number(c.with_comma, c.by_comma));
+    let points = columns
+        .iter()
+        .any(|c| c.is_number(c.with_point, c.by_point));
+    match (commas, points) {
+        (true, false) => Some(Decimal::Comma),
+        (false, true) => Some(Decimal::Point),
+        _ => None,
+    }
+}
+
+/// What the values of a column are, read in both ways.
+#[derive(Default)]
+struct Seen {
+    present: usize,
+    by_comma: usize,
+    by_point: usize,
+    /// Numbers that are one in one of the ways only.
+    with_comma: usize,
+    with_point: usize,
+}
+
+impl Seen {
+    fn count(&mut self, field: &[u8]) {
+        if field.is_empty() {
+            return;
+        }
+        let (comma, point) = (parse_comma(field).is_some(), parse_number(field).is_some());
+        self.present += 1;
+        self.by_comma += usize::from(comma);
+        self.by_point += usize::from(point);
+        self.with_comma += usize::from(comma && !point);
+        self.with_point += usize::from(point && !comma);
+    }
+
+    /// Whether most values are numbers in a way, and some are numbers in no other.
+    fn is_number(&self, only: usize, numbers: usize) -> bool {
+        only > 0 && 10 * numbers >= 8 * self.present
+    }
+}
+
 /// Fields in each complete record of the sample.
 fn field_counts(sample: &[u8], separator: u8) -> Vec<usize> {
+    let mut counts = Vec::new();
+    each_record(sample, separator, |_, record| counts.push(record.len()));
+    counts
+}
+
+/// Hands over each complete record of the sample, with its number.
+fn each_record(sample: &[u8], separator: u8, mut take: impl FnMut(usize, &::csv::ByteRecord)) {
     let complete = match sample.iter().rposition(|b| *b == b'\n') {
         Some(end) if sample.len() >= SAMPLE - 3 => &sample[..=end],
         _ => sample,
@@ -118,11 +205,11 @@ fn field_counts(sample: &[u8], separator: u8) -> Vec<usize> {
         .flexible(true)
         .from_reader(complete);
     let mut record = ::csv::ByteRecord::new();
-    let mut counts = Vec::new();
+    let mut index = 0;
     while let Ok(true) = reader.read_byte_record(&mut record) {
-        counts.push(record.len());
+        take(index, &record);
+        index += 1;
     }
-    counts
 }
 
 /// The most frequent count; of equals, the largest.
@@ -158,6 +245,18 @@ mod tests {
         assert_eq!(found("only\none\ncolumn\n").0, ',');
         assert_eq!(found("").0, ',');
         assert_eq!(found("name,text\n1,\"a, b; c\"\n2,\"d\"\n").0, ',');
+    }
+
+    #[test]
+    fn decimal_commas_are_found() {
+        let of = |text: &str, separator| decimal(text.as_bytes(), separator);
+        assert_eq!(of("a;b\n1,5;x\n2,75;y\n", b';'), Some(Decimal::Comma));
+        assert_eq!(of("a;b\n1.234,5;3\n2;4\n", b';'), Some(Decimal::Comma));
+        assert_eq!(of("a;b\n1.5;x\n2;y\n", b';'), Some(Decimal::Point));
+        assert_eq!(of("a;b\n1;x\n2;y\n", b';'), None);
+        assert_eq!(of("a;b\n1.5;3,4\n2.5;4,1\n", b';'), None);
+        assert_eq!(of("a;b\n1;x, y\n2;3,4\n3;no\n", b';'), None);
+        assert_eq!(of("a,b\n\"1,5\",2\n", b','), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 
 use super::record::Records;
 use super::{BATCH_ROWS, Input, Plan, ReadOptions, make_unique, open, parquet};
+use crate::date::date_text;
 use crate::error::Error;
 use crate::prepare::Exclusion;
 use crate::table::{Column, ColumnType, Table, Values};
@@ -68,7 +69,7 @@ impl TextInput {
 /// out row by row. `-` is standard input, which cannot be Parquet.
 ///
 /// In the text of a Parquet file numbers come back exactly, what is null is empty, and so are columns
-/// that `options` do not ask for or that cannot be used (dates, nested values, a pandas index).
+/// that `options` do not ask for or that cannot be used (nested values, a pandas index).
 pub fn open_text(file: &str, options: &ReadOptions) -> Result<TextInput, Error> {
     let (name, input) = open(file)?;
     let csv = |text, is_plain| TextInput {
@@ -177,7 +178,12 @@ fn write_row(
     for field in fields {
         match field.map(|column| &column.values) {
             Some(Values::Numeric(values)) if !values.get(row).is_nan() => {
-                writer.write_field(values.get(row).to_string())
+                let number = values.get(row);
+                let is_date = field.is_some_and(|column| column.date.is_some());
+                writer.write_field(match is_date {
+                    true => date_text(number),
+                    false => number.to_string(),
+                })
             }
             Some(Values::Categorical { codes, levels, .. }) => {
                 writer.write_field(levels.get(codes[row] as usize).map_or("", String::as_str))

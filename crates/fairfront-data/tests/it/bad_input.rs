@@ -113,8 +113,9 @@ fn target() {
     );
     assert_eq!(
         refused("y,g,x\n1,a,1\n2,b,2\n3,b,2\n", |s| s.positive = None),
-        "t.csv, column \"y\": the target has 3 values; say which counts as positive with --positive: \
-         \"1\" (1 rows), \"2\" (1 rows), \"3\" (1 rows)"
+        "t.csv, column \"y\": the target has 3 values; choose those that count as positive with \
+         --positive (repeat it for several): \"1\" (1 rows), \"2\" (1 rows), \"3\" (1 rows); numbers \
+         can be compared: --positive '>= NUMBER' or --positive '> median'"
     );
     assert_eq!(
         refused("y,g,x\nyes,a,1\nno,b,2\n", |s| s.positive =

@@ -84,19 +84,19 @@ fn parquet_is_written_out() {
     let options = ReadOptions::default();
     let open = |options: &ReadOptions| open_text(&path, options).unwrap();
     let expected = "whole,number,flag,text,day,money,big\n\
-                    0,0.5,true,\"é, x\",,0,1\n\
-                    1,,false,?,,0.01,2\n\
-                    -2,,true,,,-0.02,18446744073709551615\n\
-                    3,0.5,true,\"é, x\",,0.03,1\n\
-                    4,,false,?,,0.04,2\n\
-                    -5,,true,,,-0.05,18446744073709551615\n";
+                    0,0.5,true,\"é, x\",1970-01-01,0,1\n\
+                    1,,false,?,1970-01-02,0.01,2\n\
+                    -2,,true,,1969-12-30,-0.02,18446744073709551615\n\
+                    3,0.5,true,\"é, x\",1970-01-04,0.03,1\n\
+                    4,,false,?,1970-01-05,0.04,2\n\
+                    -5,,true,,1969-12-27,-0.05,18446744073709551615\n";
     assert_eq!(text(open(&options)), expected);
     let input = open(&options);
     assert_eq!((input.separator, input.is_plain), (Some(b','), false));
     assert_eq!(input.types["text"], ColumnType::Categorical);
     assert_eq!(input.types["money"], ColumnType::Numeric);
     assert_eq!(input.types["flag"], ColumnType::Boolean);
-    assert!(!input.types.contains_key("day"));
+    assert_eq!(input.types["day"], ColumnType::Date);
     let whole = read_table(std::slice::from_ref(&path), &options).unwrap();
     assert_eq!(values(&table(input, &options)), values(&whole));
     // How CSV files are laid out is no matter of this one's; types are.

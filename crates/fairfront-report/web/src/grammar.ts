@@ -96,10 +96,31 @@ export interface Term {
   group: string[];
 }
 
-function joined(scanner: Scanner): string[] {
-  const names = [scanner.name()];
-  while (scanner.take(":")) names.push(scanner.name());
-  return names;
+/** A name, or an interval of a numeric column, with that column. */
+interface Name {
+  name: string;
+  column: string | null;
+}
+
+function readName(scanner: Scanner): Name {
+  const before = scanner.clone();
+  const first = scanner.name();
+  if (scanner.take(">")) {
+    scanner.expect("=");
+    return { name: `${first}>=${plain(readNumber(scanner))}`, column: first };
+  }
+  if (!scanner.take("<")) return { name: first, column: null };
+  if (!scanner.take("=")) return { name: `${first}<${plain(readNumber(scanner))}`, column: first };
+  const low = readNumber(before);
+  const column = scanner.name();
+  scanner.expect("<");
+  return { name: `${plain(low)}<=${column}<${plain(readNumber(scanner))}`, column };
+}
+
+function joined(scanner: Scanner): Name[] {
+  const parts = [readName(scanner)];
+  while (scanner.take(":")) parts.push(readName(scanner));
+  return parts;
 }
 
 /** Reads `fp=1, fn=5)`: the name of the error rate with these costs, as columns have it. */
@@ -144,9 +165,21 @@ function readTerm(scanner: Scanner): Term {
     return term;
   }
   if (scanner.take("(")) {
-    term.attribute = joined(scanner);
-    if (scanner.take("=")) term.group = joined(scanner);
-    scanner.expect(")");
+    const start = scanner.clone();
+    const parts = joined(scanner);
+    const columns = parts.map(({ column }) => column).filter((column) => column !== null);
+    const names = (of: Name[]) => of.map((part) => part.name);
+    if (columns.length === 0) {
+      term.attribute = names(parts);
+      if (scanner.take("=")) term.group = names(joined(scanner));
+    } else if (columns.length === parts.length) {
+      [term.attribute, term.group] = [columns, names(parts)];
+    } else {
+      throw start.fail("a group of an intersection needs the columns in front of it, as in age:sex=age<30:F");
+    }
+    if (!scanner.take(")")) {
+      throw scanner.fail("expected ')'; put a name that contains one of , = : ( ) < > in double quotes");
+    }
   }
   return term;
 }
@@ -172,11 +205,29 @@ export function canonical(term: Term): string {
     : `${term.name}(${attribute}=${group})`;
 }
 
+/** The group as it can be typed without its attribute, where it is an interval of it. */
+function intervalText({ attribute, group }: Term): string | null {
+  const [column = "", label = ""] = [attribute[0], group[0]];
+  const at = label.indexOf(column);
+  if (attribute.length !== 1 || group.length !== 1 || column === "" || at < 0) return null;
+  const text = `${label.slice(0, at)}${quote(column)}${label.slice(at + column.length)}`;
+  try {
+    const scanner = new Scanner(text);
+    const part = readName(scanner);
+    scanner.finish();
+    return part.name === label && part.column === column ? text : null;
+  } catch {
+    return null;
+  }
+}
+
 export function termText(term: Term): string {
   const list = (names: string[]) => names.map(quote).join(":");
   const split = term.split === null ? "" : `${term.split}.`;
   const head = `${split}${term.objective ? "objective." : ""}${term.name}`;
   if (term.attribute.length === 0) return head;
+  const interval = intervalText(term);
+  if (interval !== null) return `${head}(${interval})`;
   const group = term.group.length === 0 ? "" : `=${list(term.group)}`;
   return `${head}(${list(term.attribute)}${group})`;
 }

@@ -39,7 +39,7 @@ impl Model {
     fn title(&self) -> String {
         let from = &self.provenance;
         let positive = self.encoding.target.as_ref();
-        let positive = positive.map(|t| format!("; 1 is {} = {}", t.column, t.positive));
+        let positive = positive.map(|t| format!("; 1 is {}", t.condition()));
         format!(
             "point {} of the {} of {}, fitted on {} by fairfront {}{}",
             from.point,

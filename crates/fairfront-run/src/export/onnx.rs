@@ -87,7 +87,7 @@ fn properties(model: &Model) -> Vec<Property> {
     ];
     if let Some(target) = &model.encoding.target {
         properties.push(("target", target.column.clone()));
-        properties.push(("positive", target.positive.clone()));
+        properties.push(("positive", target.positive_text()));
     }
     let property = |(key, value): (&str, String)| Property {
         key: format!("fairfront.{key}"),
@@ -152,7 +152,10 @@ impl Builder<'_> {
     /// `sum` and what a numeric column adds to it.
     fn number(&mut self, sum: &str, term: &NumberTerm, missing_numbers: &[f64]) -> String {
         let rule = term.rule;
-        let about = "numbers; NaN is missing";
+        let about = match rule.date {
+            None => "numbers; NaN is missing",
+            Some(_) => "dates as days since 1970-01-01; NaN is missing",
+        };
         let input = ValueInfo::rows(&rule.column, DOUBLE, Some(1), about);
         self.graph.input.push(input);
         let mut missing = self.node("IsNaN", &[&rule.column]);

@@ -16,6 +16,21 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
         let problem = "SQL needs a name for each column; one of this model has none";
         return Err(Error::Data(problem.into()));
     }
+    if let Some(term) = terms.numbers.iter().find(|term| term.rule.date.is_some()) {
+        let problem = format!(
+            "column {:?} holds dates, and the databases have no common way to make numbers of them; \
+             store days since 1970-01-01 in a numeric column and fit again, or choose another format",
+            term.rule.column
+        );
+        return Err(Error::Data(problem));
+    }
+    if let Some(date) = model.encoding.date_parts.first() {
+        let problem = format!(
+            "column {date:?}: SQL cannot tell the weekday and the month of dates in all databases; fit \
+             again without --date-parts, or choose another format"
+        );
+        return Err(Error::Data(problem));
+    }
     let texts = terms.categories.iter().flat_map(|term| &term.named);
     let mut texts = texts.map(|(text, _)| text).chain(&columns);
     if let Some(text) = texts.find(|text| text.contains('\0')) {

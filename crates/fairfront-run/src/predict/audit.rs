@@ -13,8 +13,11 @@ use crate::{Error, Model};
 pub struct Audit {
     /// The target and its positive value.
     pub target: String,
-    /// The value that counts as positive.
+    /// The values that count as positive.
     pub positive: String,
+    /// When a label is positive, as a person reads it.
+    #[serde(skip)]
+    pub condition: String,
     /// The column of weights, where counts are sums of weights.
     pub weight: Option<String>,
     /// Over all rows with a label.
@@ -135,7 +138,10 @@ impl Auditor {
     pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, Option<&'static str>)> {
         let target = (
             self.target.column.as_str(),
-            ColumnType::Categorical,
+            match self.target.comparison {
+                Some(_) => ColumnType::Numeric,
+                None => ColumnType::Categorical,
+            },
             Some("--audit"),
         );
         let parts = self.attributes.iter().flat_map(|rule| &rule.columns);
@@ -242,7 +248,8 @@ impl Auditor {
         let unknown = names.zip(tally.unknown_group.iter().copied());
         Audit {
             target: self.target.column.clone(),
-            positive: self.target.positive.clone(),
+            positive: self.target.positive_text(),
+            condition: self.target.condition(),
             weight: self.weight.clone(),
             overall: AuditedGroup::of(&measures.overall),
             log_loss: measures.log_loss,

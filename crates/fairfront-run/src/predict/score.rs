@@ -1,5 +1,6 @@
 //! Scores of the rows of a table in memory.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use fairfront_core::{BLOCK_ROWS, Linear, scores};
@@ -23,7 +24,8 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
             params.len()
         )));
     }
-    let encoder = encoding.encoder(table)?;
+    let table = encoding.complete(Cow::Borrowed(table))?;
+    let encoder = encoding.encoder(&table)?;
     let mut all = vec![0.0; table.n_rows()];
     let blocks = all.par_chunks_mut(BLOCK_ROWS).enumerate();
     let done: Vec<Result<(), Range<usize>>> = blocks
@@ -36,7 +38,7 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
     let failed = done.into_iter().find_map(Result::err);
     match failed {
         None => Ok(all),
-        Some(rows) => Err(too_large(&encoding, table, rows, &|row| table.place(row))),
+        Some(rows) => Err(too_large(&encoding, &table, rows, &|row| table.place(row))),
     }
 }
 

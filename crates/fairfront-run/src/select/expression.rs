@@ -3,10 +3,14 @@
 //! ```text
 //! requirement = term ("<=" | ">=" | "<" | ">") number
 //! weights     = term "=" number { "," term "=" number }
-//! term        = [split "."] ["objective."] name ["(" attribute ["=" group] ")"]
+//! term        = [split "."] ["objective."] name ["(" attribute ["=" group] | interval ")"]
 //!             | [split "."] ["objective."] "error_rate" "(" cost "=" number {"," cost "=" number} ")"
 //! cost        = "fp" | "fn"
+//! interval    = name ("<" | ">=") number | number "<=" name "<" number
 //! ```
+//!
+//! An interval is the name of a group that bins make: `selection_rate(age<30)` is the same as
+//! `selection_rate(age="age<30")`.
 
 use std::fmt;
 
@@ -70,13 +74,43 @@ impl Term {
             return Ok(term);
         }
         if scanner.take('(') {
-            term.attribute = joined(scanner)?;
-            if scanner.take('=') {
-                term.group = joined(scanner)?;
+            let start = scanner.clone();
+            let parts = joined(scanner)?;
+            let columns: Vec<String> = parts.iter().filter_map(|p| p.column.clone()).collect();
+            let names = |parts: Vec<Name>| parts.into_iter().map(|part| part.name).collect();
+            if columns.is_empty() {
+                term.attribute = names(parts);
+                if scanner.take('=') {
+                    term.group = names(joined(scanner)?);
+                }
+            } else if columns.len() == parts.len() {
+                term.attribute = columns;
+                term.group = names(parts);
+            } else {
+                return Err(start.fail(
+                    "a group of an intersection needs the columns in front of it, as in \
+                     age:sex=age<30:F",
+                ));
             }
-            scanner.expect(')')?;
+            close(scanner)?;
         }
         Ok(term)
+    }
+
+    /// The group as it can be typed without its attribute, where it is an interval of it.
+    fn interval(&self) -> Option<String> {
+        let ([attribute], [group]) = (self.attribute.as_slice(), self.group.as_slice()) else {
+            return None;
+        };
+        let at = group
+            .find(attribute.as_str())
+            .filter(|_| !attribute.is_empty())?;
+        let (low, rest) = group.split_at(at);
+        let text = format!("{low}{}{}", quote(attribute), &rest[attribute.len()..]);
+        let mut scanner = Scanner::new(&text);
+        let part = Name::read(&mut scanner).ok()?;
+        let is_it = part.name == *group && part.column.as_ref() == Some(attribute);
+        (is_it && scanner.at_end()).then_some(text)
     }
 
     /// The name as columns of a front have it, without split: `selection_rate(sex=F)`.
@@ -133,13 +167,62 @@ fn costs(scanner: &mut Scanner) -> Result<Costs, Error> {
     Ok(costs)
 }
 
-/// Names with colons between them.
-fn joined(scanner: &mut Scanner) -> Result<Vec<String>, Error> {
-    let mut names = vec![scanner.name()?];
-    while scanner.take(':') {
-        names.push(scanner.name()?);
+/// The end of what stands in parentheses; where something else follows, a name most likely holds
+/// characters of the grammar.
+fn close(scanner: &mut Scanner) -> Result<(), Error> {
+    match scanner.take(')') {
+        true => Ok(()),
+        false => Err(scanner
+            .fail("expected ')'; put a name that contains one of , = : ( ) < > in double quotes")),
     }
-    Ok(names)
+}
+
+/// A name, or an interval of a numeric column.
+struct Name {
+    /// As groups are called.
+    name: String,
+    /// The column of an interval.
+    column: Option<String>,
+}
+
+impl Name {
+    fn read(scanner: &mut Scanner) -> Result<Self, Error> {
+        let mut before = scanner.clone();
+        let first = scanner.name()?;
+        let interval = |name: String, column: String| Self {
+            name,
+            column: Some(column),
+        };
+        if scanner.take('>') {
+            scanner.expect('=')?;
+            let low = number(scanner)?;
+            return Ok(interval(format!("{first}>={low}"), first));
+        }
+        if !scanner.take('<') {
+            return Ok(Self {
+                name: first,
+                column: None,
+            });
+        }
+        if !scanner.take('=') {
+            let high = number(scanner)?;
+            return Ok(interval(format!("{first}<{high}"), first));
+        }
+        let low = number(&mut before)?;
+        let column = scanner.name()?;
+        scanner.expect('<')?;
+        let high = number(scanner)?;
+        Ok(interval(format!("{low}<={column}<{high}"), column))
+    }
+}
+
+/// Names or intervals with colons between them.
+fn joined(scanner: &mut Scanner) -> Result<Vec<Name>, Error> {
+    let mut parts = vec![Name::read(scanner)?];
+    while scanner.take(':') {
+        parts.push(Name::read(scanner)?);
+    }
+    Ok(parts)
 }
 
 impl fmt::Display for Term {
@@ -155,6 +238,9 @@ impl fmt::Display for Term {
             let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
             quoted.join(":")
         };
+        if let Some(interval) = self.interval() {
+            return write!(f, "({interval})");
+        }
         match (self.attribute.is_empty(), self.group.is_empty()) {
             (true, _) => Ok(()),
             (false, true) => write!(f, "({})", list(&self.attribute)),
@@ -310,6 +396,34 @@ mod tests {
         assert_eq!(read.term.canonical(), "selection_rate(sex=a,b)");
         let read = Term::parse(r#"count(sex:race=F:"a:b")"#).unwrap();
         assert_eq!(read.canonical(), r#"count(sex:race=F:"a:b")"#);
+        for (text, canonical, shown) in [
+            ("r(age<30)", "r(age=age<30)", "r(age<30)"),
+            ("r( age < 30.0 )", "r(age=age<30)", "r(age<30)"),
+            ("r(age >= 60)", "r(age=age>=60)", "r(age>=60)"),
+            ("r(30<=age<60.5)", "r(age=30<=age<60.5)", "r(30<=age<60.5)"),
+            ("r(age=age<30)", "r(age=age<30)", "r(age<30)"),
+            (r#"r(age="age<30")"#, "r(age=age<30)", "r(age<30)"),
+            (
+                r#"r("pay (k)"<-1.5)"#,
+                "r(pay (k)=pay (k)<-1.5)",
+                r#"r("pay (k)"<-1.5)"#,
+            ),
+            (
+                "r(age:sex=age<30:F)",
+                "r(age:sex=age<30:F)",
+                r#"r(age:sex="age<30":F)"#,
+            ),
+            (
+                "r(age<30:pay>=5)",
+                "r(age:pay=age<30:pay>=5)",
+                r#"r(age:pay="age<30":"pay>=5")"#,
+            ),
+        ] {
+            let read = Term::parse(text).unwrap();
+            let found = (read.canonical(), read.to_string());
+            assert_eq!((found.0.as_str(), found.1.as_str()), (canonical, shown));
+            assert_eq!(Term::parse(shown).unwrap(), read);
+        }
         // A name in quotes may be a whole column's.
         assert_eq!(
             weights(r#"log_loss=0.7,"demographic_parity(sex)"=0.3"#).unwrap(),
@@ -328,8 +442,18 @@ mod tests {
             ("accuracy >= NaN", "is not a number"),
             ("accuracy >= 0.8, 0.9", "character 16: expected the end"),
             ("test. > 1", "character 1: expected a measure"),
-            ("accuracy(sex > 1", "character 14: expected ')'"),
+            ("accuracy(sex : 1", "character 17: expected ')'"),
             (">= 1", "character 1: expected a name"),
+            (
+                "r(age<30:F) > 1",
+                "character 3: a group of an intersection needs the columns",
+            ),
+            ("r(age<x) > 1", "character 7: \"x\" is not a number"),
+            ("r(age>30) > 1", "character 7: expected '='"),
+            (
+                "r(pay (k)=high) > 1",
+                "put a name that contains one of , = : ( ) < > in double quotes",
+            ),
         ];
         for (text, problem) in all {
             assert!(refused(text).contains(problem), "{}", refused(text));

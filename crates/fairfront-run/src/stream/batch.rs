@@ -2,8 +2,8 @@
 
 use fairfront_core::counted;
 use fairfront_data::{
-    ColumnTypes, Notice, Position, RawRecord, Rejected, StoredRows, first_table, next_table,
-    set_aside,
+    ColumnTypes, Decimal, Notice, Position, RawRecord, Rejected, StoredRows, decimal_of,
+    first_table, next_table, set_aside,
 };
 use fairfront_solve::StopReason;
 
@@ -131,8 +131,20 @@ impl Stream {
         let before = self.state.rows;
         let (mut ready, accepted, mut rejected, types) = match &self.state.settled {
             None => {
-                let read = spec.read_options(read.clone());
-                let found = first_table(NAME, columns, records, &read, &self.state.declared)?;
+                let mut read = spec.read_options(read.clone());
+                let mut note = None;
+                if read.decimal.is_none()
+                    && self.state.commas_are_free
+                    && decimal_of(records) == Some(Decimal::Comma)
+                {
+                    read.decimal = Some(Decimal::Comma);
+                    note = Some(Notice::info(
+                        "numbers are read with decimal commas (1,5); pass --decimal . if the commas \
+                         mean something else",
+                    ));
+                }
+                let mut found = first_table(NAME, columns, records, &read, &self.state.declared)?;
+                found.table.notices.extend(note);
                 let kept = set_aside(found.table, spec)?;
                 let record = |row: usize| found.accepted[kept.accepted[row]];
                 let mut ready =

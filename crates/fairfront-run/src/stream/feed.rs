@@ -126,6 +126,7 @@ impl Stream {
                 }
                 Next::End => break,
             };
+            self.learn_separator(&source)?;
             self.take_row(row, &source)?;
             if !self.take_full(feed, watcher, fed, Some(&mut source))? {
                 stopped = true;
@@ -168,6 +169,19 @@ impl Stream {
             return Ok(());
         }
         self.state.declared = declared;
+        match self.generations {
+            Some(_) => self.commit(None),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers that commas may be decimal signs, for the same reason.
+    fn learn_separator(&mut self, source: &Source) -> Result<(), Error> {
+        let is_known = self.state.commas_are_free || !source.commas_are_free();
+        if is_known || self.state.settled.is_some() {
+            return Ok(());
+        }
+        self.state.commas_are_free = true;
         match self.generations {
             Some(_) => self.commit(None),
             None => Ok(()),

@@ -1,5 +1,7 @@
 //! From the table of a batch to rows that can be kept, and from kept rows to a front.
 
+use std::borrow::Cow;
+
 use fairfront_data::{
     Arrival, Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
     Split, SplitRule, StoredRows, Table, drawn_part,
@@ -71,6 +73,7 @@ pub(super) fn next(
     number: impl Fn(usize) -> u64,
 ) -> Result<Ready, Error> {
     let mut encoding = encoding.clone();
+    let table = &*encoding.complete(Cow::Borrowed(table))?;
     let arrival = Arrival::new(table, spec, &encoding, targets)?;
     let growth = encoding.grow(table, &arrival.rows)?;
     let (data, _) = arrival.encode(table, &encoding)?;

@@ -267,6 +267,11 @@ impl Source {
         }
     }
 
+    /// Whether its fields are separated by another character than a comma.
+    pub(crate) fn commas_are_free(&self) -> bool {
+        self.records.separator() != b','
+    }
+
     /// Which of the state's inputs it is.
     pub(crate) fn input(&self) -> usize {
         self.input

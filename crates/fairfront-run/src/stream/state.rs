@@ -198,6 +198,10 @@ pub(crate) struct State {
     pub(crate) columns: Vec<String>,
     /// What the formats of inputs say of them.
     pub(crate) declared: BTreeMap<String, ColumnType>,
+    /// Whether the fields of an input are separated by another character than a comma, so that a comma
+    /// may be a decimal sign.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) commas_are_free: bool,
     pub(crate) inputs: Vec<Input>,
     pub(crate) kept: KeptInfo,
     /// How far `rejected.csv` and `drift.jsonl` are committed.
@@ -221,6 +225,7 @@ impl State {
             dropped: Vec::new(),
             columns: Vec::new(),
             declared: BTreeMap::new(),
+            commas_are_free: false,
             inputs: Vec::new(),
             kept: KeptInfo::default(),
             rejected_file: Committed::default(),

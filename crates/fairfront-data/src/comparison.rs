@@ -1,0 +1,125 @@
+//! Targets whose positive values are numbers on one side of a bound: `>= 5000`, `> median`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::parse_number;
+
+/// On which side of its bound a number is positive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sign {
+    /// `<`
+    #[serde(rename = "<")]
+    Below,
+    /// `<=`
+    #[serde(rename = "<=")]
+    AtMost,
+    /// `>`
+    #[serde(rename = ">")]
+    Above,
+    /// `>=`
+    #[serde(rename = ">=")]
+    AtLeast,
+}
+
+/// Numbers on one side of a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The side.
+    pub sign: Sign,
+    /// The bound, finite.
+    pub bound: f64,
+}
+
+impl Comparison {
+    /// Whether a number is on the side.
+    pub fn holds(self, number: f64) -> bool {
+        match self.sign {
+            Sign::Below => number < self.bound,
+            Sign::AtMost => number <= self.bound,
+            Sign::Above => number > self.bound,
+            Sign::AtLeast => number >= self.bound,
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.sign {
+            Sign::Below => "<",
+            Sign::AtMost => "<=",
+            Sign::Above => ">",
+            Sign::AtLeast => ">=",
+        };
+        write!(f, "{sign} {}", self.bound)
+    }
+}
+
+/// A comparison as it is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Written {
+    sign: Sign,
+    /// `None` for the median.
+    bound: Option<f64>,
+}
+
+impl Written {
+    /// Reads `>= 5000` or `> median`; `None` where the text is not a comparison.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let signs = [
+            ("<=", Sign::AtMost),
+            (">=", Sign::AtLeast),
+            ("<", Sign::Below),
+            (">", Sign::Above),
+        ];
+        let text = text.trim();
+        let (rest, sign) = signs
+            .iter()
+            .find_map(|(start, sign)| Some((text.strip_prefix(start)?.trim(), *sign)))?;
+        let bound = match rest.eq_ignore_ascii_case("median") {
+            true => None,
+            false => Some(parse_number(rest.as_bytes())?),
+        };
+        Some(Self { sign, bound })
+    }
+
+    /// The comparison for these numbers, of which there is at least one.
+    pub(crate) fn settle(self, mut numbers: Vec<f64>) -> Comparison {
+        let bound = self.bound.unwrap_or_else(|| {
+            numbers.sort_unstable_by(f64::total_cmp);
+            let middle = numbers.len() / 2;
+            match numbers.len() % 2 {
+                1 => numbers[middle],
+                // Half of each, so that no sum is too large.
+                _ => numbers[middle - 1] / 2.0 + numbers[middle] / 2.0,
+            }
+        });
+        Comparison {
+            sign: self.sign,
+            bound,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_are_read() {
+        let settled = |text: &str, numbers: &[f64]| {
+            Written::read(text).map(|written| written.settle(numbers.to_vec()).to_string())
+        };
+        assert_eq!(settled(">= 5000", &[1.0]).as_deref(), Some(">= 5000"));
+        assert_eq!(settled("<0.5", &[1.0]).as_deref(), Some("< 0.5"));
+        assert_eq!(
+            settled("> median", &[4.0, 1.0, 2.0]).as_deref(),
+            Some("> 2")
+        );
+        assert_eq!(settled("<=median", &[4.0, 1.0]).as_deref(), Some("<= 2.5"));
+        for text in [">50K", "yes", "5000", ">", ">= ", "> nan", "=> 5"] {
+            assert_eq!(Written::read(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Weekday and month of dates, as categorical columns beside that of the date.
+
+use crate::date::weekday_and_month;
+use crate::error::Error;
+use crate::table::{Column, MISSING, Table};
+
+const WEEKDAYS: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+/// The ends of the names of the derived columns.
+const ENDS: [&str; 2] = [" (weekday)", " (month)"];
+
+/// The date that a column of this name is derived from, among those whose parts are asked for.
+pub(crate) fn source<'a>(column: &str, dates: &'a [String]) -> Option<&'a str> {
+    let date = ENDS.iter().find_map(|end| column.strip_suffix(end))?;
+    dates.iter().map(String::as_str).find(|name| *name == date)
+}
+
+/// The table with the weekday and the month of these dates. Columns that are there already stay.
+pub(crate) fn add(table: &mut Table, dates: &[String]) -> Result<(), Error> {
+    for name in dates {
+        let column = table.require(name, "--date-parts")?;
+        let Some(numbers) = column.numeric().filter(|_| column.date.is_some()) else {
+            return Err(Error::column(
+                name,
+                format!(
+                    "--date-parts needs dates, and this column is {}; choose a column of dates, or pass \
+                     --type {name}=date",
+                    match column.column_type() {
+                        Some(ty) => ty.to_string(),
+                        None => "left out".into(),
+                    }
+                ),
+            ));
+        };
+        let parts: Vec<Option<(usize, usize)>> = numbers
+            .iter()
+            .map(|number| (!number.is_nan()).then(|| weekday_and_month(number)))
+            .collect();
+        let codes = |part: fn((usize, usize)) -> usize| -> Vec<u32> {
+            let code = |both: &Option<(usize, usize)>| both.map_or(MISSING, |b| part(b) as u32);
+            parts.iter().map(code).collect()
+        };
+        let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let new = [
+            (codes(|(weekday, _)| weekday), texts(&WEEKDAYS)),
+            (codes(|(_, month)| month), texts(&MONTHS)),
+        ];
+        for (end, (codes, levels)) in ENDS.iter().zip(new) {
+            let name = format!("{name}{end}");
+            match table.column(&name) {
+                Some(_) if table.is_derived(&name) => {}
+                Some(_) => {
+                    let problem = "--date-parts makes a column of this name, and the table has one; \
+                                   rename it";
+                    return Err(Error::column(name, problem));
+                }
+                None => table.push_derived(Column::from_codes(&name, codes, levels)?),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,363 @@
+//! Columns of whole numbers that are not quantities: identifiers, and codes of categories.
+
+use rayon::prelude::*;
+
+use crate::error::shell;
+use crate::grammar::quote;
+use crate::table::{Column, LeftOut, Notice, Values};
+
+/// A column that is named like an identifier is looked at from this many values on.
+const FEW_ROWS: usize = 20;
+/// Any other column from this many on.
+const MANY_ROWS: usize = 100;
+/// "Nearly all" values are different: this share of those present.
+const NEARLY_UNIQUE: f64 = 0.9;
+/// A name with the word `id` needs less: the same person may occur in several rows.
+const MOSTLY_UNIQUE: f64 = 0.5;
+/// Whole numbers count up if they fill this share of the range from the smallest to the largest.
+const DENSE: f64 = 0.9;
+/// Values looked at first.
+const HEAD: usize = 4_096;
+/// Codes have at most this many values …
+const MOST_CODES: usize = 20;
+/// … each of them in so many rows on average.
+const ROWS_PER_CODE: usize = 5;
+/// Columns that a note names.
+const SHOWN: usize = 12;
+
+/// Words that make a column an identifier if most values are different.
+const ID_WORDS: [&str; 6] = ["id", "ids", "uuid", "guid", "uid", "pk"];
+/// Words at the end of a name that make it one if nearly all values are different.
+const NUMBER_WORDS: [&str; 11] = [
+    "no", "nr", "nbr", "num", "number", "key", "code", "row", "index", "idx", "rownum",
+];
+/// Words of quantities and ordered scales, whose whole numbers are not codes.
+const QUANTITY_WORDS: [&str; 44] = [
+    "num",
+    "number",
+    "nr",
+    "n",
+    "no",
+    "count",
+    "counts",
+    "total",
+    "sum",
+    "age",
+    "year",
+    "years",
+    "month",
+    "months",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "hour",
+    "hours",
+    "minutes",
+    "score",
+    "rating",
+    "grade",
+    "level",
+    "rank",
+    "size",
+    "quantity",
+    "qty",
+    "amount",
+    "points",
+    "prior",
+    "priors",
+    "children",
+    "dependents",
+    "persons",
+    "people",
+    "credits",
+    "attempts",
+    "visits",
+    "duration",
+    "length",
+    "times",
+    "decile",
+];
+
+/// The words of a name, in lower case: `id_student`, `PassengerId`, `customerID`, `Unnamed: 0`.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut before = ' ';
+    for c in name.chars() {
+        let starts = before.is_lowercase() && c.is_uppercase();
+        if (starts || !c.is_alphanumeric()) && words.last().is_some_and(|w| !w.is_empty()) {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The share of different values from which a column of this name is an identifier; `None` where its
+/// name is not that of one.
+fn by_name(name: &str) -> Option<f64> {
+    let words = words(name);
+    let is = |list: &[&str], word: &String| list.contains(&word.as_str());
+    if words.iter().any(|word| is(&ID_WORDS, word)) {
+        return Some(MOSTLY_UNIQUE);
+    }
+    let unnamed = words.first().is_some_and(|word| word == "unnamed");
+    let numbered = words.last().is_some_and(|word| is(&NUMBER_WORDS, word));
+    (unnamed || numbered).then_some(NEARLY_UNIQUE)
+}
+
+/// What the whole numbers of a column are, where they are not plain quantities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// An identifier.
+    Identifier,
+    /// Nearly every row has its own, and nothing else says that it is an identifier.
+    Distinct,
+    /// Perhaps codes of categories, so many.
+    Codes(usize),
+}
+
+/// Different whole numbers with their counts, increasing; `None` where a number is not whole, or where there
+/// are more than `most` different ones.
+fn counts(numbers: impl Iterator<Item = f64>, most: usize) -> Option<Vec<(f64, usize)>> {
+    let mut counts: Vec<(f64, usize)> = Vec::new();
+    for number in numbers {
+        match counts.binary_search_by(|(known, _)| known.total_cmp(&number)) {
+            Ok(at) => counts[at].1 += 1,
+            Err(_) if number.fract() != 0.0 || counts.len() == most => return None,
+            Err(at) => counts.insert(at, (number, 1)),
+        }
+    }
+    Some(counts)
+}
+
+fn look(column: &Column) -> Option<Found> {
+    let numbers = column.numeric().filter(|_| column.date.is_none())?;
+    // Minus zero is zero.
+    let present = || numbers.iter().filter(|v| !v.is_nan()).map(|v| v + 0.0);
+    let n = numbers.len() - column.n_missing;
+    // A look at the first values saves one at all of them for most columns.
+    let different = counts(present().take(HEAD), HEAD)?.len();
+    if n < FEW_ROWS || (different as f64) < MOSTLY_UNIQUE / 2.0 * n.min(HEAD) as f64 {
+        let counts = counts(present(), MOST_CODES)?;
+        let few = n >= MANY_ROWS && counts.len() > 2 && n >= ROWS_PER_CODE * counts.len();
+        return (few && !is_quantity(&column.name, &counts)).then_some(Found::Codes(counts.len()));
+    }
+    let mut sorted: Vec<f64> = present().collect();
+    if sorted.iter().any(|v| v.fract() != 0.0) {
+        return None;
+    }
+    sorted.sort_unstable_by(f64::total_cmp);
+    let different = sorted.chunk_by(|a, b| a == b).count();
+    let share = different as f64 / n as f64;
+    if by_name(&column.name).is_some_and(|least| share >= least) {
+        return Some(Found::Identifier);
+    }
+    if n < MANY_ROWS || share < NEARLY_UNIQUE {
+        return None;
+    }
+    let range = sorted[n - 1] - sorted[0] + 1.0;
+    match different as f64 >= DENSE * range {
+        true => Some(Found::Identifier),
+        // A few repeated amounts are no reason to say anything.
+        false => (different == n).then_some(Found::Distinct),
+    }
+}
+
+/// Whether few whole numbers are counts or a scale: by the name, by negative numbers, or because they
+/// begin at 0 without a gap and get rarer from there on.
+fn is_quantity(name: &str, counts: &[(f64, usize)]) -> bool {
+    let words = words(name);
+    if words.iter().any(|w| QUANTITY_WORDS.contains(&w.as_str())) || counts[0].0 < 0.0 {
+        return true;
+    }
+    let without_gap = counts.windows(2).all(|pair| pair[1].0 - pair[0].0 == 1.0);
+    let more = |pair: &&[(f64, usize)]| pair[1].1 > pair[0].1;
+    let (first, last) = (counts[0].1, counts[counts.len() - 1].1);
+    let rarer = 2 * last <= first && counts.windows(2).filter(more).count() <= 1;
+    counts[0].0 == 0.0 && without_gap && rarer
+}
+
+/// Leaves out the identifiers among the columns whose type nobody has set, and says which of the others
+/// may be identifiers or codes.
+pub(crate) fn leave_out(
+    columns: &mut [Column],
+    is_free: impl Fn(&str) -> bool + Sync,
+) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    let (mut distinct, mut codes): (Vec<&str>, Vec<(&str, usize)>) = Default::default();
+    let all: Vec<Option<Found>> = columns
+        .par_iter()
+        .map(|column| is_free(&column.name).then(|| look(column)).flatten())
+        .collect();
+    for (column, found) in columns.iter_mut().zip(all) {
+        if found == Some(Found::Identifier) {
+            notices.push(Notice::warning(format!(
+                "column {:?} is left out: it looks like an identifier (nearly every row has its own \
+                 whole number); pass --type {} to use it as a feature, or --drop {} to leave it out \
+                 without this warning",
+                column.name,
+                shell(&format!("{}=numeric", quote(&column.name))),
+                shell(&quote(&column.name))
+            )));
+            column.values = Values::LeftOut(LeftOut::Identifier);
+        }
+        match found {
+            Some(Found::Distinct) => distinct.push(&column.name),
+            Some(Found::Codes(n)) => codes.push((&column.name, n)),
+            _ => {}
+        }
+    }
+    if !distinct.is_empty() {
+        let drop: Vec<String> = distinct.iter().take(SHOWN).map(|c| quote(c)).collect();
+        notices.push(Notice::info(format!(
+            "every row has its own whole number in {}; they are features: if one is an identifier, \
+             leave it out with --drop {}",
+            listed(distinct.iter().map(|c| format!("{c:?}")).collect()),
+            shell(&drop.join(","))
+        )));
+    }
+    if !codes.is_empty() {
+        let names: Vec<String> = codes.iter().take(SHOWN).map(|(c, _)| quote(c)).collect();
+        notices.push(Notice::info(format!(
+            "whole numbers with few values are read as quantities: {}; if they are codes of \
+             categories, pass --categorical {}",
+            listed(
+                codes
+                    .iter()
+                    .map(|(c, n)| format!("{c:?} ({n} values)"))
+                    .collect()
+            ),
+            shell(&names.join(","))
+        )));
+    }
+    notices
+}
+
+/// Warnings for features that look like identifiers, for tables whose columns are all taken as they are.
+pub fn identifier_warnings(columns: &[Column]) -> Vec<Notice> {
+    let found: Vec<Option<Found>> = columns.par_iter().map(look).collect();
+    let identifiers = columns.iter().zip(found);
+    let identifiers = identifiers.filter(|(_, found)| *found == Some(Found::Identifier));
+    let warning = |(column, _): (&Column, _)| {
+        Notice::warning(format!(
+            "column {:?} looks like an identifier (nearly every row has its own whole number), and is a \
+             feature; remove it from the table if it is one",
+            column.name
+        ))
+    };
+    identifiers.map(warning).collect()
+}
+
+fn listed(mut texts: Vec<String>) -> String {
+    let more = texts.len().saturating_sub(SHOWN);
+    texts.truncate(SHOWN);
+    match more {
+        0 => texts.join(", "),
+        more => format!("{} and {more} more", texts.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, values: impl Iterator<Item = f64>) -> Option<Found> {
+        look(&Column::from_numbers(name, values.collect()))
+    }
+
+    /// Different whole numbers without any order.
+    fn scattered(n: u64) -> impl Iterator<Item = f64> {
+        (0..n).map(|i| (i * 7919 % 100_003) as f64)
+    }
+
+    #[test]
+    fn names_are_cut_into_words() {
+        for name in [
+            "id",
+            "ID",
+            "id_student",
+            "student_id",
+            "PassengerId",
+            "customerID",
+            "Unnamed: 0",
+            "case_no",
+            "Matrikel-Nr",
+            "row",
+            "index",
+            "uuid",
+            "SK_ID_CURR",
+            "EmployeeNumber",
+        ] {
+            assert!(by_name(name).is_some(), "{name}");
+        }
+        for name in [
+            "income",
+            "idle_time",
+            "width",
+            "node",
+            "no_children",
+            "nrw",
+            "paid",
+            "browser",
+        ] {
+            assert!(by_name(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_told_from_amounts() {
+        assert_eq!(found("id", scattered(50)), Some(Found::Identifier));
+        assert_eq!(found("x", scattered(500)), Some(Found::Distinct));
+        assert_eq!(found("x", scattered(50)), None);
+        assert_eq!(
+            found("x", (1000..1200).map(f64::from)),
+            Some(Found::Identifier)
+        );
+        // In any order.
+        assert_eq!(
+            found("x", (0..200).map(|i| f64::from(i * 7 % 200))),
+            Some(Found::Identifier)
+        );
+        // The same people several times.
+        let twice = || scattered(100).chain(scattered(50));
+        assert_eq!(found("id_student", twice()), Some(Found::Identifier));
+        assert_eq!(found("amount", twice()), None);
+        assert_eq!(found("id", scattered(50).map(|v| v + 0.5)), None);
+        let seasons = (0..300).map(|i| f64::from(i % 4));
+        assert_eq!(found("shop_id", seasons), Some(Found::Codes(4)));
+    }
+
+    #[test]
+    fn codes_are_told_from_counts() {
+        let codes = || (0..300).map(|i| f64::from([10, 20, 30, 90][i % 4]));
+        assert_eq!(found("region", codes()), Some(Found::Codes(4)));
+        assert_eq!(found("n_rooms", codes()), None);
+        assert_eq!(found("age", codes()), None);
+        let counts = || (1..300_u32).map(|i| f64::from(i.trailing_zeros()));
+        assert_eq!(found("cars", counts()), None);
+        assert_eq!(found("flag", (0..300).map(|i| f64::from(i % 2))), None);
+        assert_eq!(found("delta", (0..300).map(|i| f64::from(i % 5 - 2))), None);
+    }
+
+    #[test]
+    fn columns_with_a_type_stay() {
+        let mut columns = vec![
+            Column::from_numbers("id", scattered(50).collect()),
+            Column::from_numbers("case_id", scattered(50).collect()),
+        ];
+        let notices = leave_out(&mut columns, |name| name != "id");
+        assert_eq!(notices.len(), 1);
+        assert!(
+            notices[0].message.contains("--type case_id=numeric"),
+            "{notices:?}"
+        );
+        assert!(columns[0].numeric().is_some() && columns[1].numeric().is_none());
+    }
+}

@@ -1,0 +1,160 @@
+//! How the texts of a numeric column are written: numbers with a decimal point or comma, or dates.
+
+use serde::{Deserialize, Serialize};
+
+use super::column::parse_number;
+use crate::date::{DateOrder, parse_date};
+
+/// The character between the whole part of a number and its fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Decimal {
+    /// `1.5`
+    #[default]
+    #[serde(rename = ".")]
+    Point,
+    /// `1,5`; points separate thousands, as in `1.234,5`.
+    #[serde(rename = ",")]
+    Comma,
+}
+
+impl Decimal {
+    /// How the numbers of a file are written, by what was asked for and what was found in it. Where
+    /// numbers with a point are all that was found, a comma cannot be meant.
+    pub(crate) fn settled(asked: Option<Self>, found: Option<Self>) -> Self {
+        match (asked, found) {
+            (Some(Self::Point), _) | (_, Some(Self::Point)) => Self::Point,
+            (Some(Self::Comma), _) | (_, Some(Self::Comma)) => Self::Comma,
+            (None, None) => Self::Point,
+        }
+    }
+
+    /// Whether numbers are written with a point, as they are unless something else is known.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde asks for this signature"
+    )]
+    pub(crate) fn is_point(&self) -> bool {
+        *self == Self::Point
+    }
+}
+
+/// How a text becomes a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Number(Decimal),
+    /// A number with a comma has a decimal comma; any other one is read as with a decimal point. For
+    /// files whose fields are separated by commas, where a number with a decimal comma is in quotes.
+    EitherNumber,
+    Date(DateOrder),
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::Number(Decimal::Point)
+    }
+}
+
+impl Form {
+    /// Numbers of a file with this separator.
+    pub(crate) fn of(decimal: Decimal, separator: u8) -> Self {
+        match (decimal, separator) {
+            (Decimal::Comma, b',') => Self::EitherNumber,
+            _ => Self::Number(decimal),
+        }
+    }
+
+    pub(crate) fn parse(self, text: &[u8]) -> Option<f64> {
+        match self {
+            Self::Number(Decimal::Point) => parse_number(text),
+            Self::Number(Decimal::Comma) => parse_comma(text),
+            Self::EitherNumber => match text.contains(&b',') {
+                true => parse_comma(text),
+                false => parse_number(text),
+            },
+            Self::Date(order) => parse_date(text, order),
+        }
+    }
+
+    pub(crate) fn date(self) -> Option<DateOrder> {
+        match self {
+            Self::Date(order) => Some(order),
+            _ => None,
+        }
+    }
+}
+
+/// A finite number with a decimal comma: `1,5`, `1.234,5`, `1.234.567`. A point in it separates
+/// thousands, and so has three digits after it and does not follow a leading zero.
+pub(crate) fn parse_comma(text: &[u8]) -> Option<f64> {
+    if !text.contains(&b',') && !text.contains(&b'.') {
+        return parse_number(text);
+    }
+    let mut parts = text.splitn(2, |b| *b == b',');
+    let whole = parts.next()?;
+    let fraction = parts.next();
+    let digits = whole
+        .strip_prefix(b"-")
+        .or(whole.strip_prefix(b"+"))
+        .unwrap_or(whole);
+    let mut plain = Vec::with_capacity(text.len());
+    plain.extend_from_slice(&whole[..whole.len() - digits.len()]);
+    let groups: Vec<&[u8]> = digits.split(|b| *b == b'.').collect();
+    let all_digits = |group: &[u8]| !group.is_empty() && group.iter().all(u8::is_ascii_digit);
+    if !groups.iter().all(|group| all_digits(group)) {
+        return None;
+    }
+    if groups.len() > 1 {
+        let thousands = groups[1..].iter().all(|group| group.len() == 3);
+        if !thousands || groups[0].len() > 3 || groups[0][0] == b'0' {
+            return None;
+        }
+    }
+    plain.extend(groups.concat());
+    if let Some(fraction) = fraction {
+        // An exponent may follow the digits.
+        let end = fraction.iter().position(|b| matches!(b, b'e' | b'E'));
+        if !all_digits(&fraction[..end.unwrap_or(fraction.len())]) {
+            return None;
+        }
+        plain.push(b'.');
+        plain.extend_from_slice(fraction);
+    }
+    parse_number(&plain)
+}
+
+/// Whether a text is a number with a decimal comma, and with a comma indeed.
+pub(crate) fn has_comma(text: &[u8]) -> bool {
+    text.contains(&b',') && parse_comma(text).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_commas_are_read() {
+        let of = |text: &str| parse_comma(text.as_bytes());
+        assert_eq!(of("1,5"), Some(1.5));
+        assert_eq!(of("-0,25"), Some(-0.25));
+        assert_eq!(of("1.234,5"), Some(1234.5));
+        assert_eq!(of("1.234.567"), Some(1_234_567.0));
+        assert_eq!(of("12"), Some(12.0));
+        assert_eq!(of("1,5e3"), Some(1500.0));
+        for text in [
+            "1.5",
+            "0.125",
+            "12.34,5",
+            "1,2,3",
+            ",5",
+            "1,",
+            "1.23.456",
+            "a,5",
+            "1234.567,8",
+            "1,-5",
+        ] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        assert_eq!(Form::EitherNumber.parse(b"1.5"), Some(1.5));
+        assert_eq!(Form::EitherNumber.parse(b"1,5"), Some(1.5));
+    }
+}
