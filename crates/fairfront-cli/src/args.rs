@@ -758,11 +758,15 @@ pub(crate) enum DataCommand {
         /// Where to write: a CSV file, or - for standard output
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
-        /// Write the features as encoded (scaled, one-hot) rather than the columns as read
+        /// Write the features as encoded (scaled, one-hot) and the label as 0 or 1, instead of the
+        /// columns as read; rows keep the order of the file
         #[arg(long)]
         encoded: bool,
         /// Write the fitted encoding as JSON too
         #[arg(long, value_name = "FILE")]
         encoding: Option<PathBuf>,
+        /// Replace existing files
+        #[arg(long)]
+        force: bool,
     },
 }
