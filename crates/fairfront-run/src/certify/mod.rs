@@ -27,7 +27,7 @@ pub use interval::Band;
 pub use log::Use;
 pub(crate) use log::{Log, USES, from_bytes as uses_from_bytes, to_bytes as uses_to_bytes};
 
-use crate::select::{FrontColumns, Rule, Selection, select_among};
+use crate::select::{FrontColumns, Rule, Selection, measure_instead, select_among};
 use crate::{Comparator, Error, Requirement, Run, Term};
 use family::Family;
 
@@ -668,6 +668,13 @@ fn bound<'a>(
     let Some(family) = found.filter(|_| !term.objective) else {
         if let Some(columns) = columns {
             columns.require_column(requirement)?;
+        }
+        let meant = match columns {
+            Some(columns) => columns.meant(term),
+            None => measure_instead(term),
+        };
+        if let Some(problem) = meant.filter(|_| !term.objective) {
+            return refuse(problem);
         }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));
