@@ -55,8 +55,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         fit: Box<FitArgs>,
     },
-    /// Find the settings of a solver by grid search
-    #[command(long_about = TUNE, after_help = TUNE_EXAMPLES, mut_arg("method", pf_smg_is_usual))]
+    /// Find the settings and the penalty of a solver by grid search
+    #[command(long_about = TUNE, after_help = TUNE_EXAMPLES)]
     Tune {
         #[command(flatten)]
         table: Box<TableArgs>,
@@ -64,7 +64,7 @@ pub(crate) enum Command {
         tune: Box<TuneArgs>,
     },
     /// Update a front batch by batch while rows arrive
-    #[command(long_about = STREAM, after_help = STREAM_EXAMPLES)]
+    #[command(long_about = STREAM, after_help = STREAM_EXAMPLES, mut_arg("balance", |arg| arg.hide(true)))]
     Stream {
         /// Folder of the stream's state; it is a run folder too
         state: PathBuf,
@@ -128,7 +128,8 @@ pub(crate) struct SelectArgs {
     /// Take the best point in this measure or objective [default: accuracy]
     #[arg(long, value_name = "MEASURE", group = "rule")]
     pub(crate) best: Option<String>,
-    /// Take the knee: beyond it, gaining in one objective costs most in the others
+    /// Take the knee: the model farthest below the straight line (for three or more objectives the
+    /// plane) through the ends of the front, each value scaled to its range
     #[arg(long, group = "rule")]
     pub(crate) knee: bool,
     /// Take the least weighted sum of objectives or measures, each from 0 to 1 over the front
@@ -450,7 +451,8 @@ Examples:
 /// Flags of `tune` beyond those of the table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TuneArgs {
-    /// A setting and the values to try; repeat for several settings [default: the grid above]
+    /// A setting or the penalty, and the values to try; repeat for several [default: the usual grid of
+    /// the solver]
     #[arg(
         long = "try",
         value_name = "NAME=VALUE,VALUE,…",
@@ -482,35 +484,37 @@ pub(crate) struct TuneArgs {
     pub(crate) json: bool,
 }
 
-fn pf_smg_is_usual(method: clap::Arg) -> clap::Arg {
-    method.help("Solver: pf-smg, weighted, trace or eps-fair [default: pf-smg]")
-}
-
 const TUNE: &str = "\
-Find the settings of a solver by grid search
+Find the settings and the penalty of a solver by grid search
 
-Every combination of the values to try computes a front on the training rows, as `fit` does. The one
-whose front has the most accurate predictor on the validation rows is chosen; of equally accurate
-ones the one with the larger hypervolume in what fronts are judged by, on validation rows too; then
-the first. Settings are those of --set (`fairfront fit --help` lists them); values that hold commas
-are separated by ; instead. Other settings are those of --set, of --preset, or the usual ones.
+`tune` tunes the solver that `fit` would use with the same flags: the one of --method, or the one that
+a default fit takes. Each combination of the values to try computes a front on the training rows.
+`tune` chooses the combination whose front has the most accurate model on the validation rows; of
+equally accurate ones, the one with the larger hypervolume share on validation rows; then the first.
+It prints the `fit` command that uses the chosen settings.
 
-Without --try these are tried, 54 combinations of pf-smg:
-  runs=1,2,3 (p1)  steps=1,2,4 (p2)  step=0.5,1,2  batches=80*1.02;200*1.02
-and with --preset paper, of the values of its experiments:
-  runs=1,2,3 (p1)  steps=1,2,3 (p2)  step=0.3,2.1,4  batches=80*1.018,50*1.018;80*1.005
-Each takes as long as a fit; --most tries some of them.
+--try takes the settings that `fairfront fit --help` lists, and penalty. Separate values that hold
+commas with ; instead. A setting of one solver chooses this solver. All other settings are those of
+--set, --penalty, --preset or the defaults. Without --try these are tried:
 
-A combination that fails is reported and does not end the search. Ctrl-C or --max-seconds ends it,
-leaves out the combination at hand, and chooses among those before.";
+  weighted         stages=2,4  softening=3,9  penalty=auto,0.0001,0.001,0.01
+  trace, eps-fair  penalty=auto,0.0001,0.001,0.01
+  pf-smg           runs=1,2,3 (p1)  steps=1,2,4 (p2)  step=0.5,1,2  batches=80*1.02;200*1.02
+  --preset paper   runs=1,2,3 (p1)  steps=1,2,3 (p2)  step=0.3,2.1,4
+                   batches=80*1.018,50*1.018;80*1.005
+
+Each combination takes as long as a fit; --most tries some of them. A combination that fails is
+reported and does not end the search. Ctrl-C or --max-seconds ends the search, leaves out the current
+combination, and chooses among the finished ones.";
 
 const TUNE_EXAMPLES: &str = "\
 Examples:
-  fairfront tune loans.csv --target approved --positive yes --sensitive sex --most 12
+  fairfront tune loans.csv --target approved --positive yes --sensitive sex
+  fairfront tune loans.csv --target approved --positive yes --sensitive sex --try penalty=0.001,0.01,0.1
   fairfront tune adult:gender --preset paper --try runs=1,2,3 --try steps=1,2,3
   fairfront tune adult:gender --preset paper --try step=2.1,2.6 \\
     --try 'batches=80*1.018,50*1.018;80*1.005' --csv tried.csv
-  fairfront tune demo --method weighted --try stages=3,5 --try sums=50,100 --json";
+  fairfront tune demo --method pf-smg --most 12 --json";
 
 /// Flags of `stream` beyond those of the table.
 #[derive(Debug, Clone, Args)]

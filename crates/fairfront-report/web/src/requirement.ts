@@ -214,7 +214,7 @@ class Slider {
 function rules(store: Store): HTMLElement {
   const all: [string, string, Rule][] = [
     ["the most accurate", "the highest accuracy", { kind: "best", term: parseTerm("accuracy") }],
-    ["the knee", "the point of diminishing returns, farthest from the straight line between the two ends", { kind: "knee" }],
+    ["the knee", "the model farthest below the straight line (for three or more objectives the plane) through the ends of the front, each value scaled to its range", { kind: "knee" }],
     ["the least regret", "the model whose worst loss in any one measure is smallest", { kind: "regret" }],
   ];
   const group = freshId("rule");
