@@ -284,7 +284,7 @@ pub(crate) struct CompareArgs {
 pub(crate) struct VerifyArgs {
     /// Run folder
     pub(crate) run: PathBuf,
-    /// The data, where they are not (or no longer) where the run found them
+    /// The data, if the files of the run are not in the current folder or next to the run folder
     #[arg(value_name = "FILE|NAME")]
     pub(crate) files: Vec<String>,
     /// Print JSON instead of a table
@@ -657,8 +657,9 @@ Recompute a run from its folder and its data, and say what agrees
 From the parameters in the run folder and the data alone: every objective, measure, count and
 certificate of every point and of the unmitigated model on all splits, the encoding, and what
 run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
-come from the run; the files too, unless others are named. The state of a stream is recomputed from
-the rows that it keeps.
+come from the run. A run stores the names of its files without their folders: `verify` looks for them
+in the current folder, then next to the run folder; pass the paths if the files are elsewhere. The
+state of a stream is recomputed from the rows that it keeps.
 
 Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees, 1
 where something does not or the data are not the run's; what is worst is named.";

@@ -61,8 +61,8 @@ pub use fit::{
     fit, fit_with, fit_with_checkpoints,
 };
 pub use folder::{
-    ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, source_of_run,
-    state_notices, write_run,
+    ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info, run_name,
+    source_of_run, state_notices, write_run,
 };
 pub use judge::{FrontIn, JudgedInfo};
 pub use model::{Model, Provenance};

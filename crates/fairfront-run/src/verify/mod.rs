@@ -46,8 +46,8 @@ pub struct Verification {
 }
 
 /// Recomputes all that a run says of its points, and what it says of its data, from the folder and
-/// the data alone. The data are those that the run names (published files are looked for in
-/// `published`), or `files` in their place, read as the run says; for a stream, the rows that its state
+/// the data alone. The data are the files that the run names, in the current folder or in the folder of
+/// the run (published files are looked for in `published`), or `files` in their place, read as the run says; for a stream, the rows that its state
 /// keeps.
 ///
 /// Fails where there is nothing to compare: `run.json` or the data cannot be read.
@@ -177,13 +177,14 @@ fn reopen(
     let name_them = |why: String| {
         let folder = folder.display();
         Error::Data(format!(
-            "{why}; name the data: fairfront verify {folder} FILE…"
+            "{why}; pass the path: fairfront verify {folder} FILE…"
         ))
     };
     let (own, options) = match &info.read {
         Some(read) => (read.files.as_slice(), read.options.clone()),
         None => (&[][..], ReadOptions::default()),
     };
+    let found: Vec<String>;
     let files = match files.is_empty() {
         false => files,
         true if own.is_empty() => {
@@ -195,13 +196,36 @@ fn reopen(
         true if own.iter().any(|file| file == "-") => {
             return Err(name_them("the run read standard input".into()));
         }
-        true => own,
+        true => {
+            found = own
+                .iter()
+                .map(|name| place_of(folder, name))
+                .collect::<Result<Vec<String>, String>>()
+                .map_err(name_them)?;
+            &found
+        }
     };
     let is_absent = |file: &&String| *file != "-" && !Path::new(file).exists();
     if let Some(absent) = files.iter().find(is_absent) {
         return Err(name_them(format!("{absent}: there is no such file")));
     }
     Prepared::from_files(files, &info.spec, options).map_err(failed)
+}
+
+/// Where a file of a run is: in the current folder, or in the folder that holds the run folder.
+fn place_of(folder: &Path, name: &str) -> Result<String, String> {
+    let absolute = std::path::absolute(folder).ok();
+    let beside = absolute
+        .as_deref()
+        .and_then(Path::parent)
+        .map(|parent| parent.join(name));
+    let places = [Some(Path::new(name).to_path_buf()), beside];
+    let mut places = places.into_iter().flatten();
+    let found = places.find(|place| place.exists());
+    let found = found.map(|place| place.to_string_lossy().into_owned());
+    found.ok_or_else(|| {
+        format!("{name}: there is no such file in the current folder or in the folder of the run")
+    })
 }
 
 /// What `run.json` says that its data and its front say too.
