@@ -77,7 +77,8 @@ pub(crate) enum Command {
     Show {
         /// Run folder
         run: PathBuf,
-        /// Print all points with all columns as CSV
+        /// Print all models with all columns as CSV; the last row, with the id unmitigated, is the
+        /// unmitigated model
         #[arg(long, conflicts_with = "json")]
         csv: bool,
         /// Print all points as JSON

@@ -50,7 +50,8 @@ pub use certify::{
 };
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
-    CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
+    CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin,
+    UNMITIGATED, compare,
 };
 pub use error::Error;
 pub use export::ExportFormat;

@@ -2,6 +2,8 @@
 
 mod read;
 
+pub use read::UNMITIGATED;
+
 use fairfront_pareto::{
     Values, additive_epsilon, hypervolume, igd_plus, nondominated, purity, purity_within, ranges,
     select_spread, spread,
