@@ -256,6 +256,10 @@ pub(crate) struct CompareArgs {
     /// Run folders, and CSV files with a row a point and a column an objective
     #[arg(required = true, value_name = "RUN|FILE.csv")]
     pub(crate) fronts: Vec<PathBuf>,
+    /// Compare fronts in their objectives on training rows, or runs in measures on test rows, whatever
+    /// objectives they were fitted with
+    #[arg(long, value_name = "WHAT", default_value = "objectives")]
+    pub(crate) by: CompareBy,
     /// Reference point of the hypervolume: one number for each objective, separated by commas
     #[arg(
         long,
@@ -326,6 +330,15 @@ pub(crate) enum Extremes {
     Union,
     /// Each front's own ends
     Own,
+}
+
+/// In what fronts are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareBy {
+    /// The functions that were minimized, on training rows
+    Objectives,
+    /// Error rate and differences between groups, on test rows
+    Measures,
 }
 
 /// Flags of `fit` beyond those of the table.
@@ -643,14 +656,21 @@ Judge fronts side by side: purity, spread, hypervolume, cost
   hypervolume  volume dominated up to the reference point: unless given, for the loss its value
                where all parameters are 0, for other objectives 1.1 times the largest of all fronts
 
-Only fronts of the same objectives on the same rows can be compared. Of a CSV file only the names of
-its columns are known, where it has any: they are matched by name.";
+Only fronts of the same objectives on the same rows can be compared in objectives. Of a CSV file only
+the names of its columns are known, where it has any: they are matched by name.
+
+--by measures compares runs of any objectives in the error rate and each difference between groups
+that all runs have, on test rows (validation rows if a run has no test rows). It prints the
+hypervolume share of each front: the share of the box up to the printed limits that its models
+dominate. If the rows of all runs can be read again and are the same, each difference to the first run
+has a 95% interval from 1,000 paired redraws of the rows.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   fairfront compare runs/smg runs/eps
   fairfront compare runs/smg runs/eps --same-size --svg fronts.svg
-  fairfront compare runs/smg theirs.csv --reference 0.7,0.1 --json";
+  fairfront compare runs/smg theirs.csv --reference 0.7,0.1 --json
+  fairfront compare runs/parity runs/odds --by measures";
 
 const VERIFY: &str = "\
 Recompute a run from its folder and its data, and say what agrees

@@ -50,8 +50,8 @@ pub use certify::{
 };
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
-    CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin,
-    UNMITIGATED, compare,
+    CompareOptions, ComparedMeasure, Comparison, FrontShare, JudgedFront, MOST_VOLUME_OBJECTIVES,
+    MeasureComparison, NamedFront, Origin, UNMITIGATED, compare, compare_measures,
 };
 pub use error::Error;
 pub use export::ExportFormat;

@@ -80,7 +80,11 @@ pub fn verify(
     let (source, encoded) = match kept {
         Some(encoded) => ("the rows it keeps".into(), encoded),
         None => {
-            let prepared = reopen(folder, &info, files, published)?;
+            let remedy = format!(
+                "; pass the path: fairfront verify {} FILE…",
+                folder.display()
+            );
+            let prepared = reopen(folder, &info, files, published, &remedy)?;
             let encoded = Encoded::new(&prepared)?;
             (prepared.table.name, encoded)
         }
@@ -152,12 +156,32 @@ pub fn verify(
     })
 }
 
+/// The rows of a run, read and encoded again; fails unless they are the run's rows.
+pub(crate) fn rows_again(
+    folder: &Path,
+    info: &RunInfo,
+    published: Option<&Path>,
+) -> Result<Encoded, Error> {
+    let encoded = match info.stream {
+        Some(_) => read_stable(folder, |place| stream::kept_rows(folder, place))?.0,
+        None => Encoded::new(&reopen(folder, info, &[], published, "")?)?,
+    };
+    match fingerprint(&encoded) == info.fingerprint {
+        true => Ok(encoded),
+        false => Err(Error::Data(format!(
+            "{}: its rows are no longer the rows of the run",
+            info.source
+        ))),
+    }
+}
+
 /// The rows of a run, read again.
 fn reopen(
     folder: &Path,
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
+    remedy: &str,
 ) -> Result<Prepared, Error> {
     let known = match (files, &info.read) {
         ([one], _) => Known::parse(one)?,
@@ -174,12 +198,7 @@ fn reopen(
     if let Some(known) = known {
         return Prepared::from_known(&known, &info.spec, published).map_err(failed);
     }
-    let name_them = |why: String| {
-        let folder = folder.display();
-        Error::Data(format!(
-            "{why}; pass the path: fairfront verify {folder} FILE…"
-        ))
-    };
+    let name_them = |why: String| Error::Data(format!("{why}{remedy}"));
     let (own, options) = match &info.read {
         Some(read) => (read.files.as_slice(), read.options.clone()),
         None => (&[][..], ReadOptions::default()),
