@@ -44,13 +44,14 @@ class Fairfront:
     def __init__(self, binary):
         self.binary = binary
 
-    def run(self, *args, stdin=None, **environment):
-        """The finished process, whatever its exit status."""
+    def run(self, *args, stdin=None, cwd=None, **environment):
+        """The finished process, in a folder, whatever its exit status."""
         return subprocess.run(
             [self.binary, *map(str, args)],
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
+            cwd=cwd,
             env=os.environ | environment,
             timeout=60,
         )
