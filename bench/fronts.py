@@ -101,7 +101,7 @@ def measured(*command):
 
 def export(name, folder, *flags):
     path = folder / "rows.csv"
-    command = [RELEASE / "fairfront", "data", "export", name, *flags, "--encoded", "-o", path]
+    command = [RELEASE / "fairfront", "data", "export", name, *flags, "--encoded", "--force", "-o", path]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     return path
 
@@ -245,7 +245,7 @@ def load(path):
     label = rows.columns.get_loc("label")
     features = rows.iloc[:, : label - 1].to_numpy(float)
     z = np.column_stack([features, np.ones(len(rows))])
-    return z, rows["label"].to_numpy(float), rows.iloc[:, label - 1].astype(str).to_numpy()
+    return z, 2 * rows["label"].to_numpy(float) - 1, rows.iloc[:, label - 1].astype(str).to_numpy()
 
 
 class Sum:

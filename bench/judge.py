@@ -64,7 +64,7 @@ class Rows:
             list(features.columns),
             rows.columns[attribute],
             np.column_stack([features.to_numpy(float), np.ones(len(rows))]),
-            rows["label"].to_numpy(float),
+            2 * rows["label"].to_numpy(float) - 1,
             rows.iloc[:, attribute].astype(str).to_numpy(),
             rows["split"].to_numpy(),
         )
@@ -104,7 +104,7 @@ def objectives(rows):
 
 
 def export(name, path, *flags):
-    command = [FAIRFRONT, "data", "export", name, *map(str, flags), "--encoded", "-o", path]
+    command = [FAIRFRONT, "data", "export", name, *map(str, flags), "--encoded", "--force", "-o", path]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr.strip())

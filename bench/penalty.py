@@ -119,7 +119,7 @@ def compare(name, size, seed, source, flags):
         # The unmitigated model does not depend on the number of weighted sums.
         few = ["--set", "sums=2", "--threads", "1", "--quiet"]
         run(FAIRFRONT, "fit", source, *flags, *few, "--out", folder / "run")
-        run(FAIRFRONT, "data", "export", source, *flags, "--encoded", "-o", folder / "encoded.csv")
+        run(FAIRFRONT, "data", "export", source, *flags, "--encoded", "--force", "-o", folder / "encoded.csv")
         info = json.loads((folder / "run/run.json").read_text())
         rows = pd.read_csv(folder / "encoded.csv")
     z = rows[info["features"]].to_numpy(float)

@@ -106,7 +106,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "adult.csv"
         exported = Path(folder) / "all.csv"
-        subprocess.run([FAIRFRONT, "data", "export", "adult:gender", "-o", exported], check=True, capture_output=True)
+        command = [FAIRFRONT, "data", "export", "adult:gender", "--force", "-o", exported]
+        subprocess.run(command, check=True, capture_output=True)
         import pandas as pd
 
         rows = pd.read_csv(exported, keep_default_na=False, na_values=[""])

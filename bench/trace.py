@@ -157,7 +157,7 @@ def solver(name, repetitions, limit_s=600):
 
 def one_set(name, args, has_method, folder):
     path = folder / "rows.csv"
-    command = [FAIRFRONT, "data", "export", name, "--encoded", "-o", path]
+    command = [FAIRFRONT, "data", "export", name, "--encoded", "--force", "-o", path]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr.strip())
@@ -193,7 +193,7 @@ def read(path, n_attributes):
     first = label - n_attributes
     z = np.column_stack([rows.iloc[:, :first].to_numpy(float), np.ones(len(rows))])
     groups = [rows.iloc[:, i].astype(str).to_numpy() for i in range(first, label)]
-    return z, rows["label"].to_numpy(float), groups
+    return z, 2 * rows["label"].to_numpy(float) - 1, groups
 
 
 def fits(z, y):

@@ -44,13 +44,14 @@ class Fairfront:
     def __init__(self, binary):
         self.binary = binary
 
-    def run(self, *args, stdin=None, **environment):
-        """The finished process, whatever its exit status."""
+    def run(self, *args, stdin=None, cwd=None, **environment):
+        """The finished process, in a folder, whatever its exit status."""
         return subprocess.run(
             [self.binary, *map(str, args)],
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
+            cwd=cwd,
             env=os.environ | environment,
             timeout=60,
         )
@@ -92,12 +93,14 @@ class Fairfront:
         return self.export(*args, *keep, **options).drop(columns="split")
 
     def encoded(self, *args, **options):
-        """The encoded rows: features, label and weight as numbers, the rest as texts."""
+        """The encoded rows: features, label (-1 or 1) and weight as numbers, the rest as strings."""
         rows = self.export(*args, "--encoded", **options)
         label = rows.columns.get_loc("label")
         features = [c for c in rows.columns[:label] if is_number(rows[c].iloc[0])]
         # float() reads back exactly what was written; the parsers of pandas may not.
-        return rows.astype(dict.fromkeys([*features, "label", "weight"], float))
+        rows = rows.astype(dict.fromkeys([*features, "label", "weight"], float))
+        # Losses are written with labels of -1 and 1; the file has 0 and 1.
+        return rows.assign(label=2 * rows["label"] - 1)
 
 
 @pytest.fixture(scope="session")

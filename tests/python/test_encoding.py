@@ -29,14 +29,9 @@ ADULT = (
 )
 
 
-def by_part(rows, column="split"):
-    """Training rows first, then validation, then test: the order of encoded rows."""
-    return rows.sort_values(column, key=lambda parts: parts.map(PARTS.index), kind="stable")
-
-
 def encode(rows, numeric, categorical, scaler):
     """The features of `rows` as scikit-learn and pandas make them, fitted on the training rows."""
-    rows = by_part(rows).replace("", np.nan).reset_index(drop=True)
+    rows = rows.replace("", np.nan).reset_index(drop=True)
     train = rows["split"] == "train"
     numbers = rows[numeric].astype(float)
     scaled = scaler.fit(numbers[train]).transform(numbers)
@@ -74,7 +69,7 @@ def test_features(request, fairfront, name, numeric, categorical, scale):
 
 
 def test_labels_groups_and_weights(fairfront):
-    rows = by_part(fairfront.export("demo"))
+    rows = fairfront.export("demo")
     encoded = fairfront.encoded("demo")
     for column in ["sex", "race", "split"]:
         assert list(encoded[column]) == list(rows[column])
@@ -148,7 +143,7 @@ def test_weighted_scaling(fairfront, small):
     table, args = small
     args += ["--weight", "w"]
     train = table[table["part"] == "train"]
-    rows = by_part(table, "part")
+    rows = table
 
     encoded = fairfront.encoded(*args)
     assert list(encoded["weight"]) == list(rows["w"])
@@ -167,7 +162,7 @@ def test_weighted_scaling(fairfront, small):
 
 def test_merged_and_pooled_levels(fairfront, small):
     table, args = small
-    rows = by_part(table, "part")
+    rows = table
     hands = rows["job"].isin(["cook", "nurse"]).to_numpy()
 
     merged = fairfront.encoded(*args, "--merge", "job=hands:cook,nurse", "--merge", "job=rest:*")
@@ -196,7 +191,7 @@ def test_a_level_unseen_in_training_is_no_feature(fairfront, small):
 
 def test_bins(fairfront, small):
     table, args = small
-    rows = by_part(table, "part")
+    rows = table
     encoded = fairfront.encoded(*args, "--sensitive", "age", "--bins", "age=25,45.5")
     names = ["age<25", "25<=age<45.5", "age>=45.5"]
     expected = pd.cut(rows["age"], [-np.inf, 25, 45.5, np.inf], right=False, labels=names)

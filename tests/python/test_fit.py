@@ -299,13 +299,19 @@ def test_the_unmitigated_model(run):
 
 def test_show_prints_the_same(run):
     text = run.fairfront("show", run.folder, "--csv").decode()
-    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    header, *rows, unmitigated = csv.reader(io.StringIO(text, newline=""))
     params = [f"params.{feature}" for feature in [*run.features, "(intercept)"]]
     assert header == [*run.table.columns[:-1], *params]
     number = lambda cell: float(cell) if cell else np.nan
     shown = np.array([[number(cell) for cell in row] for row in rows])
     stored = run.table.drop(columns="params").to_numpy(float)
     np.testing.assert_array_equal(shown, np.hstack([stored, np.stack(run.table["params"])]))
+    # The last row is the unmitigated model.
+    expected = run.info["unmitigated"]
+    values = [expected["values"].get(name) for name in run.table.columns[1:-1]]
+    values = [np.nan if v is None else v for v in [*values, *expected["params"]]]
+    assert unmitigated[0] == "unmitigated"
+    np.testing.assert_array_equal([number(cell) for cell in unmitigated[1:]], values)
 
 
 def test_threads_change_nothing(run, tmp_path):

@@ -416,10 +416,11 @@ def igd_plus(front: ArrayLike, target: ArrayLike) -> float:
 
 
 def knee(points: ArrayLike) -> int | None:
-    """Find the position of the knee: beyond it, a gain in one objective costs most in the others.
+    """Find the position of the knee.
 
-    It is the nondominated point farthest below the plane through the extremes, in values scaled to
-    [0, 1]; where the extremes span no plane, the one with the smallest sum.
+    It is the nondominated point farthest below the straight line (for three or more objectives the
+    plane) through the ends of the front, each value scaled to its range. If the ends span no plane, it
+    is the point with the smallest sum of scaled values.
 
     Parameters
     ----------

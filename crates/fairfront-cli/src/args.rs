@@ -55,8 +55,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         fit: Box<FitArgs>,
     },
-    /// Find the settings of a solver by grid search
-    #[command(long_about = TUNE, after_help = TUNE_EXAMPLES, mut_arg("method", pf_smg_is_usual))]
+    /// Find the settings and the penalty of a solver by grid search
+    #[command(long_about = TUNE, after_help = TUNE_EXAMPLES)]
     Tune {
         #[command(flatten)]
         table: Box<TableArgs>,
@@ -64,7 +64,7 @@ pub(crate) enum Command {
         tune: Box<TuneArgs>,
     },
     /// Update a front batch by batch while rows arrive
-    #[command(long_about = STREAM, after_help = STREAM_EXAMPLES)]
+    #[command(long_about = STREAM, after_help = STREAM_EXAMPLES, mut_arg("balance", |arg| arg.hide(true)))]
     Stream {
         /// Folder of the stream's state; it is a run folder too
         state: PathBuf,
@@ -77,7 +77,8 @@ pub(crate) enum Command {
     Show {
         /// Run folder
         run: PathBuf,
-        /// Print all points with all columns as CSV
+        /// Print all models with all columns as CSV; the last row, with the id unmitigated, is the
+        /// unmitigated model
         #[arg(long, conflicts_with = "json")]
         csv: bool,
         /// Print all points as JSON
@@ -128,7 +129,8 @@ pub(crate) struct SelectArgs {
     /// Take the best point in this measure or objective [default: accuracy]
     #[arg(long, value_name = "MEASURE", group = "rule")]
     pub(crate) best: Option<String>,
-    /// Take the knee: beyond it, gaining in one objective costs most in the others
+    /// Take the knee: the model farthest below the straight line (for three or more objectives the
+    /// plane) through the ends of the front, each value scaled to its range
     #[arg(long, group = "rule")]
     pub(crate) knee: bool,
     /// Take the least weighted sum of objectives or measures, each from 0 to 1 over the front
@@ -254,6 +256,10 @@ pub(crate) struct CompareArgs {
     /// Run folders, and CSV files with a row a point and a column an objective
     #[arg(required = true, value_name = "RUN|FILE.csv")]
     pub(crate) fronts: Vec<PathBuf>,
+    /// Compare fronts in their objectives on training rows, or runs in measures on test rows, whatever
+    /// objectives they were fitted with
+    #[arg(long, value_name = "WHAT", default_value = "objectives")]
+    pub(crate) by: CompareBy,
     /// Reference point of the hypervolume: one number for each objective, separated by commas
     #[arg(
         long,
@@ -283,7 +289,7 @@ pub(crate) struct CompareArgs {
 pub(crate) struct VerifyArgs {
     /// Run folder
     pub(crate) run: PathBuf,
-    /// The data, where they are not (or no longer) where the run found them
+    /// The data, if the files of the run are not in the current folder or next to the run folder
     #[arg(value_name = "FILE|NAME")]
     pub(crate) files: Vec<String>,
     /// Print JSON instead of a table
@@ -327,6 +333,15 @@ pub(crate) enum Extremes {
     Union,
     /// Each front's own ends
     Own,
+}
+
+/// In what fronts are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareBy {
+    /// The functions that were minimized, on training rows
+    Objectives,
+    /// Error rate and differences between groups, on test rows
+    Measures,
 }
 
 /// Flags of `fit` beyond those of the table.
@@ -453,7 +468,8 @@ Examples:
 /// Flags of `tune` beyond those of the table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TuneArgs {
-    /// A setting and the values to try; repeat for several settings [default: the grid above]
+    /// A setting or the penalty, and the values to try; repeat for several [default: the usual grid of
+    /// the solver]
     #[arg(
         long = "try",
         value_name = "NAME=VALUE,VALUE,…",
@@ -485,35 +501,37 @@ pub(crate) struct TuneArgs {
     pub(crate) json: bool,
 }
 
-fn pf_smg_is_usual(method: clap::Arg) -> clap::Arg {
-    method.help("Solver: pf-smg, weighted, trace or eps-fair [default: pf-smg]")
-}
-
 const TUNE: &str = "\
-Find the settings of a solver by grid search
+Find the settings and the penalty of a solver by grid search
 
-Every combination of the values to try computes a front on the training rows, as `fit` does. The one
-whose front has the most accurate predictor on the validation rows is chosen; of equally accurate
-ones the one with the larger hypervolume in what fronts are judged by, on validation rows too; then
-the first. Settings are those of --set (`fairfront fit --help` lists them); values that hold commas
-are separated by ; instead. Other settings are those of --set, of --preset, or the usual ones.
+`tune` tunes the solver that `fit` would use with the same flags: the one of --method, or the one that
+a default fit takes. Each combination of the values to try computes a front on the training rows.
+`tune` chooses the combination whose front has the most accurate model on the validation rows; of
+equally accurate ones, the one with the larger hypervolume share on validation rows; then the first.
+It prints the `fit` command that uses the chosen settings.
 
-Without --try these are tried, 54 combinations of pf-smg:
-  runs=1,2,3 (p1)  steps=1,2,4 (p2)  step=0.5,1,2  batches=80*1.02;200*1.02
-and with --preset paper, of the values of its experiments:
-  runs=1,2,3 (p1)  steps=1,2,3 (p2)  step=0.3,2.1,4  batches=80*1.018,50*1.018;80*1.005
-Each takes as long as a fit; --most tries some of them.
+--try takes the settings that `fairfront fit --help` lists, and penalty. Separate values that hold
+commas with ; instead. A setting of one solver chooses this solver. All other settings are those of
+--set, --penalty, --preset or the defaults. Without --try these are tried:
 
-A combination that fails is reported and does not end the search. Ctrl-C or --max-seconds ends it,
-leaves out the combination at hand, and chooses among those before.";
+  weighted         stages=2,4  softening=3,9  penalty=auto,0.0001,0.001,0.01
+  trace, eps-fair  penalty=auto,0.0001,0.001,0.01
+  pf-smg           runs=1,2,3 (p1)  steps=1,2,4 (p2)  step=0.5,1,2  batches=80*1.02;200*1.02
+  --preset paper   runs=1,2,3 (p1)  steps=1,2,3 (p2)  step=0.3,2.1,4
+                   batches=80*1.018,50*1.018;80*1.005
+
+Each combination takes as long as a fit; --most tries some of them. A combination that fails is
+reported and does not end the search. Ctrl-C or --max-seconds ends the search, leaves out the current
+combination, and chooses among the finished ones.";
 
 const TUNE_EXAMPLES: &str = "\
 Examples:
-  fairfront tune loans.csv --target approved --positive yes --sensitive sex --most 12
+  fairfront tune loans.csv --target approved --positive yes --sensitive sex
+  fairfront tune loans.csv --target approved --positive yes --sensitive sex --try penalty=0.001,0.01,0.1
   fairfront tune adult:gender --preset paper --try runs=1,2,3 --try steps=1,2,3
   fairfront tune adult:gender --preset paper --try step=2.1,2.6 \\
     --try 'batches=80*1.018,50*1.018;80*1.005' --csv tried.csv
-  fairfront tune demo --method weighted --try stages=3,5 --try sums=50,100 --json";
+  fairfront tune demo --method pf-smg --most 12 --json";
 
 /// Flags of `stream` beyond those of the table.
 #[derive(Debug, Clone, Args)]
@@ -641,14 +659,21 @@ Judge fronts side by side: purity, spread, hypervolume, cost
   hypervolume  volume dominated up to the reference point: unless given, for the loss its value
                where all parameters are 0, for other objectives 1.1 times the largest of all fronts
 
-Only fronts of the same objectives on the same rows can be compared. Of a CSV file only the names of
-its columns are known, where it has any: they are matched by name.";
+Only fronts of the same objectives on the same rows can be compared in objectives. Of a CSV file only
+the names of its columns are known, where it has any: they are matched by name.
+
+--by measures compares runs of any objectives in the error rate and each difference between groups
+that all runs have, on test rows (validation rows if a run has no test rows). It prints the
+hypervolume share of each front: the share of the box up to the printed limits that its models
+dominate. If the rows of all runs can be read again and are the same, each difference to the first run
+has a 95% interval from 1,000 paired redraws of the rows.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   fairfront compare runs/smg runs/eps
   fairfront compare runs/smg runs/eps --same-size --svg fronts.svg
-  fairfront compare runs/smg theirs.csv --reference 0.7,0.1 --json";
+  fairfront compare runs/smg theirs.csv --reference 0.7,0.1 --json
+  fairfront compare runs/parity runs/odds --by measures";
 
 const VERIFY: &str = "\
 Recompute a run from its folder and its data, and say what agrees
@@ -656,8 +681,9 @@ Recompute a run from its folder and its data, and say what agrees
 From the parameters in the run folder and the data alone: every objective, measure, count and
 certificate of every point and of the unmitigated model on all splits, the encoding, and what
 run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
-come from the run; the files too, unless others are named. The state of a stream is recomputed from
-the rows that it keeps.
+come from the run. A run stores the names of its files without their folders: `verify` looks for them
+in the current folder, then next to the run folder; pass the paths if the files are elsewhere. The
+state of a stream is recomputed from the rows that it keeps.
 
 Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees, 1
 where something does not or the data are not the run's; what is worst is named.";
@@ -761,11 +787,15 @@ pub(crate) enum DataCommand {
         /// Where to write: a CSV file, or - for standard output
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
-        /// Write the features as encoded (scaled, one-hot) rather than the columns as read
+        /// Write the features as encoded (scaled, one-hot) and the label as 0 or 1, instead of the
+        /// columns as read; rows keep the order of the file
         #[arg(long)]
         encoded: bool,
         /// Write the fitted encoding as JSON too
         #[arg(long, value_name = "FILE")]
         encoding: Option<PathBuf>,
+        /// Replace existing files
+        #[arg(long)]
+        force: bool,
     },
 }

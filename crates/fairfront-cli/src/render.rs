@@ -10,7 +10,7 @@ mod stream;
 mod tuning;
 mod verification;
 
-pub(crate) use comparison::comparison;
+pub(crate) use comparison::{comparison, measure_comparison};
 pub(crate) use front::{fit, front, table};
 pub(crate) use plot::Charset;
 pub(crate) use prediction::{audit, predicted};

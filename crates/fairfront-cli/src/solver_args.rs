@@ -31,14 +31,15 @@ pub(crate) struct SolverArgs {
     /// 100 bounds]
     #[arg(long, value_name = "N", help_heading = "Solver")]
     pub(crate) points: Option<usize>,
-    /// A setting of the solver; repeat for several (listed below)
+    /// A setting of the solver; repeat for several (`fairfront fit --help` lists them)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Solver")]
     pub(crate) set: Vec<String>,
     /// Refine the front by exact steps: no point gets worse in any objective
     #[arg(long, help_heading = "Solver")]
     pub(crate) polish: bool,
-    /// Keep what is nondominated in the objectives on training rows, or in the matching measures on
-    /// training and validation rows [default: measures where objectives are rates]
+    /// Keep the models that are nondominated in the objectives on training rows, or in the matching
+    /// measures on training and validation rows [default: measures if the loss is error_rate or an
+    /// objective compares rates, and every objective has a measure; else objectives]
     #[arg(long, value_name = "WHAT", help_heading = "Solver")]
     pub(crate) front_in: Option<FrontInName>,
     /// Penalty on the coefficients of the log loss: a number, or auto, which chooses it by

@@ -93,6 +93,57 @@ pub(crate) struct Stratum {
     pub(crate) regions: Vec<usize>,
 }
 
+/// Labels, groups and weights of rows.
+struct Facts {
+    schema: Schema,
+    /// Whether a row is labeled positive, and its group of each attribute.
+    keys: Vec<(bool, Vec<u32>)>,
+    weights: Vec<f64>,
+}
+
+impl Facts {
+    fn of(rows: &dyn RowSource) -> Result<Self, Error> {
+        let schema = rows.schema().clone();
+        let n = rows.n_rows();
+        let (mut keys, mut weights) = (Vec::with_capacity(n), Vec::with_capacity(n));
+        for index in 0..rows.n_blocks() {
+            let block = rows.block(index)?;
+            weights.extend_from_slice(block.weights());
+            for row in 0..block.n_rows() {
+                let groups = (0..schema.attributes.len()).map(|a| block.groups(a)[row]);
+                let positive = block.labels()[row] > 0.0;
+                keys.push((positive, groups.collect::<Vec<u32>>()));
+            }
+        }
+        Ok(Self {
+            schema,
+            keys,
+            weights,
+        })
+    }
+}
+
+/// The same rows, whatever their features are.
+impl PartialEq for Facts {
+    fn eq(&self, other: &Self) -> bool {
+        self.schema.attributes == other.schema.attributes
+            && self.keys == other.keys
+            && self.weights == other.weights
+    }
+}
+
+/// Decisions as words of 32 models, one word per row.
+fn words_of(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    models: &Points,
+) -> Result<Vec<Vec<u32>>, Error> {
+    let all: Vec<&[f64]> = models.iter().collect();
+    all.par_chunks(LANES)
+        .map(|block| selected_words(predictor, rows, block))
+        .collect()
+}
+
 impl Decisions {
     /// Decisions of all models on all rows.
     pub fn of(
@@ -100,25 +151,40 @@ impl Decisions {
         rows: &dyn RowSource,
         models: &Points,
     ) -> Result<Self, Error> {
-        let schema = rows.schema();
-        let n = rows.n_rows();
-        let n_words = models.len().div_ceil(LANES);
-        let (mut keys, mut weights) = (Vec::with_capacity(n), Vec::with_capacity(n));
-        let n_attributes = schema.attributes.len();
-        for index in 0..rows.n_blocks() {
-            let block = rows.block(index)?;
-            weights.extend_from_slice(block.weights());
-            for row in 0..block.n_rows() {
-                let groups = (0..n_attributes).map(|a| block.groups(a)[row]);
-                let positive = block.labels()[row] > 0.0;
-                keys.push((positive, groups.collect::<Vec<u32>>()));
+        let words = words_of(predictor, rows, models)?;
+        Ok(Self::sorted(&Facts::of(rows)?, words, models.len()))
+    }
+
+    /// Decisions of the models of several sources on the same rows, which each source may encode in its own
+    /// way, and the number of each source's first model; models between those of two sources select nobody.
+    /// `None` if the sources differ in the labels, weights or groups of their rows.
+    pub fn paired(
+        predictor: &dyn Predictor,
+        sources: &[(&dyn RowSource, &Points)],
+    ) -> Result<Option<(Self, Vec<usize>)>, Error> {
+        let mut facts: Option<Facts> = None;
+        let (mut words, mut firsts) = (Vec::new(), Vec::new());
+        for (rows, models) in sources {
+            let own = Facts::of(*rows)?;
+            if facts.as_ref().is_some_and(|first| *first != own) {
+                return Ok(None);
             }
+            facts.get_or_insert(own);
+            firsts.push(words.len() * LANES);
+            words.extend(words_of(predictor, *rows, models)?);
         }
-        let all: Vec<&[f64]> = models.iter().collect();
-        let words: Vec<Vec<u32>> = all
-            .par_chunks(LANES)
-            .map(|block| selected_words(predictor, rows, block))
-            .collect::<Result<_, _>>()?;
+        let n_models = words.len() * LANES;
+        Ok(facts.map(|facts| (Self::sorted(&facts, words, n_models), firsts)))
+    }
+
+    /// Decisions as words of 32 models, in the order of the strata.
+    fn sorted(facts: &Facts, words: Vec<Vec<u32>>, n_models: usize) -> Self {
+        let Facts {
+            schema,
+            keys,
+            weights,
+        } = facts;
+        let (n, n_words) = (keys.len(), words.len());
         // Rows that all models decide alike lie next to each other, so that they are redrawn together.
         let pattern = |row: usize| words.iter().map(move |words| words[row]);
         let mut order: Vec<usize> = (0..n).collect();
@@ -148,13 +214,13 @@ impl Decisions {
         for row in &order {
             bits.extend(words.iter().map(|words| words[*row]));
         }
-        Ok(Self {
-            n_models: models.len(),
+        Self {
+            n_models,
             bits,
             weights: order.iter().map(|row| weights[*row]).collect(),
             strata,
             n_regions: n_regions(schema),
-        })
+        }
     }
 
     /// The decisions on some rows of several sources, counted through one after the other; a row may be

@@ -67,9 +67,10 @@ pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
     writer.flush().map_err(|e| Error::io("output", e))
 }
 
-/// Writes the encoded rows as CSV: one column a feature (levels as 0 and 1), each attribute's
-/// group, `label` (−1 or 1), `weight` and `split`.
-pub fn write_encoded(encoded: &Encoded, out: impl Write) -> Result<(), Error> {
+/// Writes the encoded rows as CSV, in the order of [`write_rows`]: one column per feature
+/// (categories as 0 and 1), the group of each attribute, `label` (1 for the positive value, else
+/// 0), `weight` and `split`. `encoded` has to be made of `prepared`.
+pub fn write_encoded(prepared: &Prepared, encoded: &Encoded, out: impl Write) -> Result<(), Error> {
     let schema = encoded.part(Part::Train).schema();
     let features = schema.feature_names();
     let attributes = schema.attributes.iter().map(|a| a.name.as_str());
@@ -85,32 +86,36 @@ pub fn write_encoded(encoded: &Encoded, out: impl Write) -> Result<(), Error> {
     let n_features = schema.n_features();
     // One more place, past the intercept's, takes what has no feature.
     let mut values = vec![0.0; n_features + 2];
-    for part in Part::ALL {
-        for block in encoded.part(part).blocks() {
-            for row in 0..block.n_rows() {
-                values.fill(0.0);
-                let numbers = block.numeric(row);
-                values[..numbers.len()].copy_from_slice(numbers);
-                for &code in block.codes(row) {
-                    values[code as usize] = 1.0;
-                }
-                for value in &values[..n_features] {
-                    writer.write_field(value.to_string()).map_err(failed)?;
-                }
-                for (index, attribute) in schema.attributes.iter().enumerate() {
-                    let code = block.groups(index)[row] as usize;
-                    let group = attribute.groups.get(code).map_or("", String::as_str);
-                    writer.write_field(group).map_err(failed)?;
-                }
-                let label = block.labels()[row].to_string();
-                let weight = block.weights()[row].to_string();
-                let last = [label.as_str(), weight.as_str(), part.name()];
-                for field in last {
-                    writer.write_field(field).map_err(failed)?;
-                }
-                writer.write_record(None::<&[u8]>).map_err(failed)?;
-            }
+    // The rows of each split keep the order of the file.
+    let mut splits = Part::ALL.map(|part| {
+        let blocks = encoded.part(part).blocks();
+        blocks.flat_map(|block| (0..block.n_rows()).map(move |row| (block, row)))
+    });
+    for part in prepared.split.parts_by_row() {
+        let Some((block, row)) = splits[part as usize].next() else {
+            let message = "the encoded rows are not those of the table; encode the table again";
+            return Err(Error::Usage(message.into()));
+        };
+        values.fill(0.0);
+        let numbers = block.numeric(row);
+        values[..numbers.len()].copy_from_slice(numbers);
+        for &code in block.codes(row) {
+            values[code as usize] = 1.0;
         }
+        for value in &values[..n_features] {
+            writer.write_field(value.to_string()).map_err(failed)?;
+        }
+        for (index, attribute) in schema.attributes.iter().enumerate() {
+            let code = block.groups(index)[row] as usize;
+            let group = attribute.groups.get(code).map_or("", String::as_str);
+            writer.write_field(group).map_err(failed)?;
+        }
+        let label = if block.labels()[row] > 0.0 { "1" } else { "0" };
+        let weight = block.weights()[row].to_string();
+        for field in [label, weight.as_str(), part.name()] {
+            writer.write_field(field).map_err(failed)?;
+        }
+        writer.write_record(None::<&[u8]>).map_err(failed)?;
     }
     writer.flush().map_err(|e| Error::io("output", e))
 }

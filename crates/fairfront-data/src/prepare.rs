@@ -8,7 +8,7 @@ use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::group::{AttributeRule, TargetRule, no_attribute};
 use crate::known::Known;
-use crate::read::{Decimal, ReadFrom, ReadOptions, read_table};
+use crate::read::{Decimal, ReadFrom, ReadOptions, file_name, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Column, LeftOut, Notice, Table, Values};
@@ -243,7 +243,7 @@ impl Prepared {
         }
         let mut prepared = Self::new(table, spec, &[])?;
         prepared.read = Some(ReadFrom {
-            files: files.to_vec(),
+            files: files.iter().map(|file| file_name(file).into()).collect(),
             options,
         });
         Ok(prepared)

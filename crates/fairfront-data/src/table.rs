@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::date::DateOrder;
 use crate::error::{Error, Place, near_names};
 use crate::number::Numbers;
-use crate::read::{Decimal, parse_number};
+use crate::read::{Decimal, file_name, parse_number};
 
 /// The code of a missing value in a categorical column.
 pub const MISSING: u32 = u32::MAX;
@@ -470,13 +470,14 @@ impl Table {
         }
     }
 
+    /// The name is made of the names of the files, without their folders.
     pub(crate) fn from_parts(
         columns: Vec<Column>,
         n_rows: usize,
         sources: Vec<SourceFile>,
         notices: Vec<Notice>,
     ) -> Self {
-        let names: Vec<&str> = sources.iter().map(|s| s.name.as_str()).collect();
+        let names: Vec<&str> = sources.iter().map(|s| file_name(&s.name)).collect();
         Self {
             name: names.join(" + "),
             columns,

@@ -1,9 +1,8 @@
 use crate::spread::scaled;
 use crate::{Values, nondominated, ranges};
 
-/// Position of the knee: the point farthest below the plane through the front's extremes (for two
-/// objectives a line), in values scaled to [0, 1]; beyond it, gaining in one objective costs most in
-/// the others. Of equally far ones the first; dominated points and those with an infinite value take
+/// Position of the knee: the point farthest below the straight line (for three or more objectives the
+/// plane) through the ends of the front, each value scaled to its range. Of equally far ones the first; dominated points and those with an infinite value take
 /// no part; `None` where nothing is left.
 ///
 /// The extremes are the points where each objective is least. Where they span no plane, or one that

@@ -56,11 +56,21 @@ pub struct Ask {
 impl Ask {
     /// What is to be fitted on rows of this source, with these attributes as objectives name them.
     pub fn request(&self, source: &str, attributes: &[String]) -> Result<FitRequest, Error> {
+        self.request_with(source, attributes, &[])
+    }
+
+    /// The same, by a solver that knows these settings too, whose values are set later.
+    pub(crate) fn request_with(
+        &self,
+        source: &str,
+        attributes: &[String],
+        tried: &[&str],
+    ) -> Result<FitRequest, Error> {
         let n_objectives = match self.objectives.len() {
             0 => 1 + attributes.len(),
             n => n,
         };
-        let methods = methods(self, source, n_objectives)?;
+        let methods = methods(self, source, n_objectives, tried)?;
         let needs_covariances =
             |c: &MethodChoice| matches!(c.method, Method::Trace(_) | Method::EpsFair(_));
         let covariances = self.paper || methods.iter().all(needs_covariances);
@@ -102,7 +112,12 @@ pub fn attribute_texts(spec: &Spec) -> Vec<String> {
 }
 
 /// The solvers that may be used: the one that was named, or those that are tried in turn.
-fn methods(ask: &Ask, source: &str, n_objectives: usize) -> Result<Vec<MethodChoice>, Error> {
+fn methods(
+    ask: &Ask,
+    source: &str,
+    n_objectives: usize,
+    tried: &[&str],
+) -> Result<Vec<MethodChoice>, Error> {
     let paper = ask.paper;
     let pf_smg = || match paper {
         true => Method::PfSmg(paper_pf_smg(source, n_objectives)),
@@ -143,31 +158,38 @@ fn methods(ask: &Ask, source: &str, n_objectives: usize) -> Result<Vec<MethodCho
     };
     let settings = &ask.settings;
     // Settings that only some of several know choose among these.
-    if candidates.len() > 1 && !settings.is_empty() {
+    let set = settings
+        .iter()
+        .map(|(name, value)| (name.as_str(), format!("--set \"{name}={value}\"")));
+    let tried = tried.iter().map(|name| (*name, format!("--try {name}")));
+    let named: Vec<(&str, String)> = set.chain(tried).collect();
+    if candidates.len() > 1 && !named.is_empty() {
         let knows_all = |c: &MethodChoice| {
             let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
-            settings.iter().all(|(name, _)| knows(name))
+            named.iter().all(|(name, _)| knows(name))
         };
         match candidates.iter().any(knows_all) {
             true => candidates.retain(knows_all),
             false => {
                 let names = candidates.iter().flat_map(|c| c.method.names());
                 let known: BTreeSet<&str> = names.map(|(name, _)| *name).collect();
-                let unknown = settings
-                    .iter()
-                    .find(|(name, _)| !known.contains(name.as_str()));
+                let unknown = named.iter().find(|(name, _)| !known.contains(name));
                 let of_eps_fair = |name: &str| EpsFair::NAMES.iter().any(|(n, _)| *n == name);
                 let message = match unknown {
-                    Some((name, value)) if of_eps_fair(name) => format!(
-                        "--set \"{name}={value}\": this is a setting of eps-fair; add --method eps-fair"
-                    ),
-                    Some((name, value)) => format!(
-                        "--set \"{name}={value}\": there is no such setting; {}",
+                    Some((name, flag)) if of_eps_fair(name) => {
+                        format!("{flag}: this is a setting of eps-fair; add --method eps-fair")
+                    }
+                    Some((name, flag)) => format!(
+                        "{flag}: there is no such setting; {}",
                         fairfront_data::near_names(name, known)
                     ),
                     None => {
-                        "--set: these are settings of different solvers; name one with --method"
-                            .into()
+                        let flags: Vec<&str> =
+                            named.iter().map(|(_, flag)| flag.as_str()).collect();
+                        format!(
+                            "{}: these are settings of different solvers; name one with --method",
+                            flags.join(" ")
+                        )
                     }
                 };
                 return Err(Error::Usage(message));

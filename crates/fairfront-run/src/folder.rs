@@ -446,6 +446,26 @@ pub(crate) fn holds_figures(folder: &Path) -> bool {
     is_folder && std::fs::read_dir(folder).is_ok_and(|entries| entries.into_iter().all(own))
 }
 
+/// The name of a run in reports and models: its folder as it was named, or its last part alone if that
+/// would show where the folder is on this machine.
+///
+/// ```
+/// use std::path::Path;
+/// assert_eq!(fairfront_run::run_name(Path::new("runs/sex")), "runs/sex");
+/// assert_eq!(fairfront_run::run_name(Path::new("/home/me/runs/sex")), "sex");
+/// ```
+pub fn run_name(folder: &Path) -> String {
+    let is_plain = |part: std::path::Component| {
+        use std::path::Component::{CurDir, Normal};
+        matches!(part, Normal(_) | CurDir)
+    };
+    let shown = match (folder.components().all(is_plain), folder.file_name()) {
+        (true, _) | (false, None) => folder.as_os_str(),
+        (false, Some(last)) => last,
+    };
+    shown.to_string_lossy().into_owned()
+}
+
 /// The source of the run in a folder or of the newest one in a state, where there is one.
 pub fn source_of_run(folder: &Path) -> Option<String> {
     let (info, _) = read_stable(folder, info_in).ok()?;

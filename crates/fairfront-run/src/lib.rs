@@ -51,7 +51,8 @@ pub use certify::{
 };
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
-    CompareOptions, Comparison, JudgedFront, MOST_VOLUME_OBJECTIVES, NamedFront, Origin, compare,
+    CompareOptions, ComparedMeasure, Comparison, FrontShare, JudgedFront, MOST_VOLUME_OBJECTIVES,
+    MeasureComparison, NamedFront, Origin, UNMITIGATED, compare, compare_measures,
 };
 pub use error::Error;
 pub use export::ExportFormat;
@@ -63,7 +64,7 @@ pub use fit::{
 };
 pub use folder::{
     DroppedRows, ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info,
-    source_of_run, state_notices, write_run,
+    run_name, source_of_run, state_notices, write_run,
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};

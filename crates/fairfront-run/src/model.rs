@@ -7,7 +7,7 @@ use fairfront_data::{Encoding, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::file::write_file;
-use crate::{Error, ModelCertificate, Run};
+use crate::{Error, ModelCertificate, Run, run_name};
 
 const FORMAT: &str = "fairfront-model";
 const VERSION: u32 = 1;
@@ -73,7 +73,7 @@ pub struct Provenance {
 impl Model {
     /// The model of a point of a run's front; of a state it is the newest front.
     pub fn of(folder: &Path, point: usize) -> Result<Self, Error> {
-        Run::read(folder)?.model(&folder.display().to_string(), point)
+        Run::read(folder)?.model(&run_name(folder), point)
     }
 
     /// A model that decides by the sign of its score, or what cannot be right.

@@ -23,6 +23,113 @@ const NAMES: [&str; 12] = [
     "worst_group_loss",
 ];
 
+/// Measures, by fairlearn's names and the names of other libraries, and the objective that improves each.
+const MEASURES: [(&str, &str); 33] = [
+    ("accuracy", "error_rate"),
+    ("accuracy_score", "error_rate"),
+    ("zero_one_loss", "error_rate"),
+    ("balanced_accuracy", "error_rate"),
+    ("precision", "error_rate"),
+    ("recall", "error_rate"),
+    ("f1_score", "error_rate"),
+    ("auc", "log_loss"),
+    ("roc_auc_score", "log_loss"),
+    ("brier_score", "log_loss"),
+    ("calibration_error", "log_loss"),
+    ("selection_rate", "demographic_parity"),
+    ("selection_rate_difference", "demographic_parity"),
+    ("selection_rate_ratio", "demographic_parity"),
+    ("demographic_parity_difference", "demographic_parity"),
+    ("demographic_parity_ratio", "demographic_parity"),
+    ("statistical_parity_difference", "demographic_parity"),
+    ("disparate_impact_ratio", "demographic_parity"),
+    ("true_positive_rate", "true_positive_rate_parity"),
+    ("true_positive_rate_difference", "true_positive_rate_parity"),
+    ("false_negative_rate", "true_positive_rate_parity"),
+    (
+        "false_negative_rate_difference",
+        "true_positive_rate_parity",
+    ),
+    ("equal_opportunity_difference", "true_positive_rate_parity"),
+    ("equal_opportunity_ratio", "true_positive_rate_parity"),
+    ("false_positive_rate", "false_positive_rate_parity"),
+    (
+        "false_positive_rate_difference",
+        "false_positive_rate_parity",
+    ),
+    ("false_positive_rate_ratio", "false_positive_rate_parity"),
+    (
+        "true_negative_rate_difference",
+        "false_positive_rate_parity",
+    ),
+    ("equalized_odds_difference", "equalized_odds"),
+    ("equalized_odds_ratio", "equalized_odds"),
+    ("average_odds_difference", "equalized_odds"),
+    ("accuracy_score_difference", "group_risk"),
+    ("log_loss_difference", "group_risk"),
+];
+
+/// Names that people write for a measure, and the measure: first the covariances, whose names mean
+/// rates and ratios elsewhere, then the smooth objectives and the names of other libraries.
+const MEANT: [(&str, &str); 11] = [
+    ("disparate_impact", "demographic_parity_ratio"),
+    ("equal_opportunity", "equal_opportunity_difference"),
+    ("predictive_equality", "false_positive_rate_difference"),
+    ("demographic_parity", "demographic_parity_difference"),
+    ("true_positive_rate_parity", "equal_opportunity_difference"),
+    (
+        "false_positive_rate_parity",
+        "false_positive_rate_difference",
+    ),
+    ("equalized_odds", "equalized_odds_difference"),
+    (
+        "true_positive_rate_difference",
+        "equal_opportunity_difference",
+    ),
+    (
+        "false_negative_rate_difference",
+        "equal_opportunity_difference",
+    ),
+    (
+        "statistical_parity_difference",
+        "demographic_parity_difference",
+    ),
+    ("disparate_impact_ratio", "demographic_parity_ratio"),
+];
+
+/// Whether an objective is a covariance of the score.
+pub(crate) fn is_covariance(name: &str) -> bool {
+    matches!(
+        name,
+        "disparate_impact" | "equal_opportunity" | "predictive_equality"
+    )
+}
+
+/// The measure that a requirement on this name is meant for.
+pub(crate) fn measure_meant(name: &str) -> Option<&'static str> {
+    let found = MEANT.iter().find(|(written, _)| *written == name);
+    found.map(|(_, measure)| *measure)
+}
+
+/// The objective that improves a measure, as it is written for these attributes.
+fn objective_for(name: &str, columns: &[String], attributes: &[Attribute]) -> Option<String> {
+    let (_, objective) = MEASURES.iter().find(|(measure, _)| *measure == name)?;
+    if is_loss(objective) {
+        return Some((*objective).into());
+    }
+    let attribute = match (columns, attributes) {
+        ([], []) => "A".into(),
+        ([], [first, ..]) => first.name.clone(),
+        ([one], _) => grammar::quote(one),
+        (several, _) => attribute_name(several),
+    };
+    Some(format!("{objective}({attribute})"))
+}
+
+fn is_loss(name: &str) -> bool {
+    matches!(name, "log_loss" | "error_rate")
+}
+
 /// A temperature below this is none: decisions are as sharp as numbers allow.
 const LEAST_TAU: f64 = 1e-9;
 
@@ -41,10 +148,15 @@ pub(crate) fn parse_with_penalty(
     let mut settings = Settings::new(text, call.settings)?;
     let name = call.name.as_str();
     if !NAMES.contains(&name) {
+        if let Some(objective) = objective_for(name, &call.attribute, attributes) {
+            return Err(settings.wrong(&format!(
+                "{name} is a measure, not an objective; choose {objective:?}, which improves it"
+            )));
+        }
         let near = near_names(name, NAMES);
         return Err(settings.wrong(&format!("there is no objective {name:?}; {near}")));
     }
-    if matches!(name, "log_loss" | "error_rate") && !call.attribute.is_empty() {
+    if is_loss(name) && !call.attribute.is_empty() {
         return Err(settings.wrong(&format!("{name} takes no attribute")));
     }
     let objective = match name {
@@ -82,8 +194,7 @@ fn position(
 /// Whether an objective is one of our losses, and sets its penalty itself.
 pub(crate) fn sets_penalty(text: &str) -> Option<bool> {
     let call = grammar::objective(text).ok()?;
-    let is_loss = matches!(call.name.as_str(), "log_loss" | "error_rate");
-    is_loss.then(|| call.settings.iter().any(|(name, _)| name == "lambda"))
+    is_loss(&call.name).then(|| call.settings.iter().any(|(name, _)| name == "lambda"))
 }
 
 fn loss(settings: &mut Settings, penalty: Option<f64>) -> Result<Box<dyn Objective>, Error> {
@@ -356,6 +467,41 @@ mod tests {
         assert!(refused("disparate_impact(sex, beta=x)").contains("beta is x"));
         assert!(refused("equal_opportunity(sex, center=some)").contains("conditioned or all"));
         assert!(refused("disparate_impact(sex").contains("character"));
+    }
+
+    #[test]
+    fn measures_name_the_objective_that_improves_them() {
+        let all = [
+            (
+                "equal_opportunity_difference(sex)",
+                "true_positive_rate_parity(sex)",
+            ),
+            (
+                "demographic_parity_difference(sex:race)",
+                "demographic_parity(sex:race)",
+            ),
+            ("demographic_parity_ratio", "demographic_parity(sex)"),
+            ("selection_rate(sex=F)", "demographic_parity(sex)"),
+            ("equalized_odds_difference(sex)", "equalized_odds(sex)"),
+            (
+                "false_positive_rate_difference(sex)",
+                "false_positive_rate_parity(sex)",
+            ),
+            ("accuracy", "error_rate"),
+        ];
+        for (measure, objective) in all {
+            let refused = refused(measure);
+            let help = format!("is a measure, not an objective; choose {objective:?}");
+            assert!(refused.contains(&help), "{refused}");
+            assert_eq!(name(objective), objective);
+        }
+        // Suggestions exist, and no objective is taken for a measure.
+        for (measure, objective) in MEASURES {
+            assert!(
+                NAMES.contains(&objective) && !NAMES.contains(&measure),
+                "{measure}"
+            );
+        }
     }
 
     fn definition(text: &str) -> String {

@@ -8,11 +8,11 @@ use fairfront_report::{
 
 use crate::certify::{Use, logged_uses};
 use crate::select::{FrontColumns, opening};
-use crate::{Error, FrontIn, FrontTable, Run, RunInfo};
+use crate::{Error, FrontIn, FrontTable, Run, RunInfo, run_name};
 
 /// What the page shows of the run in a folder, or of the newest one in a state.
 pub fn page_data(folder: &Path) -> Result<PageData, Error> {
-    read(folder)?.page(&folder.display().to_string())
+    read(folder)?.page(&run_name(folder))
 }
 
 /// A run with the log of its folder, which certificates are shown from.

@@ -15,7 +15,7 @@ use crate::folder::{
 };
 use crate::model::{Model, Provenance};
 use crate::store::read_stable;
-use crate::{Error, Evidence, Fitted, FrontTable, RunInfo, page};
+use crate::{Error, Evidence, Fitted, FrontTable, RunInfo, page, run_name};
 
 /// A run: what `run.json` says, the front, and how rows are encoded.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl Run {
 
     /// Writes the page into the run's folder; what is there is replaced. Returns where it is.
     pub(crate) fn write_page(&self, folder: &Path) -> Result<PathBuf, Error> {
-        let html = self.page(&folder.display().to_string())?.to_html();
+        let html = self.page(&run_name(folder))?.to_html();
         let path = folder.join(PAGE);
         write_in_run(folder, &path, html.as_bytes())?;
         Ok(path)

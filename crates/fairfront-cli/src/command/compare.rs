@@ -1,14 +1,17 @@
 use std::path::{Path, PathBuf};
 
-use fairfront_data::Error;
+use fairfront_data::{Error, data_folder};
 use fairfront_report::{Overlay, Series};
-use fairfront_run::{CompareOptions, Comparison, NamedFront, compare};
+use fairfront_run::{CompareOptions, Comparison, NamedFront, compare, compare_measures};
 
-use crate::args::{CompareArgs, Extremes};
+use crate::args::{CompareArgs, CompareBy, Extremes};
 use crate::output::{self, Target};
 use crate::render;
 
 pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
+    if args.by == CompareBy::Measures {
+        return by_measures(args);
+    }
     let svg = args.svg.as_deref().map(Target::check).transpose()?;
     if let Some(Target::File(path)) = &svg {
         check_picture(path, &args.fronts)?;
@@ -53,6 +56,28 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     output::print(&render::comparison(&found))
+}
+
+/// Runs side by side in measures.
+fn by_measures(args: &CompareArgs) -> anyhow::Result<()> {
+    let of_objectives = [
+        (!args.reference.is_empty(), "--reference"),
+        (args.same_size, "--same-size"),
+        (args.extremes != Extremes::Union, "--extremes"),
+        (args.tolerance != 0.0, "--tolerance"),
+        (args.svg.is_some(), "--svg"),
+    ];
+    if let Some((_, flag)) = of_objectives.iter().find(|(given, _)| *given) {
+        let message = format!("{flag} applies to objectives; remove it or --by measures");
+        return Err(Error::Usage(message).into());
+    }
+    args.fronts.iter().for_each(|path| super::say_damage(path));
+    let found = compare_measures(&args.fronts, data_folder().as_deref())?;
+    if args.json {
+        return output::print(&format!("{}\n", serde_json::to_string_pretty(&found)?));
+    }
+    output::note(&render::notices(&found.notices));
+    output::print(&render::measure_comparison(&found))
 }
 
 /// A picture replaces nothing but a picture.

@@ -22,7 +22,8 @@ pub(super) fn run(command: DataCommand) -> anyhow::Result<()> {
             output,
             encoded,
             encoding,
-        } => export(&table, &output, encoded, encoding.as_deref()),
+            force,
+        } => export(&table, &output, encoded, encoding.as_deref(), force),
     }
 }
 
@@ -199,6 +200,7 @@ fn export(
     file: &Path,
     encoded: bool,
     encoding: Option<&Path>,
+    force: bool,
 ) -> anyhow::Result<()> {
     let rows = Target::check(file)?;
     let encoding = encoding.map(Target::check).transpose()?;
@@ -213,6 +215,9 @@ fn export(
             return Err(Error::Usage(message).into());
         }
     }
+    for target in [Some(&rows), encoding.as_ref()].into_iter().flatten() {
+        target.check_free(force)?;
+    }
 
     let prepared = table.prepare()?;
     let mut notices = prepared.notices.clone();
@@ -220,7 +225,7 @@ fn export(
         let found = Encoded::new(&prepared)?;
         notices.extend(found.notices.iter().cloned());
         if encoded {
-            rows.write(|out| write_encoded(&found, out))?;
+            rows.write(|out| write_encoded(&prepared, &found, out))?;
         } else {
             rows.write(|out| write_rows(&prepared, out))?;
         }

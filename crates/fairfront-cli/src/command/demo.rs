@@ -6,7 +6,7 @@ use clap::Parser;
 use fairfront_data::{Error, write_rows};
 use fairfront_run::{
     Choice, Demand, FrontColumns, Rule, Run, check_folder, choose_certified, group_sentences,
-    source_of_run,
+    run_name, source_of_run,
 };
 
 use crate::args::Cli;
@@ -61,7 +61,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
     let choice = choose(out, &run)?;
     output::print(&format!("\n{}", render::requirement(&choice)))?;
     output::print(&groups(&run, &choice))?;
-    let mut chosen = run.model(&out.display().to_string(), choice.selection.id)?;
+    let mut chosen = run.model(&run_name(out), choice.selection.id)?;
     chosen.certificate.clone_from(&choice.of_model);
     chosen.write(&model, true)?;
     output::print(&format!(

@@ -3,7 +3,7 @@ use std::path::Path;
 use fairfront_data::{Error, Ordered, Part};
 use fairfront_run::{
     Certificate, Choice, FrontColumns, ModelCertificate, Requirement, Rule, Run, Selection, Term,
-    choose_certified, select, uncertified_model, weights,
+    choose_certified, run_name, select, uncertified_model, weights,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -66,7 +66,7 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         }
     }
     if let Some(path) = &args.model {
-        let mut model = run.model(&args.run.display().to_string(), found.id)?;
+        let mut model = run.model(&run_name(&args.run), found.id)?;
         model.certificate.clone_from(&choice.of_model);
         model.write(path, args.force)?;
     }

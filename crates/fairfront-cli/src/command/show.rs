@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use fairfront_run::{FrontTable, RunInfo, is_unfinished, read_run};
+use fairfront_run::{FrontTable, RunInfo, UNMITIGATED, is_unfinished, read_run};
 
 use crate::{output, render};
 
@@ -24,6 +24,7 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool, ascii: bool) -> anyhow::
     Ok(())
 }
 
+/// One row per model of the front, then one for the unmitigated model, which has its name for an id.
 fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let params = run
@@ -46,6 +47,15 @@ fn as_csv(run: &RunInfo, front: &FrontTable) -> anyhow::Result<String> {
         }
         writer.write_record(None::<&[u8]>)?;
     }
+    writer.write_field(UNMITIGATED)?;
+    for name in &front.names {
+        let value = run.unmitigated.values.get(name).copied().flatten();
+        writer.write_field(value.map_or_else(String::new, |v| v.to_string()))?;
+    }
+    for value in &run.unmitigated.params {
+        writer.write_field(value.to_string())?;
+    }
+    writer.write_record(None::<&[u8]>)?;
     let bytes = writer
         .into_inner()
         .map_err(|e| anyhow::anyhow!("{}", e.error()))?;

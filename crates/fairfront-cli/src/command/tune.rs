@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::args::TuneArgs;
 use crate::output::Target;
 use crate::progress::{self, Bar};
-use crate::solver_args::{MethodName, SolverArgs};
+use crate::solver_args::{PenaltyValue, SolverArgs};
 use crate::table_args::TableArgs;
 use crate::{output, render, word};
 
@@ -16,8 +16,7 @@ use crate::{output, render, word};
 const OUT: &str = "tuned";
 
 pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
-    let mut solver = args.solver.over(table.with_config()?.fit.into());
-    solver.method.get_or_insert(MethodName::PfSmg);
+    let solver = args.solver.over(table.with_config()?.fit.into());
     if let Some(seconds) = args.max_seconds
         && !(seconds.is_finite() && seconds > 0.0)
     {
@@ -34,9 +33,6 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
     let prepared = table.prepare_for(solver.is_paper())?;
     let ask = solver.ask(&prepared.spec)?;
-    if grid.axes.is_empty() {
-        grid = Grid::usual(&ask)?;
-    }
     grid.most = args.most;
     let tuning = tune(&prepared, &ask, &grid, &mut bar);
     bar.finish();
@@ -114,9 +110,12 @@ fn fit_command(
         word::flag(&mut words, "config", &path.display().to_string());
     }
     let mut solver = solver.clone();
-    let chosen = chosen.0.iter();
-    let chosen = chosen.map(|(name, value)| format!("{name}={value}"));
-    solver.set.extend(chosen);
+    for (name, value) in &chosen.0 {
+        match name.as_str() {
+            "penalty" => solver.penalty = Some(PenaltyValue::Text(value.clone())),
+            _ => solver.set.push(format!("{name}={value}")),
+        }
+    }
     words.extend(word::of_args(&solver)?);
     word::flag(&mut words, "out", OUT);
     Ok(words)

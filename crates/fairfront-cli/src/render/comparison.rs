@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fairfront_core::grouped;
-use fairfront_run::Comparison;
+use fairfront_run::{Comparison, MeasureComparison};
 
 use super::TextTable;
 use super::front::significant;
@@ -62,6 +62,64 @@ pub(crate) fn comparison(found: &Comparison) -> String {
             _ => "all fronts together",
         },
     );
+    out
+}
+
+/// Runs side by side in measures.
+pub(crate) fn measure_comparison(found: &MeasureComparison) -> String {
+    let mut out = format!(
+        "Hypervolume shares on {} rows{}\n\n",
+        found.split,
+        match found.same_rows {
+            Some(true) => ", the same rows for all runs",
+            Some(false) => ", different rows for different runs",
+            None => "",
+        }
+    );
+    let mut table = TextTable::new(&[
+        "measure",
+        "front",
+        ">models",
+        ">hypervolume share",
+        ">difference",
+        "95% interval",
+    ]);
+    for compared in &found.measures {
+        for (at, front) in compared.fronts.iter().enumerate() {
+            let measure = if at == 0 { &compared.measure } else { "" };
+            let signed = |value: f64| format!("{value:+.4}");
+            table.row(vec![
+                measure.to_owned(),
+                front.name.replace(char::is_control, "\u{fffd}"),
+                grouped(front.models),
+                format!("{:.4}", front.hypervolume_share),
+                front.difference.map_or_else(String::new, signed),
+                front.interval.map_or_else(String::new, |[low, high]| {
+                    format!("{} to {}", signed(low), signed(high))
+                }),
+            ]);
+        }
+    }
+    table.render(&mut out);
+    let limits = found.measures.iter();
+    let limits: Vec<String> = limits
+        .map(|m| format!("{} {}", m.measure, significant(m.reference[1])))
+        .collect();
+    let error = found.measures.first().map_or(1.0, |m| m.reference[0]);
+    let _ = write!(
+        out,
+        "\nHypervolume share: share of the box up to an error rate (1 - accuracy) of {} and the limit of \
+         the measure that\nthe models of a front dominate; larger is better. Limits: {}.\n",
+        significant(error),
+        limits.join(", ")
+    );
+    if found.replicates > 0 {
+        let _ = writeln!(
+            out,
+            "Differences are to the first front; intervals are from {} paired redraws of the rows.",
+            grouped(found.replicates)
+        );
+    }
     out
 }
 

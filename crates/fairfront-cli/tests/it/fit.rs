@@ -75,7 +75,14 @@ fn a_run_folder_holds_what_is_promised() {
     ] {
         assert!(header.iter().any(|h| h == name), "{name}");
     }
-    let rows: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("a row")).collect();
+    let mut rows: Vec<csv::StringRecord> = reader.records().map(|r| r.expect("a row")).collect();
+    let unmitigated = rows.pop().expect("a row");
+    assert_eq!(&unmitigated[0], "unmitigated");
+    let loss: f64 = unmitigated[1].parse().expect("a number");
+    assert_eq!(
+        json["unmitigated"]["values"]["objective.log_loss"].as_f64(),
+        Some(loss)
+    );
     assert_eq!(rows.len() as u64, json["points"].as_u64().expect("a count"));
     let losses: Vec<f64> = rows
         .iter()

@@ -58,7 +58,7 @@ fn said(outcome: &Outcome) -> String {
             None => line.to_owned(),
         };
         let end = cut
-            .find("; rows shifted the models by")
+            .find("; the previous models scored on")
             .unwrap_or(cut.len());
         cut[..end].to_owned() + "\n"
     };

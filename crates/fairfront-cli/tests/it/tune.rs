@@ -95,11 +95,9 @@ fn the_guide_shows_what_is_said() {
     let names = reader.headers().expect("a header").clone();
     let column = names.iter().position(|name| name == "validation.accuracy");
     let column = column.expect("a column");
-    let accuracies = reader.records().map(|row| {
-        row.expect("a row")[column]
-            .parse::<f64>()
-            .expect("a number")
-    });
+    let models = reader.records().map(|row| row.expect("a row"));
+    let models = models.filter(|row| &row[0] != "unmitigated");
+    let accuracies = models.map(|row| row[column].parse::<f64>().expect("a number"));
     let best = accuracies.fold(0.0, f64::max);
     let said = format!("has an accuracy of {best:.4}");
     assert!(outcome.out.contains(&said), "{said}\n{}", outcome.out);

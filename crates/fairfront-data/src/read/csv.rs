@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::chunk::{Chunk, ChunkError, Chunks, Record, Span, TakeRecord};
 use super::form::{Decimal, Form};
 use super::lane::{Batch, Lane, Misfit};
-use super::{MissingValues, ReadOptions, TableBuilder, parse_number, sniff};
+use super::{MissingValues, ReadOptions, TableBuilder, file_name, parse_number, sniff};
 use crate::error::{Error, Place};
 use crate::table::{LeftOut, Notice};
 
@@ -328,8 +328,9 @@ pub(super) fn column_names(
     }
     if let Some(number) = names.iter().find(|n| parse_number(n.as_bytes()).is_some()) {
         notices.push(Notice::warning(format!(
-            "{file}: the header holds a number ({number}); if the file has no header, \
-             say --no-header and name the columns with --columns"
+            "{}: the header holds a number ({number}); if the file has no header, \
+             say --no-header and name the columns with --columns",
+            file_name(file)
         )));
     }
     Ok((names, false))

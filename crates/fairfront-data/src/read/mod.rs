@@ -16,6 +16,7 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use rustc_hash::FxHashMap;
@@ -104,10 +105,22 @@ mod character {
 /// The files that a table was read from, and how: what it takes to read it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadFrom {
-    /// The files as they were named; `-` is standard input.
+    /// The names of the files without their folders; `-` is standard input.
     pub files: Vec<String>,
     /// How they were read; types that follow from a spec are not among it.
     pub options: ReadOptions,
+}
+
+/// The name of a file without its folder, which is the user's own business: runs, models and reports are
+/// handed on.
+///
+/// ```
+/// assert_eq!(fairfront_data::file_name("/home/me/loans.csv"), "loans.csv");
+/// assert_eq!(fairfront_data::file_name("-"), "-");
+/// ```
+pub fn file_name(path: &str) -> &str {
+    let name = Path::new(path).file_name().and_then(|name| name.to_str());
+    name.unwrap_or(path)
 }
 
 impl Default for ReadOptions {
@@ -497,14 +510,16 @@ fn unique_names(file: &str, names: Vec<String>, notices: &mut Vec<Notice>) -> Ve
     let n_more = repeated.len().saturating_sub(SAID);
     for (name, new) in repeated.into_iter().take(SAID) {
         notices.push(Notice::info(format!(
-            "{file}: the column name {:?} occurs again; the later one is called {:?}",
+            "{}: the column name {:?} occurs again; the later one is called {:?}",
+            file_name(file),
             shorten(&name),
             shorten(&new)
         )));
     }
     if n_more > 0 {
         notices.push(Notice::info(format!(
-            "{file}: {} more column names occur again",
+            "{}: {} more column names occur again",
+            file_name(file),
             grouped(n_more)
         )));
     }

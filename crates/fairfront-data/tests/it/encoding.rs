@@ -222,3 +222,18 @@ proptest! {
         prop_assert_eq!(expected, dense(turned.part(Part::Train)));
     }
 }
+
+#[test]
+fn encoded_rows_keep_the_order_of_the_file_and_have_labels_of_0_and_1() {
+    let rows = "y,g,x,part\n0,a,1,test\n1,b,2,train\n0,b,3,validation\n1,a,4,train\n0,a,5,train\n";
+    let mut spec = spec();
+    spec.split = SplitRule::Column("part".into());
+    spec.scale = Scale::None;
+    let prepared = prepare(rows, &spec).unwrap();
+    let encoded = Encoded::new(&prepared).unwrap();
+    let mut written = Vec::new();
+    fairfront_data::write_encoded(&prepared, &encoded, &mut written).unwrap();
+    let lines = "x,g,label,weight,split\n1,a,0,1,test\n2,b,1,1,train\n3,b,0,1,validation\n\
+                 4,a,1,1,train\n5,a,0,1,train\n";
+    assert_eq!(String::from_utf8(written).unwrap(), lines);
+}

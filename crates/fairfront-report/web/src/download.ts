@@ -31,7 +31,7 @@ export function modelText(data: PageData, point: number): string {
   ].join("");
 }
 
-/** All points with all columns: what `fairfront show RUN --csv` prints. */
+/** All models with all columns, the unmitigated one last: what `fairfront show RUN --csv` prints. */
 export function frontText(data: PageData): string {
   const field = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const { front } = data;
@@ -43,6 +43,8 @@ export function frontText(data: PageData): string {
     const all = [...values, ...(data.params[point] ?? [])];
     lines.push([String(point), ...all.map((v) => (v === null ? "" : plain(v)))].join(","));
   }
+  const unmitigated = [...front.names.map((name) => front.unmitigated.get(name) ?? null), ...data.unmitigatedParams];
+  lines.push(["unmitigated", ...unmitigated.map((v) => (v === null ? "" : plain(v)))].join(","));
   return `${lines.join("\n")}\n`;
 }
 

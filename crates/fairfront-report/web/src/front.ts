@@ -1,6 +1,6 @@
 // The columns of a front, by name, as a selection sees them.
 
-import { canonical, nearNames, SPLITS, type Split, type Term } from "./grammar.ts";
+import { canonical, nearNames, termText, SPLITS, type Split, type Term } from "./grammar.ts";
 
 export type Value = number | null;
 
@@ -25,6 +25,24 @@ export const UNMITIGATED = -1;
 
 /** The name that judged measures have for the share of wrong decisions. */
 export const ERROR_RATE = "1 - accuracy";
+
+/** Objectives that are covariances of the score; their names mean ratios and rates elsewhere. */
+export const COVARIANCES = ["disparate_impact", "equal_opportunity", "predictive_equality"];
+
+/** Names that people write for a measure, and the measure. */
+const MEANT = new Map([
+  ["disparate_impact", "demographic_parity_ratio"],
+  ["equal_opportunity", "equal_opportunity_difference"],
+  ["predictive_equality", "false_positive_rate_difference"],
+  ["demographic_parity", "demographic_parity_difference"],
+  ["true_positive_rate_parity", "equal_opportunity_difference"],
+  ["false_positive_rate_parity", "false_positive_rate_difference"],
+  ["equalized_odds", "equalized_odds_difference"],
+  ["true_positive_rate_difference", "equal_opportunity_difference"],
+  ["false_negative_rate_difference", "equal_opportunity_difference"],
+  ["statistical_parity_difference", "demographic_parity_difference"],
+  ["disparate_impact_ratio", "demographic_parity_ratio"],
+]);
 
 const LARGE_IS_BETTER = [
   "accuracy",
@@ -181,6 +199,15 @@ export class Front {
     return found ?? this.unknown(term, split);
   }
 
+  /** The measure that a requirement on an objective is meant for. */
+  meant(term: Term): string | null {
+    const measure = MEANT.get(term.name);
+    if (measure === undefined) return null;
+    const name = canonical(term);
+    const problem = `${name} is not a measure; write ${termText({ ...term, name: measure })}`;
+    return this.objectives.includes(name) ? `${problem}, or objective.${name} to limit the objective` : problem;
+  }
+
   /** Says what there is instead. */
   private unknown(term: Term, split: Split): string {
     const measures = this.measuresOn(split);
@@ -190,6 +217,8 @@ export class Front {
     const alike = [...new Set(names.filter((name) => kind(name) === kind(term.name)))].slice(0, 6);
     const wanted = canonical(term);
     if (alike.length > 0) return `there is no ${wanted}; there is ${alike.join(", ")}`;
+    const meant = this.meant(term);
+    if (meant !== null) return meant;
     const near = nearNames(term.name, [...new Set(names.map(kind))]);
     return `there is no measure or objective ${JSON.stringify(term.name)}; ${near}`;
   }

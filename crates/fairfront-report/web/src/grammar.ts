@@ -247,26 +247,50 @@ function readComparator(scanner: Scanner): Comparator {
   throw scanner.fail("expected <=, >=, < or >");
 }
 
-function readNumber(scanner: Scanner): number {
+/** A number, or a percentage: `5%` is 0.05. */
+function readLimit(scanner: Scanner): number {
   const before = scanner.clone();
-  let text: string;
+  const text = nameOrFail(scanner, before);
+  return limitOf(text) ?? fail(before, text.replace(/\s*%$/, ""));
+}
+
+/** The limit that a text says; null if it says none. */
+export function limitOf(text: string): number | null {
+  const [, digits, power, percent] = /^([-+]?(?:\d+\.?\d*|\.\d+))(e[-+]?\d+)?\s*(%)?$/i.exec(text.trim()) ?? [];
+  if (digits === undefined) return null;
+  const plain = Number(`${digits}${power ?? ""}`);
+  // Moves the decimal point, so that 12.3% is the number that 0.123 is.
+  const number = percent === undefined ? plain : power === undefined ? Number(`${digits}e-2`) : plain / 100;
+  return Number.isFinite(number) ? number : null;
+}
+
+function nameOrFail(scanner: Scanner, before: Scanner): string {
   try {
-    text = scanner.name();
+    return scanner.name();
   } catch {
     throw before.fail("expected a number");
   }
-  const number = Number(text);
-  if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(number)) return number;
+}
+
+function fail(before: Scanner, text: string): never {
   throw before.fail(`${JSON.stringify(text)} is not a number`);
 }
 
-/** Reads `accuracy >= 0.8`. */
+function readNumber(scanner: Scanner): number {
+  const before = scanner.clone();
+  const text = nameOrFail(scanner, before);
+  const number = Number(text);
+  if (/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(number)) return number;
+  return fail(before, text);
+}
+
+/** Reads `accuracy >= 0.8` and `accuracy >= 80%`. */
 export function parseRequirement(text: string): Requirement {
   const scanner = new Scanner(text);
   const requirement = {
     term: readTerm(scanner),
     comparator: readComparator(scanner),
-    bound: readNumber(scanner),
+    bound: readLimit(scanner),
   };
   scanner.finish();
   return requirement;

@@ -2,7 +2,7 @@
 
 import { freshId, h, shorten } from "./dom.ts";
 import { extent } from "./front.ts";
-import { canonical, parseTerm, type Requirement, requirementText, type Term } from "./grammar.ts";
+import { canonical, limitOf, parseTerm, type Requirement, requirementText, type Term } from "./grammar.ts";
 import { capital, columnOf, direction, explain, type Measure, pricedMeasures, rowsName, termOf, words } from "./label.ts";
 import { counted, grouped, plain } from "./number.ts";
 import type { Rule } from "./select.ts";
@@ -156,16 +156,19 @@ class Slider {
     const bound = this.comparator === ">=" ? "at least" : "at most";
     this.range = h("input", { type: "range", id, min, max: Math.max(max, min + step), step });
     this.field = h("input", {
-      type: "number",
-      step: "any",
+      type: "text",
       inputmode: "decimal",
       placeholder: "any",
+      title: "A number or a percentage, such as 0.05 or 5%",
       "aria-label": `${title}: ${bound}, an exact number`,
     });
     this.range.addEventListener("input", () => this.ask(Number(this.range.value)));
     this.field.addEventListener("change", () => {
       const text = this.field.value.trim();
-      this.ask(text === "" ? null : Number(text));
+      const bound = limitOf(text);
+      // A text that is not a number leaves the requirement as it was.
+      if (text !== "" && bound === null) this.follow();
+      else this.ask(bound);
     });
     const label = h("label", { for: id }, h("span", {}, title), h("span", { class: "bound" }, ` ${bound}`));
     const meaning = explain(measure);
@@ -211,7 +214,7 @@ class Slider {
 function rules(store: Store): HTMLElement {
   const all: [string, string, Rule][] = [
     ["the most accurate", "the highest accuracy", { kind: "best", term: parseTerm("accuracy") }],
-    ["the knee", "the point of diminishing returns, farthest from the straight line between the two ends", { kind: "knee" }],
+    ["the knee", "the model farthest below the straight line (for three or more objectives the plane) through the ends of the front, each value scaled to its range", { kind: "knee" }],
     ["the least regret", "the model whose worst loss in any one measure is smallest", { kind: "regret" }],
   ];
   const group = freshId("rule");

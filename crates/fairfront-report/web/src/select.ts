@@ -1,6 +1,6 @@
 // Which point is chosen, and how far the nearest is where none can be: as `fairfront select` does it.
 
-import { extent, type Column, type Front, rangeOf, scaled, type Value } from "./front.ts";
+import { COVARIANCES, extent, type Column, type Front, rangeOf, scaled, type Value } from "./front.ts";
 import {
   type Comparator,
   type Requirement,
@@ -110,7 +110,10 @@ export function meetingOf(front: Front, requirements: Requirement[]): number[] {
 
 function boundsOf(front: Front, requirements: Requirement[]): Column[] {
   return requirements.map((requirement) => {
-    const found = front.find(requirement.term, "measure");
+    const { term, comparator } = requirement;
+    // A covariance of at least so much is meant for the ratio or rate that has this name elsewhere.
+    const other = comparator.startsWith(">") && !term.objective && COVARIANCES.includes(term.name);
+    const found = (other ? front.meant(term) : null) ?? front.find(term, "measure");
     if (typeof found === "string") {
       throw usage("--require", requirementText(requirement), found);
     }

@@ -18,7 +18,7 @@ const LEVELS: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99];
 /// Replicates whose results are held at a time.
 const CHUNK: usize = 128;
 /// The seed of redraws: which rows there are depends on the run's seed already.
-const SEED: u64 = 0;
+pub(crate) const SEED: u64 = 0;
 
 /// How far a simultaneous band reaches to either side of each contrast of a measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

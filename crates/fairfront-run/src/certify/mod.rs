@@ -23,13 +23,14 @@ pub use certificate::{
 };
 pub use evidence::{Counted, Evidence, IntervalInfo};
 pub(crate) use evidence::{SplitIntervals, TALLIES, Weighed, weigh};
+pub(crate) use family::{Family, Kind};
 pub use interval::Band;
+pub(crate) use interval::{CONFIDENCE, REPLICATES, SEED};
 pub use log::Use;
 pub(crate) use log::{Log, USES, from_bytes as uses_from_bytes, to_bytes as uses_to_bytes};
 
-use crate::select::{FrontColumns, Rule, Selection, select_among};
+use crate::select::{FrontColumns, Rule, Selection, measure_instead, select_among};
 use crate::{Comparator, Error, Requirement, Run, Term};
-use family::Family;
 
 /// Fewer effective rows than this say too little about a weighted rate.
 const LEAST_EFFECTIVE: f64 = 30.0;
@@ -692,6 +693,13 @@ fn bound<'a>(
         if let Some(columns) = columns {
             columns.require_column(requirement)?;
         }
+        let meant = match columns {
+            Some(columns) => columns.meant(term),
+            None => measure_instead(term),
+        };
+        if let Some(problem) = meant.filter(|_| !term.objective) {
+            return refuse(problem);
+        }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));
         return refuse(format!(
@@ -700,8 +708,8 @@ fn bound<'a>(
         ));
     };
     let at_most = matches!(comparator, Comparator::AtMost | Comparator::Below);
-    let compares = !matches!(family.kind, family::Kind::Rate { .. });
-    let is_ratio = matches!(family.kind, family::Kind::Ratio { .. });
+    let compares = !matches!(family.kind, Kind::Rate { .. });
+    let is_ratio = matches!(family.kind, Kind::Ratio { .. });
     if compares && at_most == is_ratio {
         let (side, other) = if is_ratio {
             (">=", "at most")

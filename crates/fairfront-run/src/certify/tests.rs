@@ -148,7 +148,15 @@ fn a_requirement_that_was_fixed_before_the_fit_stays_certified() {
 fn requirements_that_cannot_be_tested_are_refused_with_a_remedy() {
     let all = [
         ("log_loss <= 0.6", "cannot be certified"),
-        ("demographic_parity(sex) <= 0.1", "cannot be certified"),
+        (
+            "demographic_parity(sex) <= 0.1",
+            "demographic_parity(sex) is not a measure; write demographic_parity_difference(sex), or \
+             objective.demographic_parity(sex)",
+        ),
+        (
+            "disparate_impact(sex) >= 80%",
+            "disparate_impact(sex) is not a measure; write demographic_parity_ratio(sex)",
+        ),
         (
             "test.accuracy >= 0.6",
             "a requirement on test rows cannot be certified; write accuracy",
@@ -166,6 +174,7 @@ fn requirements_that_cannot_be_tested_are_refused_with_a_remedy() {
         assert!(
             error.to_string().contains("--confidence none")
                 || problem.contains("there is no")
+                || problem.contains("is not a measure")
                 || problem == "accuracy",
             "{error}"
         );

@@ -1,6 +1,10 @@
 //! Fronts side by side: what each is worth next to the others.
 
+mod measures;
 mod read;
+
+pub use measures::{ComparedMeasure, FrontShare, MeasureComparison, compare_measures};
+pub use read::UNMITIGATED;
 
 use fairfront_pareto::{
     Values, additive_epsilon, hypervolume, igd_plus, nondominated, purity, purity_within, ranges,
@@ -227,8 +231,8 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
         let order = first.objectives.iter().map(place);
         let Some(order) = order.collect::<Option<Vec<_>>>() else {
             return Err(Error::Data(format!(
-                "{} is a front of {}, but {} is one of {}; only fronts of the same objectives can be \
-                 compared",
+                "{} is a front of {}, but {} is one of {}; compare runs of different objectives with \
+                 --by measures",
                 first.name,
                 first.objectives.join(", "),
                 front.name,
@@ -239,8 +243,8 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
             let theirs = order.iter().map(|i| &b.definitions[*i]);
             if let Some((ours, theirs)) = a.definitions.iter().zip(theirs).find(|(a, b)| a != b) {
                 return Err(Error::Data(format!(
-                    "{} minimises {ours}, but {} minimises {theirs}; only fronts of the same objectives \
-                     can be compared",
+                    "{} minimizes {ours}, but {} minimizes {theirs}; compare runs of different objectives \
+                     with --by measures",
                     first.name, front.name
                 )));
             }
@@ -264,8 +268,8 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
 
 fn other_number(a: &NamedFront, b: &NamedFront) -> Error {
     Error::Data(format!(
-        "{} and {} have different numbers of objectives, {} and {}; only fronts of the same objectives \
-         can be compared",
+        "{} and {} have different numbers of objectives, {} and {}; compare runs of different objectives \
+         with --by measures",
         a.name, b.name, a.n_objectives, b.n_objectives
     ))
 }

@@ -5,6 +5,9 @@ use std::path::Path;
 use super::{NamedFront, Origin};
 use crate::{Error, read_run};
 
+/// The id of the unmitigated model in tables of fronts; it is not part of the front.
+pub const UNMITIGATED: &str = "unmitigated";
+
 /// What precedes the names of objectives in tables of fronts.
 const PREFIX: &str = "objective.";
 
@@ -13,7 +16,7 @@ impl NamedFront {
     ///
     /// A file may name its columns in the first row. Where some names begin with `objective.`, as in
     /// what `fairfront show --csv` prints, those columns are taken and the others are not looked at;
-    /// otherwise all columns are objectives.
+    /// otherwise all columns are objectives. A row whose `id` is `unmitigated` is left out.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
         let name = name.trim_end_matches('/').to_owned();
@@ -105,6 +108,9 @@ impl NamedFront {
                     columns.n_fields
                 )));
             }
+            if columns.id.is_some_and(|i| &record[i] == UNMITIGATED) {
+                continue;
+            }
             for (number, &i) in columns.taken.iter().enumerate() {
                 match record[i].parse::<f64>() {
                     Ok(value) if !value.is_nan() => values.push(value),
@@ -139,6 +145,8 @@ impl NamedFront {
 struct Columns {
     n_fields: usize,
     taken: Vec<usize>,
+    /// The column that says which model a row is, if there is one.
+    id: Option<usize>,
     /// Their names, where the first row has names.
     names: Vec<String>,
 }
@@ -151,6 +159,7 @@ impl Columns {
             return Ok(Self {
                 n_fields: row.len(),
                 taken: (0..row.len()).collect(),
+                id: None,
                 names: Vec::new(),
             });
         }
@@ -181,6 +190,7 @@ impl Columns {
             true => Err(" names no objective; give a column for each".into()),
             false => Ok(Self {
                 n_fields: row.len(),
+                id: row.iter().position(|name| name == "id"),
                 taken,
                 names,
             }),
@@ -226,6 +236,11 @@ mod tests {
             of("id,objective.log_loss,\"objective.f(a, b)\",test.accuracy\n0,1,2,\n").unwrap();
         assert_eq!(shown.objectives, ["log_loss", "f(a, b)"]);
         assert_eq!(shown.values, [1.0, 2.0]);
+        // The unmitigated model is not part of a front, whatever its row lacks.
+        let whole = of("id,objective.log_loss,objective.f\n0,1,2\nunmitigated,0.5,\n").unwrap();
+        assert_eq!(whole.values, [1.0, 2.0]);
+        let plain = of("id,log_loss,f\n0,1,2\nunmitigated,0.5,3\n").unwrap();
+        assert_eq!(plain.values, [1.0, 2.0]);
         let none = of("log_loss,gap\n").unwrap();
         assert_eq!((none.n_objectives, none.values.len()), (2, 0));
         assert_eq!(

@@ -1,7 +1,7 @@
 //! What is required and weighed, as text: `test.demographic_parity_ratio(sex) >= 0.8`.
 //!
 //! ```text
-//! requirement = term ("<=" | ">=" | "<" | ">") number
+//! requirement = term ("<=" | ">=" | "<" | ">") number ["%"]
 //! weights     = term "=" number { "," term "=" number }
 //! term        = [split "."] ["objective."] name ["(" attribute ["=" group] | interval ")"]
 //!             | [split "."] ["objective."] "error_rate" "(" cost "=" number {"," cost "=" number} ")"
@@ -321,13 +321,13 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Reads `accuracy >= 0.8`.
+    /// Reads `accuracy >= 0.8` and `accuracy >= 80%`.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut scanner = Scanner::new(text);
         let requirement = Self {
             term: Term::read(&mut scanner)?,
             comparator: Comparator::read(&mut scanner)?,
-            bound: number(&mut scanner)?,
+            bound: limit(&mut scanner)?,
         };
         scanner.finish()?;
         Ok(requirement)
@@ -366,6 +366,26 @@ pub fn weights(text: &str) -> Result<Vec<(Term, f64)>, Error> {
     }
     scanner.finish()?;
     Ok(weights)
+}
+
+/// A number, or a percentage: `5%` is 0.05.
+fn limit(scanner: &mut Scanner) -> Result<f64, Error> {
+    let before = scanner.clone();
+    let Some(percent) =
+        (scanner.name().ok()).and_then(|text| text.strip_suffix('%').map(String::from))
+    else {
+        *scanner = before;
+        return number(scanner);
+    };
+    let percent = percent.trim_end();
+    // Moves the decimal point, so that 12.3% is the number that 0.123 is.
+    let share = match percent.parse::<f64>() {
+        Ok(_) if !percent.contains(['e', 'E']) => format!("{percent}e-2").parse().ok(),
+        Ok(number) => Some(number / 100.0),
+        Err(_) => None,
+    };
+    let share = share.filter(|share: &f64| share.is_finite());
+    share.ok_or_else(|| before.fail(&format!("{percent:?} is not a number")))
 }
 
 fn number(scanner: &mut Scanner) -> Result<f64, Error> {
@@ -429,6 +449,26 @@ mod tests {
             weights(r#"log_loss=0.7,"demographic_parity(sex)"=0.3"#).unwrap(),
             weights("log_loss=0.7,demographic_parity(sex)=0.3").unwrap()
         );
+    }
+
+    #[test]
+    fn limits_may_be_percentages() {
+        let bound = |text: &str| Requirement::parse(text).unwrap().bound;
+        let all = [
+            ("5%", 0.05),
+            ("12.3%", 0.123),
+            ("80 %", 0.8),
+            ("1e1%", 0.1),
+            ("-.5%", -0.005),
+        ];
+        for (text, value) in all {
+            assert_eq!(bound(&format!("accuracy >= {text}")), value, "{text}");
+        }
+        let refused = |text: &str| Requirement::parse(text).unwrap_err().to_string();
+        assert!(refused("accuracy >= %").contains("character 12: \"\" is not a number"));
+        assert!(refused("accuracy >= x%").contains("\"x\" is not a number"));
+        assert!(refused("accuracy >= inf%").contains("is not a number"));
+        assert!(weights("accuracy=5%").is_err());
     }
 
     #[test]

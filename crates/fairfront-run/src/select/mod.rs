@@ -20,6 +20,7 @@ pub use price::{Change, Price};
 pub(crate) use rule::select_among;
 pub use rule::{Judged, Miss, Rule, Selection, Unmet, select};
 
+use crate::objective::{is_covariance, measure_meant};
 use crate::{Error, FrontIn, FrontTable, RunInfo};
 
 /// What a selection sees of a run.
@@ -224,8 +225,29 @@ impl FrontColumns {
 
     /// The column of a requirement.
     pub(crate) fn require_column(&self, requirement: &Requirement) -> Result<Column, Error> {
-        let found = self.find(&requirement.term, First::Measure);
+        let term = &requirement.term;
+        // Nobody wants a covariance of at least so much: such a bound is meant for the ratio or rate that
+        // has this name elsewhere.
+        let at_least = matches!(
+            requirement.comparator,
+            Comparator::AtLeast | Comparator::Above
+        );
+        let other = at_least && !term.objective && is_covariance(&term.name);
+        let found = match self.meant(term).filter(|_| other) {
+            Some(problem) => Err(problem),
+            None => self.find(term, First::Measure),
+        };
         found.map_err(|e| Error::Usage(format!("--require {:?}: {e}", requirement.to_string())))
+    }
+
+    /// The measure that a requirement on an objective is meant for.
+    pub(crate) fn meant(&self, term: &Term) -> Option<String> {
+        let problem = measure_instead(term)?;
+        let name = term.canonical();
+        Some(match self.objectives.contains(&name) {
+            true => format!("{problem}, or objective.{name} to limit the objective"),
+            false => problem,
+        })
     }
 
     /// Says what there is instead.
@@ -247,6 +269,9 @@ impl FrontColumns {
         let wanted = term.canonical();
         if !alike.is_empty() {
             return format!("there is no {wanted}; there is {}", alike.join(", "));
+        }
+        if let Some(problem) = self.meant(term) {
+            return problem;
         }
         let mut kinds: Vec<String> = names.into_iter().map(kind).collect();
         let mut seen = std::collections::HashSet::new();
@@ -295,6 +320,16 @@ impl FrontColumns {
         order.sort_by(|a, b| loss(*a).total_cmp(&loss(*b)).then(a.cmp(b)));
         order
     }
+}
+
+/// Names the measure that a name is meant for, where it is not one.
+pub(crate) fn measure_instead(term: &Term) -> Option<String> {
+    let meant = Term {
+        name: measure_meant(&term.name)?.into(),
+        ..term.clone()
+    };
+    let name = term.canonical();
+    Some(format!("{name} is not a measure; write {meant}"))
 }
 
 /// A number as a person reads it: four digits, no trailing zeros, no powers of ten where they can be

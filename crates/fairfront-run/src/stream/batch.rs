@@ -182,6 +182,8 @@ impl Stream {
                     hypervolume: None,
                     shifted: None,
                     moved: None,
+                    shifted_by: Vec::new(),
+                    moved_by: Vec::new(),
                 });
             }
         };
@@ -204,6 +206,12 @@ impl Stream {
             hypervolume: drift::volume(&standing.front, &reference)?,
             shifted: earlier.and_then(|s| drift::shifted(&s.values, before, &reference)),
             moved: earlier.and_then(|_| drift::moved(before, &standing.front, &reference)),
+            shifted_by: earlier.map_or_else(Vec::new, |s| {
+                drift::shifted_by(&s.values, before, &reference)
+            }),
+            moved_by: earlier.map_or_else(Vec::new, |_| {
+                drift::moved_by(before, &standing.front, &reference)
+            }),
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a stream puts on the disk: ledgers, rows, and generations that are there whole or not at all.
 
 use fairfront_core::grouped;
-use fairfront_data::{Notice, ReadFrom};
+use fairfront_data::{Notice, ReadFrom, file_name};
 
 use super::current::{STARTS, starts_bytes};
 use super::drift::Drift;
@@ -151,6 +151,9 @@ impl Stream {
         let (source, read) = match known {
             Some(known) => (known.clone(), None),
             None => {
+                // The state knows the paths; its run is handed on.
+                let inputs: Vec<String> =
+                    inputs.iter().map(|input| file_name(input).into()).collect();
                 let more = match inputs.len().saturating_sub(NAMED) {
                     0 => String::new(),
                     more => format!(" and {} more", grouped(more)),

@@ -110,6 +110,14 @@ pub struct FrontShift {
     /// nearest of before, as a share of the reference point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<f64>,
+    /// Mean absolute change of each value of `judged_by` when the models of before are scored on the
+    /// current rows instead of the previous ones; empty if `shifted` is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shifted_by: Vec<f64>,
+    /// Mean absolute difference in each value of `judged_by` between a model of now and the nearest of
+    /// before, both on the current rows; empty if `moved` is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved_by: Vec<f64>,
 }
 
 /// Who is in some rows: base rates and shares of groups.
@@ -257,6 +265,44 @@ pub(crate) fn moved(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f6
     })
 }
 
+/// Mean absolute change of each value, in its own unit.
+pub(crate) fn shifted_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
+    let m = reference.len();
+    if m == 0 || before.len() != now.len() || now.is_empty() {
+        return Vec::new();
+    }
+    mean_differences(before.chunks_exact(m).zip(now.chunks_exact(m)), m)
+}
+
+/// Mean absolute difference of each value to the nearest point of before, in its own unit.
+pub(crate) fn moved_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
+    let m = reference.len();
+    if m == 0 || before.is_empty() || now.is_empty() {
+        return Vec::new();
+    }
+    let nearest = |point: &[f64]| {
+        let by_distance = |a: &&[f64], b: &&[f64]| {
+            distance(point, a, reference).total_cmp(&distance(point, b, reference))
+        };
+        before.chunks_exact(m).min_by(by_distance)
+    };
+    let pairs = now
+        .chunks_exact(m)
+        .filter_map(|point| Some((nearest(point)?, point)));
+    mean_differences(pairs, m)
+}
+
+fn mean_differences<'a>(pairs: impl Iterator<Item = (&'a [f64], &'a [f64])>, m: usize) -> Vec<f64> {
+    let (mut sums, mut n) = (vec![0.0; m], 0_usize);
+    for (a, b) in pairs {
+        n += 1;
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += (a - b).abs();
+        }
+    }
+    sums.iter().map(|sum| sum / n.max(1) as f64).collect()
+}
+
 fn distance(a: &[f64], b: &[f64], reference: &[f64]) -> f64 {
     let differences = a.iter().zip(b).zip(reference);
     let shares = differences.map(|((a, b), r)| (a - b).abs() / r);
@@ -283,6 +329,18 @@ mod tests {
         // Both points of now were there before.
         assert_eq!(moved(&before, &now, &reference), Some(0.0));
         assert_eq!(shifted(&before[..2], &now, &reference), None);
+        // In their own units: the one point moves by 0.1 in both.
+        let near = |found: Vec<f64>, expected: [f64; 2]| {
+            let pairs = found.iter().zip(expected);
+            found.len() == 2 && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12)
+        };
+        assert!(near(shifted_by(&before, &now, &reference), [0.05, 0.05]));
+        assert!(near(moved_by(&before, &now, &reference), [0.0, 0.0]));
+        // The nearest is found by shares of the reference: 0.15 of 1 is nearer than 0.1 of 0.5.
+        let far = moved_by(&[0.25, 0.4, 0.1, 0.3], &[0.1, 0.4], &reference);
+        assert!(near(far, [0.15, 0.0]));
+        assert!(shifted_by(&before[..2], &now, &reference).is_empty());
+        assert!(moved_by(&[], &now, &reference).is_empty());
         assert_eq!(moved(&[], &now, &reference), None);
     }
 

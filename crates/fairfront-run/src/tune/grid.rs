@@ -7,7 +7,13 @@ use fairfront_data::near_names;
 use fairfront_solve::Method;
 use serde::Serialize;
 
-use crate::{Ask, Error, Solver};
+use crate::{Ask, Error};
+
+/// The setting that is no solver's own: the penalty of the loss, a number or `auto`.
+pub(super) const PENALTY: &str = "penalty";
+
+/// The penalty that a fit would choose, and three that span the usual range.
+const PENALTIES: &str = "penalty=auto,0.0001,0.001,0.01";
 
 /// Combinations that one search runs, at most.
 pub const MOST_RUNS: usize = 10_000;
@@ -15,16 +21,16 @@ pub const MOST_RUNS: usize = 10_000;
 /// A setting with the values that are tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Axis {
-    /// Its name, one of [`Method::names`].
+    /// Its name, one of [`Method::names`] or `penalty`.
     pub name: String,
-    /// Its values as [`Method::set`] takes them, in the order in which they are tried.
+    /// Its values as [`Method::set`] takes them, for the penalty numbers and `auto`, in the order in which they are tried.
     pub values: Vec<String>,
 }
 
 /// Settings with values to try, in all combinations or in some that are drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// The settings; in which order does not matter.
+    /// The settings, in any order; if empty, [`tune`](super::tune) takes the usual grid of the solver.
     pub axes: Vec<Axis>,
     /// How many combinations are drawn, where not all are tried.
     pub most: Option<usize>,
@@ -74,38 +80,41 @@ impl Grid {
         Ok(Self { axes, most: None })
     }
 
-    /// The usual grid of PF-SMG, less what is set already: runs (p1), steps of a run (p2), step length
-    /// and batch sizes. For the paper's settings the values are those of its experiments.
-    pub fn usual(ask: &Ask) -> Result<Self, Error> {
-        let pf_smg = match ask.solver {
-            Solver::PfSmg => true,
-            Solver::Auto => ask.paper,
-            Solver::EpsFair | Solver::Trace | Solver::Weighted => false,
-        };
-        if !pf_smg {
-            let message = "only pf-smg has a usual grid; name settings of the solver and their values \
-                           with --try";
-            return Err(Error::Usage(message.into()));
-        }
-        let texts = match ask.paper {
-            true => [
+    /// The usual grid of a solver, less what is set already. PF-SMG: runs (p1), steps of a run (p2), step
+    /// length and batch sizes, for the paper's settings with the values of its experiments. Weighted sums:
+    /// stages, softening and penalty. Solvers that are exact: the penalty alone.
+    pub fn usual(ask: &Ask, method: &Method) -> Result<Self, Error> {
+        let texts: &[&str] = match method {
+            Method::PfSmg(_) if ask.paper => &[
                 "runs=1,2,3",
                 "steps=1,2,3",
                 "step=0.3,2.1,4",
                 "batches=80*1.018,50*1.018;80*1.005",
             ],
-            false => [
+            Method::PfSmg(_) => &[
                 "runs=1,2,3",
                 "steps=1,2,4",
                 "step=0.5,1,2",
                 "batches=80*1.02;200*1.02",
             ],
+            _ if ask.paper => {
+                let message = "--preset paper has a usual grid for pf-smg only; pass the settings and \
+                               their values with --try";
+                return Err(Error::Usage(message.into()));
+            }
+            Method::Weighted(_) => &["stages=2,4", "softening=3,9", PENALTIES],
+            Method::Trace(_) | Method::EpsFair(_) => &[PENALTIES],
         };
-        let mut grid = Self::parse(&texts.map(String::from))?;
-        let is_set = |axis: &Axis| ask.settings.iter().any(|(name, _)| *name == axis.name);
+        let texts: Vec<String> = texts.iter().map(|text| (*text).into()).collect();
+        let mut grid = Self::parse(&texts)?;
+        let is_set = |axis: &Axis| match axis.name.as_str() {
+            PENALTY => ask.penalty.is_some(),
+            name => ask.settings.iter().any(|(set, _)| *set == name),
+        };
         grid.axes.retain(|axis| !is_set(axis));
         if grid.axes.is_empty() {
-            let message = "--set fixes all settings of the usual grid; name others with --try";
+            let message =
+                "--set and --penalty fix all settings of the usual grid; pass others with --try";
             return Err(Error::Usage(message.into()));
         }
         Ok(grid)
@@ -119,20 +128,20 @@ impl Grid {
 
     /// What is to be run, in order: settings in the order in which the solver lists them, the last one
     /// changing fastest. Refuses what this solver cannot be told.
-    pub(super) fn plan(
-        mut self,
-        method: &Method,
-        fixed: &[(String, String)],
-        seed: u64,
-    ) -> Result<Plan, Error> {
+    pub(super) fn plan(mut self, method: &Method, ask: &Ask) -> Result<Plan, Error> {
         for axis in &self.axes {
-            axis.check(method, fixed)?;
+            match axis.name.as_str() {
+                PENALTY => axis.check_penalty(ask)?,
+                _ => axis.check(method, &ask.settings)?,
+            }
         }
+        // The penalty comes last.
         let place = |axis: &Axis| {
-            method
-                .names()
-                .iter()
+            let names = method.names().iter();
+            names
+                .into_iter()
                 .position(|(name, _)| *name == axis.name)
+                .unwrap_or(usize::MAX)
         };
         self.axes.sort_by_key(place);
         if self.axes.is_empty() {
@@ -158,14 +167,44 @@ impl Grid {
             )));
         }
         Ok(Plan {
-            positions: draw(combinations, runs, seed),
+            positions: draw(combinations, runs, ask.seed),
             axes: self.axes,
             combinations,
         })
     }
 }
 
+/// The penalty that a text says; `None` for the one that a fit would choose.
+pub(super) fn penalty_of(text: &str) -> Result<Option<f64>, Error> {
+    match text.parse::<f64>() {
+        _ if text == "auto" => Ok(None),
+        Ok(penalty) if penalty.is_finite() && penalty >= 0.0 => Ok(Some(penalty)),
+        _ => Err(Error::Usage(format!(
+            "--try \"{PENALTY}={text}\": not a penalty; choose auto, or numbers that are not negative"
+        ))),
+    }
+}
+
 impl Axis {
+    /// Says which penalties cannot be tried.
+    fn check_penalty(&self, ask: &Ask) -> Result<(), Error> {
+        if ask.penalty.is_some() {
+            let message = "--try penalty: --penalty fixes it; leave one of the two out";
+            return Err(Error::Usage(message.into()));
+        }
+        let mut before = Vec::new();
+        for value in &self.values {
+            let penalty = penalty_of(value)?;
+            if before.contains(&penalty) {
+                return Err(Error::Usage(format!(
+                    "--try {PENALTY}: the value {value} is given twice"
+                )));
+            }
+            before.push(penalty);
+        }
+        Ok(())
+    }
+
     /// Says what a solver cannot be told.
     fn check(&self, method: &Method, fixed: &[(String, String)]) -> Result<(), Error> {
         let Self { name, values } = self;
@@ -215,7 +254,7 @@ impl Plan {
     pub(super) fn check(&self, method: &Method, n_params: usize) -> Result<(), Error> {
         // What is wrong without any of the values is not theirs.
         method.check(n_params)?;
-        for Axis { name, values } in &self.axes {
+        for Axis { name, values } in self.axes.iter().filter(|axis| axis.name != PENALTY) {
             for value in values {
                 let mut changed = method.clone();
                 let checked = changed

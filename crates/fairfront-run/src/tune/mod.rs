@@ -1,10 +1,11 @@
-//! The settings of a solver by grid search, as the paper found its own: every combination computes a
+//! The settings of a solver and its penalty by grid search, as the paper found its own settings: every combination computes a
 //! front on the training rows, and the one with the most accurate predictor on the validation rows is
 //! chosen.
 
 mod grid;
 
 pub use grid::{Axis, Grid, MOST_RUNS};
+use grid::{PENALTY, penalty_of};
 
 use std::time::Instant;
 
@@ -148,7 +149,7 @@ pub struct Score {
     pub seconds: f64,
 }
 
-/// Runs the combinations of a grid, one after the other, each on all threads, and chooses the one whose
+/// Runs the combinations of a grid, or of the usual grid of the solver if it is empty, one after the other, each on all threads, and chooses the one whose
 /// front has the most accurate predictor on the validation rows; of equally accurate ones the one with
 /// the larger hypervolume there, then the earlier one.
 ///
@@ -179,14 +180,13 @@ pub fn tune(
     watcher: &mut dyn TuneWatcher,
 ) -> Result<Tuning, Error> {
     let source = prepared.table.name.clone();
-    let request = ask.request(&source, &attribute_texts(&prepared.spec))?;
-    let [candidate] = request.methods.as_slice() else {
-        let message = "settings are those of one solver; name it with --method";
-        return Err(Error::Usage(message.into()));
-    };
-    let plan = grid
-        .clone()
-        .plan(&candidate.method, &ask.settings, ask.seed)?;
+    let names = grid.axes.iter().map(|axis| axis.name.as_str());
+    let names: Vec<&str> = names.filter(|name| *name != PENALTY).collect();
+    let mut request = ask.request_with(&source, &attribute_texts(&prepared.spec), &names)?;
+    // Wrong values of a solver that is named are errors before any work.
+    if let ([only], false) = (request.methods.as_slice(), grid.axes.is_empty()) {
+        grid.clone().plan(&only.method, ask)?;
+    }
     if prepared.target.is_some() && prepared.split.part(Part::Validation).is_empty() {
         let message = "validation rows choose the settings, and this split has none; choose another, \
                        such as --split 60/10/30";
@@ -195,11 +195,23 @@ pub fn tune(
     let encoded = Encoded::new(prepared)?;
     // What no combination could change is said before any of them is run.
     let task = Task::new(&encoded, &request, &[])?;
-    let n_params = task.problem.n_params();
-    plan.check(&candidate.method, n_params)?;
+    let candidate = task.candidate.clone();
+    let mut grid = grid.clone();
+    if grid.axes.is_empty() {
+        grid.axes = Grid::usual(ask, &candidate.method)?.axes;
+        if task.penalty.is_none() {
+            grid.axes.retain(|axis| axis.name != PENALTY);
+        }
+    } else if task.penalty.is_none() && grid.axes.iter().any(|axis| axis.name == PENALTY) {
+        let message =
+            "--try penalty: the loss sets lambda itself; remove lambda from the objective";
+        return Err(Error::Usage(message.into()));
+    }
+    let plan = grid.plan(&candidate.method, ask)?;
+    plan.check(&candidate.method, task.problem.n_params())?;
 
-    // All combinations have the same penalty, which is chosen once.
-    let mut request = request.clone();
+    // The solver and the penalty of a fit without other settings are chosen once.
+    request.methods = vec![candidate.clone()];
     if let Some(penalty) = &task.penalty {
         request.penalty = Penalty::Fixed(penalty.chosen);
     }
@@ -287,8 +299,14 @@ impl Search<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Fitted, Error> {
         let mut request = self.request.clone();
-        for choice in &mut request.methods {
-            for (name, value) in &settings.0 {
+        for (name, value) in &settings.0 {
+            if name == PENALTY {
+                if let Some(penalty) = penalty_of(value)? {
+                    request.penalty = Penalty::Fixed(penalty);
+                }
+                continue;
+            }
+            for choice in &mut request.methods {
                 choice.method.set(name, value)?;
             }
         }

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use fairfront_data::{Known, Spec};
-use fairfront_solve::{Method, PfSmg, Progress, StopSignal};
+use fairfront_solve::{EpsFair, Method, PfSmg, Progress, StopSignal, Trace, Weighted};
 use proptest::prelude::*;
 
 use super::*;
@@ -340,8 +340,28 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
         solver: Solver::Auto,
         ..Ask::default()
     };
-    assert!(error(&["step=1,2"], &auto).contains("--method"));
-    assert!(error(&[], &ask(&[])).contains("--try"));
+    let different = error(&["step=1,2", "stages=1,2"], &auto);
+    assert!(different.contains("--method"), "{different}");
+    let unknown = error(&["stpe=1,2"], &auto);
+    assert!(
+        unknown.contains("--try stpe: there is no such setting; did you mean"),
+        "{unknown}"
+    );
+    assert!(error(&["penalty=1,-1"], &auto).contains("penalty=-1"));
+    assert!(error(&["penalty=1,1.0"], &auto).contains("given twice"));
+    let fixed = Ask {
+        penalty: Some(0.1),
+        ..auto.clone()
+    };
+    assert!(error(&["penalty=1,2"], &fixed).contains("--penalty fixes it"));
+    let own = Ask {
+        objectives: vec![
+            "log_loss(lambda=0.1)".into(),
+            "disparate_impact(sex)".into(),
+        ],
+        ..auto
+    };
+    assert!(error(&["penalty=1,2"], &own).contains("remove lambda"));
     let many: Vec<String> = (0..101).map(|i| i.to_string()).collect();
     let many = many.join(",");
     let many = [format!("patience={many}"), format!("starts={many}")];
@@ -358,7 +378,8 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
 
 #[test]
 fn the_usual_grids_hold_what_is_said() {
-    let count = |ask: &Ask| Grid::usual(ask).unwrap().n_combinations();
+    let pf_smg = Method::PfSmg(PfSmg::default());
+    let count = |ask: &Ask| Grid::usual(ask, &pf_smg).unwrap().n_combinations();
     let paper = Ask {
         paper: true,
         ..Ask::default()
@@ -372,20 +393,45 @@ fn the_usual_grids_hold_what_is_said() {
         ("step", "1"),
         ("batches", "9"),
     ];
-    assert!(Grid::usual(&ask(&all)).unwrap_err().is_usage());
-    let weighted = Ask {
-        solver: Solver::Weighted,
-        ..Ask::default()
-    };
-    assert!(
-        Grid::usual(&weighted)
-            .unwrap_err()
-            .to_string()
-            .contains("--try")
-    );
+    assert!(Grid::usual(&ask(&all), &pf_smg).unwrap_err().is_usage());
+    let others = [
+        (Method::Weighted(Weighted::default()), 16),
+        (Method::Trace(Trace::default()), 4),
+        (Method::EpsFair(EpsFair::default()), 4),
+    ];
+    for (method, combinations) in others {
+        let grid = Grid::usual(&Ask::default(), &method).unwrap();
+        assert_eq!(grid.n_combinations(), Some(combinations));
+        assert!(
+            Grid::usual(&paper, &method)
+                .unwrap_err()
+                .to_string()
+                .contains("--try")
+        );
+        let fixed = Ask {
+            penalty: Some(0.5),
+            ..Ask::default()
+        };
+        let names = Grid::usual(&fixed, &method).map_or_else(|_| 0, |grid| grid.axes.len());
+        assert_eq!(names, grid.axes.len() - 1);
+        // The settings of a default fit are among those that are tried.
+        let plan = grid.plan(&method, &Ask::default()).unwrap();
+        let is_default = |position: &&usize| {
+            let mut changed = method.clone();
+            plan.settings(**position)
+                .iter()
+                .all(|(name, value)| match name.as_str() {
+                    "penalty" => value == "auto",
+                    _ => changed.set(name, value).is_ok(),
+                })
+                && changed == method
+        };
+        assert_eq!(plan.positions.iter().filter(is_default).count(), 1);
+    }
     // Our own settings are among those that are tried.
     let ours = Method::PfSmg(PfSmg::default());
-    let plan = Grid::usual(&ask(&[])).unwrap().plan(&ours, &[], 0).unwrap();
+    let plan = Grid::usual(&ask(&[]), &ours).unwrap();
+    let plan = plan.plan(&ours, &Ask::default()).unwrap();
     let is_ours = |position: &&usize| {
         let mut method = ours.clone();
         for (name, value) in plan.settings(**position) {
@@ -394,6 +440,55 @@ fn the_usual_grids_hold_what_is_said() {
         method == ours
     };
     assert_eq!(plan.positions.iter().filter(is_ours).count(), 1);
+}
+
+/// Without a solver's name, the solver and the penalty of a default fit are tuned.
+#[test]
+fn the_solver_of_a_default_fit_is_tuned() {
+    let prepared = prepared(|_| ());
+    let default = Ask {
+        points: Some(20),
+        ..Ask::default()
+    };
+    let few = Grid {
+        axes: Vec::new(),
+        most: Some(3),
+    };
+    let tuning = tune(&prepared, &default, &few, &mut ()).unwrap();
+    let request = default.request("demo", &["sex".into()]).unwrap();
+    let fitted = fit(&prepared, &request, &mut ()).unwrap();
+    assert_eq!(tuning.method, "weighted");
+    assert_eq!(fitted.method.name(), "weighted");
+    assert_eq!((tuning.trials.len(), tuning.combinations), (3, 16));
+    let names: Vec<&str> = tuning.tried.iter().map(|axis| axis.name.as_str()).collect();
+    assert_eq!(names, ["stages", "softening", "penalty"]);
+
+    // A penalty is tried as `fit --penalty` would use it.
+    let penalties = grid(&["penalty=auto,0,3"]);
+    let tuning = tune(&prepared, &default, &penalties, &mut ()).unwrap();
+    for (trial, penalty) in tuning.trials.iter().zip([None, Some(0.0), Some(3.0)]) {
+        let alone = Ask {
+            penalty,
+            ..default.clone()
+        };
+        let request = alone.request("demo", &["sex".into()]).unwrap();
+        let fitted = fit(&prepared, &request, &mut ()).unwrap();
+        let accuracies = fitted.splits[1].measures.iter();
+        let accuracies = accuracies.filter_map(|m| m.overall.accuracy());
+        let score = trial.end.score().unwrap();
+        assert_eq!(score.accuracy, accuracies.fold(0.0, f64::max));
+        assert_eq!(score.points, fitted.outcome.front.len());
+    }
+    // Settings of one solver choose it.
+    let runs = grid(&["runs=1"]);
+    let short = Ask {
+        settings: ask(&[]).settings,
+        ..default
+    };
+    assert_eq!(
+        tune(&prepared, &short, &runs, &mut ()).unwrap().method,
+        "pf-smg"
+    );
 }
 
 /// With the paper's settings, what is tried changes these.
@@ -433,7 +528,7 @@ proptest! {
         }).collect();
         let grid = Grid { axes, most: None };
         let method = Method::PfSmg(PfSmg::default());
-        let plan = grid.clone().plan(&method, &[], seed).unwrap();
+        let plan = grid.clone().plan(&method, &Ask { seed, ..Ask::default() }).unwrap();
         let all: Vec<Vec<(String, String)>> =
             plan.positions.iter().map(|p| plan.settings(*p)).collect();
         prop_assert_eq!(all.len(), counts.iter().product::<usize>());
@@ -441,7 +536,7 @@ proptest! {
         let key = |s: &Vec<(String, String)>| s.iter().map(|(_, v)| v.clone()).collect::<String>();
         prop_assert!(all.windows(2).all(|w| key(&w[0]) < key(&w[1])));
 
-        let drawn = Grid { most: Some(most), ..grid }.plan(&method, &[], seed).unwrap();
+        let drawn = Grid { most: Some(most), ..grid }.plan(&method, &Ask { seed, ..Ask::default() }).unwrap();
         prop_assert_eq!(drawn.positions.len(), most.min(all.len()));
         prop_assert!(drawn.positions.windows(2).all(|w| w[0] < w[1]));
         prop_assert!(drawn.positions.iter().all(|p| *p < all.len()));
@@ -454,9 +549,17 @@ fn other_seeds_draw_other_combinations() {
     let draw = |seed: u64| {
         let grid = Grid {
             most: Some(5),
-            ..Grid::usual(&ask(&[])).unwrap()
+            ..Grid::usual(&ask(&[]), &method).unwrap()
         };
-        grid.plan(&method, &[], seed).unwrap().positions
+        grid.plan(
+            &method,
+            &Ask {
+                seed,
+                ..Ask::default()
+            },
+        )
+        .unwrap()
+        .positions
     };
     assert_eq!(draw(3), draw(3));
     assert_ne!(draw(3), draw(4));

@@ -46,8 +46,8 @@ pub struct Verification {
 }
 
 /// Recomputes all that a run says of its points, and what it says of its data, from the folder and
-/// the data alone. The data are those that the run names (published files are looked for in
-/// `published`), or `files` in their place, read as the run says; for a stream, the rows that its state
+/// the data alone. The data are the files that the run names, in the current folder or in the folder of
+/// the run (published files are looked for in `published`), or `files` in their place, read as the run says; for a stream, the rows that its state
 /// keeps.
 ///
 /// Fails where there is nothing to compare: `run.json` or the data cannot be read.
@@ -80,7 +80,11 @@ pub fn verify(
     let (source, encoded) = match kept {
         Some(encoded) => ("the rows it keeps".into(), encoded),
         None => {
-            let prepared = reopen(folder, &info, files, published)?;
+            let remedy = format!(
+                "; pass the path: fairfront verify {} FILE…",
+                folder.display()
+            );
+            let prepared = reopen(folder, &info, files, published, &remedy)?;
             let encoded = Encoded::new(&prepared)?;
             (prepared.table.name, encoded)
         }
@@ -152,12 +156,32 @@ pub fn verify(
     })
 }
 
+/// The rows of a run, read and encoded again; fails unless they are the run's rows.
+pub(crate) fn rows_again(
+    folder: &Path,
+    info: &RunInfo,
+    published: Option<&Path>,
+) -> Result<Encoded, Error> {
+    let encoded = match info.stream {
+        Some(_) => read_stable(folder, |place| stream::kept_rows(folder, place))?.0,
+        None => Encoded::new(&reopen(folder, info, &[], published, "")?)?,
+    };
+    match fingerprint(&encoded) == info.fingerprint {
+        true => Ok(encoded),
+        false => Err(Error::Data(format!(
+            "{}: its rows are no longer the rows of the run",
+            info.source
+        ))),
+    }
+}
+
 /// The rows of a run, read again.
 fn reopen(
     folder: &Path,
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
+    remedy: &str,
 ) -> Result<Prepared, Error> {
     let known = match (files, &info.read) {
         ([one], _) => Known::parse(one)?,
@@ -174,16 +198,12 @@ fn reopen(
     if let Some(known) = known {
         return Prepared::from_known(&known, &info.spec, published).map_err(failed);
     }
-    let name_them = |why: String| {
-        let folder = folder.display();
-        Error::Data(format!(
-            "{why}; name the data: fairfront verify {folder} FILE…"
-        ))
-    };
+    let name_them = |why: String| Error::Data(format!("{why}{remedy}"));
     let (own, options) = match &info.read {
         Some(read) => (read.files.as_slice(), read.options.clone()),
         None => (&[][..], ReadOptions::default()),
     };
+    let found: Vec<String>;
     let files = match files.is_empty() {
         false => files,
         true if own.is_empty() => {
@@ -195,13 +215,36 @@ fn reopen(
         true if own.iter().any(|file| file == "-") => {
             return Err(name_them("the run read standard input".into()));
         }
-        true => own,
+        true => {
+            found = own
+                .iter()
+                .map(|name| place_of(folder, name))
+                .collect::<Result<Vec<String>, String>>()
+                .map_err(name_them)?;
+            &found
+        }
     };
     let is_absent = |file: &&String| *file != "-" && !Path::new(file).exists();
     if let Some(absent) = files.iter().find(is_absent) {
         return Err(name_them(format!("{absent}: there is no such file")));
     }
     Prepared::from_files(files, &info.spec, options).map_err(failed)
+}
+
+/// Where a file of a run is: in the current folder, or in the folder that holds the run folder.
+fn place_of(folder: &Path, name: &str) -> Result<String, String> {
+    let absolute = std::path::absolute(folder).ok();
+    let beside = absolute
+        .as_deref()
+        .and_then(Path::parent)
+        .map(|parent| parent.join(name));
+    let places = [Some(Path::new(name).to_path_buf()), beside];
+    let mut places = places.into_iter().flatten();
+    let found = places.find(|place| place.exists());
+    let found = found.map(|place| place.to_string_lossy().into_owned());
+    found.ok_or_else(|| {
+        format!("{name}: there is no such file in the current folder or in the folder of the run")
+    })
 }
 
 /// What `run.json` says that its data and its front say too.

@@ -1,0 +1,382 @@
+//! Runs side by side in measures on held-out rows, whatever objectives they were fitted with.
+
+use std::path::{Path, PathBuf};
+
+use fairfront_core::{Decisions, Linear, Points, Redrawn, RowSource, normal_quantile, redraw};
+use fairfront_data::{Encoded, Notice, Part};
+use fairfront_pareto::{Values, hypervolume};
+use serde::Serialize;
+
+use crate::certify::{CONFIDENCE, Family, Kind, REPLICATES, SEED};
+use crate::verify::rows_again;
+use crate::{Error, Run, run_name};
+
+/// Replicates that are held at a time.
+const CHUNK: usize = 128;
+
+/// Runs side by side in measures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasureComparison {
+    /// The rows that measures are of: `test`, or `validation` if a run has no test rows.
+    pub split: &'static str,
+    /// Whether all runs were measured on the same rows; `None` if nothing shows it.
+    pub same_rows: Option<bool>,
+    /// Share of samples in which an interval is to hold its difference.
+    pub confidence: f64,
+    /// Paired redraws of the rows that intervals are made of; 0 if there are none.
+    pub replicates: usize,
+    /// One comparison per fairness measure that all runs have.
+    pub measures: Vec<ComparedMeasure>,
+    /// Why there are no intervals, and on which rows the runs are compared.
+    pub notices: Vec<Notice>,
+}
+
+/// Runs side by side in the error rate and one fairness measure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedMeasure {
+    /// The fairness measure.
+    pub measure: String,
+    /// The error rate and the measure at which the box ends.
+    pub reference: [f64; 2],
+    /// In the order given.
+    pub fronts: Vec<FrontShare>,
+}
+
+/// The front of a run in the error rate and a fairness measure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FrontShare {
+    /// The run.
+    pub name: String,
+    /// Models that have both values.
+    pub models: usize,
+    /// Share of the box that they dominate.
+    pub hypervolume_share: f64,
+    /// The share minus that of the first run; absent for the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<f64>,
+    /// The 95% interval of the difference, if the rows could be redrawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+}
+
+struct Named {
+    name: String,
+    folder: PathBuf,
+    run: Run,
+}
+
+/// Compares runs in the error rate and every fairness measure that all of them have, on test rows or, if a
+/// run has none, on validation rows. Differences have intervals if the rows of all runs can be read again
+/// and are the same.
+pub fn compare_measures(
+    folders: &[PathBuf],
+    published: Option<&Path>,
+) -> Result<MeasureComparison, Error> {
+    let read = |folder: &PathBuf| match folder.is_dir() {
+        true => Ok(Named {
+            name: folder
+                .display()
+                .to_string()
+                .trim_end_matches('/')
+                .to_owned(),
+            folder: folder.clone(),
+            run: Run::read(folder)?,
+        }),
+        false => Err(Error::Usage(format!(
+            "{}: --by measures compares run folders, and this is not one; remove it, or compare \
+             objectives",
+            folder.display()
+        ))),
+    };
+    let runs: Vec<Named> = folders.iter().map(read).collect::<Result<_, Error>>()?;
+    let split = split_of(&runs)?;
+    let mut notices = Vec::new();
+    if split != Part::Test {
+        let lacking = runs.iter().find(|run| !has_rows(run, Part::Test));
+        let name = lacking.map_or("a run", |run| run.name.as_str());
+        notices.push(Notice::info(format!(
+            "{name} has no test rows, so the runs are compared on validation rows, which helped to choose \
+             their models; fit with test rows, such as --split 60/10/30"
+        )));
+    }
+    let names = common_measures(&runs, split)?;
+    let mut measures: Vec<ComparedMeasure> = names
+        .iter()
+        .map(|measure| shares(&runs, split, measure))
+        .collect::<Result<_, Error>>()?;
+
+    let mut same_rows = same_rows(&runs, split);
+    let mut replicates = 0;
+    match paired(&runs, split, published) {
+        Ok(Some((decisions, firsts, encoded))) => {
+            same_rows = Some(true);
+            replicates = REPLICATES;
+            let schema = encoded.part(split).schema();
+            let families = Family::all(schema);
+            let family = |measure: &str| families.iter().find(|family| family.name == *measure);
+            for compared in &mut measures {
+                if let Some(family) = family(&compared.measure) {
+                    let fronts = runs.iter().map(|named| named.run.front.len());
+                    let fronts: Vec<(usize, usize)> = firsts.iter().copied().zip(fronts).collect();
+                    add_intervals(compared, &decisions, &fronts, family, split)?;
+                }
+            }
+        }
+        Ok(None) if same_rows == Some(true) => notices.push(Notice::info(
+            "no intervals: the runs differ in their sensitive attributes or groups; fit all runs with the \
+             same --sensitive, --bins and --merge",
+        )),
+        Ok(None) => {
+            same_rows = Some(false);
+            notices.push(Notice::warning(format!(
+                "the {} rows of the runs differ, so part of each difference is due to the rows, and there \
+                 are no intervals; fit all runs with the same table, sensitive columns, --split and --seed",
+                split.name()
+            )));
+        }
+        Err(why) => notices.push(Notice::info(format!(
+            "no intervals: the rows cannot be read again ({why}); run the command in the folder that holds \
+             the files, or move the files next to the run folder"
+        ))),
+    }
+    if runs.len() < 2 {
+        replicates = 0;
+    }
+    Ok(MeasureComparison {
+        split: split.name(),
+        same_rows,
+        confidence: CONFIDENCE,
+        replicates,
+        measures,
+        notices,
+    })
+}
+
+fn has_rows(named: &Named, split: Part) -> bool {
+    let accuracy = format!("{}.accuracy", split.name());
+    named.run.front.column(&accuracy).is_some()
+}
+
+/// Test rows if all runs have them, else validation rows.
+fn split_of(runs: &[Named]) -> Result<Part, Error> {
+    let splits = [Part::Test, Part::Validation];
+    let all_have = |split: &Part| runs.iter().all(|named| has_rows(named, *split));
+    splits.into_iter().find(all_have).ok_or_else(|| {
+        let lacks = |named: &&Named| !has_rows(named, Part::Validation);
+        let name = runs.iter().find(lacks).map_or("a run", |named| &named.name);
+        Error::Data(format!(
+            "{name}: it has no validation rows, and not all runs have test rows; fit it with \
+             --split 60/10/30"
+        ))
+    })
+}
+
+/// Differences between groups that all runs have on these rows, in the order of the first run.
+fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
+    let families = |named: &Named| -> Vec<String> {
+        let all = Family::all(&named.run.encoding.schema());
+        let differences = all
+            .into_iter()
+            .filter(|f| matches!(f.kind, Kind::Difference { .. }));
+        let shown = |name: &String| {
+            let column = format!("{}.{name}", split.name());
+            named.run.front.column(&column).is_some()
+        };
+        differences.map(|f| f.name).filter(shown).collect()
+    };
+    let Some((first, others)) = runs.split_first() else {
+        return Err(Error::Usage("name at least one run folder".into()));
+    };
+    let mut names = families(first);
+    for other in others {
+        let theirs = families(other);
+        names.retain(|name| theirs.contains(name));
+    }
+    match names.is_empty() {
+        false => Ok(names),
+        true => Err(Error::Data(
+            "the runs have no fairness measure in common; fit them with a common --sensitive column".into(),
+        )),
+    }
+}
+
+/// What all fronts dominate in the error rate and a measure.
+fn shares(runs: &[Named], split: Part, measure: &str) -> Result<ComparedMeasure, Error> {
+    let column = |name: &str| format!("{}.{name}", split.name());
+    let of_unmitigated = |named: &Named, name: &str| {
+        let values = &named.run.info.unmitigated.values;
+        values
+            .get(&column(name))
+            .copied()
+            .flatten()
+            .filter(|v| v.is_finite())
+    };
+    let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    // Where no model would be, and twice the largest difference of the unmitigated models: the box does
+    // not depend on how good a front is.
+    let errors = runs
+        .iter()
+        .filter_map(|named| of_unmitigated(named, "accuracy"));
+    let error = largest(&mut errors.map(|accuracy| 1.1 * (1.0 - accuracy)));
+    let no_model = runs
+        .iter()
+        .filter_map(|named| error_of_no_model(named, split));
+    let differences = runs
+        .iter()
+        .filter_map(|named| of_unmitigated(named, measure));
+    let bounds = [
+        error.max(largest(&mut no_model.into_iter())),
+        2.0 * largest(&mut differences.into_iter()),
+    ];
+    let reference = bounds.map(|bound| if bound > 0.0 { bound.min(1.0) } else { 1.0 });
+    let mut fronts: Vec<FrontShare> = Vec::with_capacity(runs.len());
+    for named in runs {
+        let front = &named.run.front;
+        let values = |name: &str| front.column(&column(name)).unwrap_or_default();
+        let models = values("accuracy").iter().zip(values(measure));
+        let points: Vec<f64> = models
+            .filter_map(|(accuracy, value)| Some([1.0 - (*accuracy)?, (*value)?]))
+            .flatten()
+            .collect();
+        let share = share(&points, reference)?;
+        let first = fronts.first().map(|first| first.hypervolume_share);
+        fronts.push(FrontShare {
+            name: named.name.clone(),
+            models: points.len() / 2,
+            hypervolume_share: share,
+            difference: first.map(|first| share - first),
+            interval: None,
+        });
+    }
+    Ok(ComparedMeasure {
+        measure: measure.into(),
+        reference,
+        fronts,
+    })
+}
+
+/// The share of the box that points dominate.
+fn share(points: &[f64], reference: [f64; 2]) -> Result<f64, Error> {
+    let volume = hypervolume(Values::new(points, 2)?, &reference)?;
+    Ok(volume / (reference[0] * reference[1]))
+}
+
+/// The error rate of deciding equally about all rows, from the counts of groups.
+fn error_of_no_model(named: &Named, split: Part) -> Option<f64> {
+    let schema = named.run.encoding.schema();
+    let attribute = schema.attributes.first()?;
+    let values = &named.run.info.unmitigated.values;
+    let count = |kinds: [&str; 2]| -> Option<f64> {
+        let mut sum = 0.0;
+        for group in &attribute.groups {
+            for kind in kinds {
+                let column = format!("{}.{kind}({}={group})", split.name(), attribute.name);
+                sum += values.get(&column).copied().flatten()?;
+            }
+        }
+        Some(sum)
+    };
+    let positives = count(["true_positives", "false_negatives"])?;
+    let negatives = count(["true_negatives", "false_positives"])?;
+    let rows = positives + negatives;
+    (rows > 0.0).then(|| positives.min(negatives) / rows)
+}
+
+/// Whether the runs show, without their rows, that they were measured on the same ones.
+fn same_rows(runs: &[Named], split: Part) -> Option<bool> {
+    let of_run = |named: &Named| named.run.info.fingerprint.clone();
+    let of_split = |named: &Named| {
+        let evidence = &named.run.evidence;
+        let counted = [Some(&evidence.order), evidence.certify.as_ref()];
+        let counted = counted
+            .into_iter()
+            .flatten()
+            .find(|counted| counted.split == split);
+        counted.map(|counted| counted.fingerprint.clone())
+    };
+    let alike = |prints: Vec<String>| prints.windows(2).all(|pair| pair[0] == pair[1]);
+    if alike(runs.iter().map(of_run).collect()) {
+        return Some(true);
+    }
+    let prints: Option<Vec<String>> = runs.iter().map(of_split).collect();
+    prints.map(alike)
+}
+
+type Paired = (Decisions, Vec<usize>, Encoded);
+
+/// Decisions of all models of all runs on the same rows, read again; `None` if the rows differ.
+fn paired(runs: &[Named], split: Part, published: Option<&Path>) -> Result<Option<Paired>, Error> {
+    let again = |named: &Named| {
+        rows_again(&named.folder, &named.run.info, published)
+            .map_err(|e| Error::Data(format!("{}: {e}", run_name(&named.folder))))
+    };
+    let encoded: Vec<Encoded> = runs.iter().map(again).collect::<Result<_, Error>>()?;
+    let models = |named: &Named| {
+        let n_params = named.run.info.unmitigated.params.len();
+        Points::from_vec(n_params, named.run.front.params.concat())
+    };
+    let models: Vec<Points> = runs.iter().map(models).collect();
+    let sources: Vec<(&dyn RowSource, &Points)> = encoded
+        .iter()
+        .zip(&models)
+        .map(|(encoded, models)| (encoded.part(split) as &dyn RowSource, models))
+        .collect();
+    let found = Decisions::paired(&Linear, &sources)?;
+    Ok(found.and_then(|(decisions, firsts)| {
+        let first = encoded.into_iter().next()?;
+        Some((decisions, firsts, first))
+    }))
+}
+
+/// Adds to each difference the interval that paired redraws of the rows give.
+fn add_intervals(
+    compared: &mut ComparedMeasure,
+    decisions: &Decisions,
+    fronts: &[(usize, usize)],
+    family: &Family,
+    split: Part,
+) -> Result<(), Error> {
+    let reference = compared.reference;
+    let of_replicate = |redrawn: &Redrawn| -> Result<Option<Vec<f64>>, Error> {
+        let mut all = Vec::with_capacity(fronts.len());
+        for (first, models) in fronts {
+            let mut points = Vec::with_capacity(2 * models);
+            for model in *first..first + models {
+                let measure = family.value(|rate, region| redrawn.rate(model, rate, region));
+                let (Some(error), Some(measure)) = (redrawn.cost(model, 1.0, 1.0), measure) else {
+                    return Ok(None);
+                };
+                points.extend([error, measure]);
+            }
+            all.push(share(&points, reference)?);
+        }
+        Ok(Some(all))
+    };
+    let mut redraws: Vec<Vec<f64>> = Vec::with_capacity(REPLICATES);
+    for start in (0..REPLICATES).step_by(CHUNK) {
+        let range = start..REPLICATES.min(start + CHUNK);
+        for made in redraw(decisions, SEED, split as u64, range, of_replicate) {
+            redraws.extend(made?);
+        }
+    }
+    // Too few redraws with all groups say nothing.
+    if redraws.len() < REPLICATES / 2 {
+        return Ok(());
+    }
+    let z = normal_quantile(0.5 + 0.5 * CONFIDENCE);
+    for (at, front) in compared.fronts.iter_mut().enumerate() {
+        let differences: Vec<f64> = redraws
+            .iter()
+            .map(|shares| shares[at] - shares[0])
+            .collect();
+        let n = differences.len() as f64;
+        let mean = differences.iter().sum::<f64>() / n;
+        let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
+        let reach = z * (squares / (n - 1.0)).sqrt();
+        front.interval = front.difference.map(|d| [d - reach, d + reach]);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
