@@ -71,24 +71,29 @@ function rowsSwitch(store: Store): HTMLElement {
   );
 }
 
+/** The meaning of the marks that are shown now. */
 function legend(store: Store): HTMLElement {
   const { front } = store;
   const redrawn = front.values("test.probability_nondominated") !== undefined;
-  const banded = front.values("test.accuracy.band_low") !== undefined;
+  const element = h("ul", { class: "legend" });
   const item = (kind: string, text: string) =>
     h("li", {}, h("span", { class: `key key-${kind}`, "aria-hidden": "true" }), text);
-  return h(
-    "ul",
-    { class: "legend" },
-    item("own", "the selected model"),
-    item("start", "the unmitigated model: trained without regard to fairness"),
-    ...(store.knee === null ? [] : [item("knee", "where the report opens: the knee of the measurably fairer models")]),
-    ...(redrawn
-      ? [item("pale", "faded: dominated in more than half of the redrawn test samples")]
-      : [item("pale", "faded: another model is better in both measures shown")]),
-    ...(banded ? [item("band", "95% bands that hold for all models at once; bars: 95% intervals of the two compared models")] : []),
-    item("out", "does not meet your requirements"),
-  );
+  const draw = () => {
+    const banded = [store.x, store.y].some((m) => front.values(`${columnName(m, store.split)}.band_low`) !== undefined);
+    element.replaceChildren(
+      item("own", "the selected model"),
+      item("start", "the unmitigated model: trained without regard to fairness"),
+      ...(store.knee === null ? [] : [item("knee", "where the report opens: the knee of the measurably fairer models")]),
+      ...(redrawn
+        ? [item("pale", "faded: dominated in more than half of the redrawn test samples")]
+        : [item("pale", "faded: another model is better in both measures shown")]),
+      ...(banded ? [item("band", "95% bands that hold for all models at once; bars: 95% intervals of the two compared models")] : []),
+      ...(store.requirements.length > 0 ? [item("out", "does not meet your requirements")] : []),
+    );
+  };
+  store.on(["choice", "view"], draw);
+  draw();
+  return element;
 }
 
 /** Which axes cannot tell the models apart. */
