@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::Measure;
-use fairfront_report::{Better, Curve, Line, Overlay, Scatter, Scatters, Series, Side, Space};
+use fairfront_report::{Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side};
 
 use crate::file::write_in_run;
 use crate::folder::FIGURES;
@@ -34,8 +34,8 @@ pub struct Conversion<'a> {
     pub by: &'a dyn Fn(&str) -> Result<Vec<u8>, Error>,
 }
 
-/// All figures of a run, the same bytes for the same run: `front` (of three objectives in space and from its
-/// sides, of more the first four in pairs), for each objective that compares groups `trade-off-…`, the
+/// All figures of a run, the same bytes for the same run: `front` (three objectives: each pair, colored by
+/// the third; more: the first four in pairs), for each objective that compares groups `trade-off-…`, the
 /// paper's four panels, and `hypervolume-by-round` where the solver kept it.
 /// Values are those on test rows, on validation or training rows where there are none.
 pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
@@ -224,7 +224,7 @@ impl<'a> RunNumbers<'a> {
         columns.truncate(MOST_IN_PAIRS);
         let (values, unmitigated) = (self.values(&columns), self.unmitigated(&columns));
         if let [x, y, z] = &axes[..] {
-            let figure = Space {
+            let figure = Pairs {
                 title: self.title("the front"),
                 axes: [x, y, z],
                 front: Series {
