@@ -92,6 +92,11 @@ def test_without_a_measurable_difference_it_opens_at_the_unmitigated_model(
         said = it.page.inner_text("#opening")
         assert "so this table cannot tell the models apart" in said
         assert it.page.is_hidden("#download-model")
+        # A model is not compared with itself.
+        intro = it.page.inner_text("#detail-intro")
+        assert "the unmitigated model" in intro and "orange" not in intro
+        assert it.page.locator(".attribute .bars .tick:visible").count() == 0
+        assert "(" not in it.page.locator(".attribute .plain tbody").first.inner_text()
         accuracy = report.info["unmitigated"]["values"]["test.accuracy"]
         assert f"{100 * accuracy:.1f}%" in it.page.inner_text(".choice .own >> nth=0")
         # No model differs measurably in accuracy on test rows, and the axis says so.

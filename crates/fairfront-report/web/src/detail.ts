@@ -28,6 +28,16 @@ interface Both {
   interval: [number, number] | null;
 }
 
+/** Whether there is no second model: the chosen one would be compared with itself. */
+function isAlone({ chosen, other }: Store): boolean {
+  return chosen === other;
+}
+
+/** A value of the model compared with, after that of the chosen one. */
+function inParentheses(store: Store, text: string): HTMLElement | null {
+  return isAlone(store) ? null : h("span", { class: "soft" }, ` (${text})`);
+}
+
 interface Rate {
   title: string;
   /** The rows that it is about. */
@@ -44,7 +54,7 @@ function rates(store: Store): Rate[] {
     const column = `${split}.${kind}(${attribute}=${group})`;
     return {
       own: front.at(column, chosen),
-      before: front.at(column, other),
+      before: other === chosen ? null : front.at(column, other),
       interval: front.interval(column, chosen),
     };
   };
@@ -94,7 +104,7 @@ function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
         h("th", { scope: "row" }, name(group, 22), daggerOf(store.data.run, attribute.name, group, rate.among)),
         h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track" }, fill, whisker, tick)),
         number,
-        rate.isCount ? null : h("td", { class: "number soft" }, text(before)),
+        rate.isCount || isAlone(store) ? null : h("td", { class: "number soft" }, text(before)),
       ),
     );
   });
@@ -107,7 +117,7 @@ function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
       h("th", { scope: "col" }, "group"),
       h("td", {}),
       h("th", { scope: "col" }, shortName(store.chosen)),
-      rate.isCount ? null : h("th", { scope: "col" }, shortName(store.other)),
+      rate.isCount || isAlone(store) ? null : h("th", { scope: "col" }, shortName(store.other)),
     ),
   );
   const caption = h("caption", { title: capital(rate.meaning) }, rate.title);
@@ -131,7 +141,7 @@ function confusion(store: Store, attribute: Attribute): HTMLElement {
       const column = `${split}.${kind}(${attribute.name}=${group})`;
       const [own, before] = [front.at(column, chosen), front.at(column, other)];
       row.append(
-        h("td", { class: "number", "data-label": title }, cell(own, true), h("span", { class: "soft" }, ` (${cell(before, true)})`)),
+        h("td", { class: "number", "data-label": title }, cell(own, true), inParentheses(store, cell(before, true))),
       );
     }
     body.append(row);
@@ -163,7 +173,7 @@ function allRows(store: Store): HTMLElement {
           "td",
           { class: "number", "data-label": split },
           h("span", { "data-column": column }, valueText(measure, front.at(column, chosen))),
-          h("span", { class: "soft" }, ` (${before})`),
+          inParentheses(store, before),
           interval && h("span", { class: "interval" }, intervalText(measure, interval)),
         ),
       );
@@ -202,7 +212,7 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
     fill.style.left = value < 0 ? place(value) : "50%";
     fill.style.width = `${((50 * Math.abs(value)) / most).toFixed(2)}%`;
     const tick = h("span", { class: "tick start" });
-    tick.hidden = !Number.isFinite(before);
+    tick.hidden = !Number.isFinite(before) || isAlone(store);
     tick.style.left = place(Number.isFinite(before) ? before : 0);
     body.append(
       h(
@@ -211,7 +221,7 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
         h("th", { scope: "row" }, name(names[i] ?? "", 36)),
         h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track both" }, fill, tick)),
         h("td", { class: "number" }, readable(value)),
-        h("td", { class: "number soft" }, Number.isFinite(before) ? readable(before) : "–"),
+        isAlone(store) ? null : h("td", { class: "number soft" }, Number.isFinite(before) ? readable(before) : "–"),
       ),
     );
   }
@@ -221,7 +231,7 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
     h("th", { scope: "col" }, "feature"),
     h("td", {}),
     h("th", { scope: "col" }, "adds to the score"),
-    h("th", { scope: "col" }, shortName(other)),
+    isAlone(store) ? null : h("th", { scope: "col" }, shortName(other)),
   );
   return h("table", { class: "bars coefficients" }, h("caption", { class: "hidden" }, "Coefficients by size"), h("thead", {}, head), body);
 }
@@ -298,7 +308,7 @@ export function detail(store: Store): HTMLElement {
     h(
       "p",
       { class: "intro" },
-      "The score is the sum of these; a person is selected if it is at least 0. Orange: the model compared with. ",
+      "The score is the sum of these; a person is selected if it is at least 0. Orange lines: the model compared with. ",
       unit(data.run.spec.scale),
     ),
     weights,
@@ -317,9 +327,10 @@ export function detail(store: Store): HTMLElement {
     heading.textContent = `${capital(modelName(store.chosen))} in detail`;
     const intro = element.querySelector("#detail-intro") as HTMLElement;
     const whiskers = store.split === "test" && data.run.intervals ? " Thin lines are 95% intervals." : "";
+    const compared = isAlone(store) ? "" : `; orange lines and gray numbers show ${modelName(store.other)}`;
     intro.textContent =
-      `Bars and the numbers next to them show ${modelName(store.chosen)} on ${rowsName(store.split)} rows; orange ` +
-      `lines and gray numbers show ${modelName(store.other)}.${whiskers}`;
+      `Bars and the numbers next to them show ${modelName(store.chosen)} on ${rowsName(store.split)} ` +
+      `rows${compared}.${whiskers}`;
     counts.replaceChildren(people(store));
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
     tables.replaceChildren(scrolling(allRows(store), "All measures on all rows"));
@@ -342,7 +353,7 @@ function ofAttribute(store: Store, attribute: Attribute): HTMLElement {
     h("h4", {}, "By ", name(attribute.name, 40)),
     h("div", { class: "multiples" }, ...rates(store).map((rate) => bars(store, attribute, rate))),
     scrolling(confusion(store, attribute), "Decisions by group"),
-    h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),
+    isAlone(store) ? null : h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),
     note === null ? null : h("p", { class: "note compared-note" }, note),
   );
 }
