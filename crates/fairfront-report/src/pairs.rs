@@ -68,7 +68,7 @@ impl Pairs<'_> {
             let (low, high) = range(points.map(|p| p[i])).unwrap_or((0.0, 1.0));
             Axis {
                 name: self.axes[i],
-                note: Better::Lower.note(),
+                note: "",
                 scale: Scale::covering(low, high),
             }
         });
@@ -106,7 +106,7 @@ impl Pairs<'_> {
         ];
         for (title, at, (x, y, third)) in panels {
             let frame = frame(at);
-            draw_title(&mut svg, frame, title, "");
+            draw_title(&mut svg, frame, title, "lower is better on both axes");
             frame.draw(&mut svg, &axes[x], Some(&axes[y]));
             bars[third].draw(&mut svg, frame);
             let place =
