@@ -612,6 +612,10 @@ def test_groups_that_are_not_compared_are_marked(demo, browser, tmp_path):
         people = it.page.locator(".people li:has(.dagger)").all_inner_texts()
         assert people and all("race = Other" in text for text in people)
         assert it.page.locator("#provenance .dagger").count() == 2
+        options = it.page.get_by_label("Across", exact=True).locator("option").all_inner_texts()
+        assert "Selection rate (race=Other) (not compared)" in options
+        assert "False negative rate (race=Asian) (not compared)" in options
+        assert "Selection rate (race=Asian)" in options
 
     def absent_facts(data):
         data["run"].pop("groups", None)

@@ -1,10 +1,11 @@
 // The front with its axes, rows and marks.
 
 import { gradientImage, onTheme } from "./canvas.ts";
+import { amongOf, notCompared } from "./compared.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { capital, columnName, columnOf, direction, isCount, judgedMeasures, type Measure, rowsName, valueText, words } from "./label.ts";
+import { capital, columnName, columnOf, direction, isCount, judgedMeasures, type Measure, rowsName, termOf, valueText, words } from "./label.ts";
 import { Parallel } from "./parallel.ts";
 import { Scatter } from "./scatter.ts";
 import type { Store } from "./store.ts";
@@ -27,11 +28,19 @@ function choices(store: Store): [string, Measure[]][] {
   return groups.filter(([, measures]) => measures.length > 0);
 }
 
+/** The mark of a rate whose group is not compared in it. */
+function markOf({ data }: Store, measure: Measure): string {
+  const { name, attribute, group } = termOf(measure, data.attributes);
+  const [of, which] = [attribute[0], group[0]];
+  if (of === undefined || which === undefined) return "";
+  return notCompared(data.run, of, which, amongOf(name)) === null ? "" : " (not compared)";
+}
+
 function axisSelect(store: Store, axis: "x" | "y", title: string): HTMLElement {
   const id = freshId("axis");
   const select = h("select", { id });
   for (const [group, measures] of choices(store)) {
-    const options = measures.map((m) => h("option", { value: m }, capital(words(m, 32))));
+    const options = measures.map((m) => h("option", { value: m }, `${capital(words(m, 32))}${markOf(store, m)}`));
     select.append(h("optgroup", { label: group }, ...options));
   }
   select.addEventListener("change", () => store.setView({ [axis]: select.value }));
