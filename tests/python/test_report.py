@@ -92,6 +92,11 @@ def test_without_a_measurable_difference_it_opens_at_the_unmitigated_model(
         said = it.page.inner_text("#opening")
         assert "so this table cannot tell the models apart" in said
         assert it.page.is_hidden("#download-model")
+        # A model is not compared with itself.
+        intro = it.page.inner_text("#detail-intro")
+        assert "the unmitigated model" in intro and "orange" not in intro
+        assert it.page.locator(".attribute .bars .tick:visible").count() == 0
+        assert "(" not in it.page.locator(".attribute .plain tbody").first.inner_text()
         accuracy = report.info["unmitigated"]["values"]["test.accuracy"]
         assert f"{100 * accuracy:.1f}%" in it.page.inner_text(".choice .own >> nth=0")
         # No model differs measurably in accuracy on test rows, and the axis says so.
@@ -201,7 +206,7 @@ def test_adult_opens(adult, browser):
         assert change["column"] == "test.accuracy"
         assert f"{100 * change['to']:.1f}%" in it.page.inner_text(".choice .own >> nth=0")
         assert "proven for every model" in it.page.inner_text("#provenance")
-        # Two objectives: no view that turns.
+        # Two objectives: the front shows both.
         assert it.page.locator("#views").count() == 0
 
 
@@ -242,7 +247,7 @@ def place(report, x, y, box):
         air = (high - low) * 0.05
         return (values - low + air) / (high - low + 2 * air)
 
-    left = box["x"] + 58 + share(x) * (box["width"] - 58 - 16)
+    left = box["x"] + 58 + share(x) * (box["width"] - 58 - 18)
     return left, box["y"] + box["height"] - 54 - share(y) * (box["height"] - 40 - 54)
 
 
@@ -277,7 +282,6 @@ def test_pointing_at_a_model_marks_it_everywhere(demo, browser):
         it.page.wait_for_timeout(200)
         names = [
             "#front-plot",
-            "#space-plot",
             ".parallel .surface",
             ".projection .surface >> nth=0",
         ]
@@ -294,7 +298,7 @@ def test_pointing_at_a_model_marks_it_everywhere(demo, browser):
 
 
 def test_requirements_on_objectives_are_those_of_the_rows_that_decide(fairfront, browser, tmp_path):
-    """Five objectives, of which one has no measure; more than three have no view that turns."""
+    """Five objectives, of which one has no measure; more than three have no pairs."""
     losses = ["error_rate", "demographic_parity(sex)", "demographic_parity(race)"]
     losses += ["equalized_odds(sex)", "worst_group_loss(race)"]
     objectives = [word for o in losses for word in ("--objective", o)]
@@ -302,7 +306,7 @@ def test_requirements_on_objectives_are_those_of_the_rows_that_decide(fairfront,
     values = report.table["validation.objective.worst_group_loss(race)"]
     bound = round(values.quantile(0.3), 2)
     with Opened(browser, report.path) as it:
-        assert it.page.locator("#space-plot").count() == 0
+        assert it.page.locator(".projection").count() == 0
         assert it.page.locator(".parallel").count() == 1
         label = "Worst group loss objective (race): at most, an exact number"
         field = it.page.get_by_label(label)
@@ -376,29 +380,33 @@ def test_axes_and_rows_can_be_switched(demo, browser):
         assert "rows=test" in it.address
 
 
-def test_the_view_of_three_objectives_turns(demo, browser):
+def test_three_objectives_are_shown_in_pairs(demo, browser):
+    """Each pair of objectives once, colored by the third; a click in one selects the model."""
     with Opened(browser, demo.path) as it:
-        space = it.page.locator("#space-plot")
-        space.scroll_into_view_if_needed()
-        before = space.screenshot()
-        box = space.bounding_box()
-        middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        it.page.mouse.move(*middle)
-        it.page.mouse.down()
-        it.page.mouse.move(middle[0] + 120, middle[1] + 30, steps=4)
-        it.page.mouse.up()
-        turned = space.screenshot()
-        assert turned != before
+        panels = it.page.locator("#views .projection")
+        labels = panels.locator(".surface").evaluate_all(
+            "all => all.map(e => e.getAttribute('aria-label'))"
+        )
+        keys = panels.locator(".colours strong").all_inner_texts()
+        measures = ["accuracy", *(f"demographic parity difference ({a})" for a in ("sex", "race"))]
+        assert len(labels) == len(keys) == 3
+        for label, key in zip(labels, keys, strict=True):
+            shown = [m for m in measures if f"{m}, " in label]
+            assert len(shown) == 2 and key == f"Color: {(set(measures) - set(shown)).pop()}"
+        surface = panels.locator(".surface").first
+        surface.scroll_into_view_if_needed()
+        box = surface.bounding_box()
         chosen = it.chosen
-        space.focus()
-        it.page.keyboard.press("ArrowRight")
-        assert space.screenshot() != turned
-        it.page.keyboard.press("Home")
-        it.page.mouse.move(0, 0)
-        it.page.evaluate("document.activeElement.blur()")
-        assert space.screenshot() == before
-        # Turning chooses nothing.
-        assert it.chosen == chosen
+        surface.focus()
+        it.page.keyboard.press("End")
+        assert it.chosen != chosen
+        # A label names the model below the pointer, in the panel that has the pointer only.
+        labels = it.page.locator("#views .surface[data-label]")
+        for step in range(40):
+            it.page.mouse.move(box["x"] + 50 + 8 * step, box["y"] + box["height"] / 2)
+            if labels.count() > 0:
+                break
+        assert labels.count() == 1
 
 
 def test_downloads_are_what_the_command_writes(demo, browser, tmp_path):
@@ -466,6 +474,258 @@ def test_a_keyboard_is_enough(demo, browser):
         page = it.page.inner_text("#models tbody")
         it.page.keyboard.press("Enter")
         assert it.page.inner_text("#models tbody") != page
+
+
+def altered(report, path, change):
+    """The page with other data, for runs that this version of the command does not make."""
+    start, end = '<script type="application/json" id="data">', "</script>"
+    before, _, rest = report.path.read_text().partition(start)
+    text, _, after = rest.partition(end)
+    data = json.loads(text)
+    change(data)
+    text = json.dumps(data).replace("<", "\\u003c")
+    path.write_text(before + start + text + end + after)
+    return path
+
+
+def test_warnings_are_near_the_top(demo, browser, tmp_path):
+    level = {"level": "warning"}
+    long = "a long warning with <b>tags</b> and --an-option; " + "more words " * 40
+
+    def with_warnings(count):
+        def change(data):
+            data["run"]["notices"] = [{"level": "notice", "message": "only a note"}]
+            data["run"]["notices"] += [level | {"message": f"problem {i}; {long}"} for i in range(count)]
+
+        return change
+
+    with Opened(browser, altered(demo, tmp_path / "0.html", with_warnings(0))) as it:
+        assert it.page.locator(".warnings").count() == 0
+        assert "only a note" not in it.page.inner_text("header")
+        assert "Note: only a note." in it.page.inner_text("#provenance")
+    for viewport in (DESKTOP, PHONE):
+        path = altered(demo, tmp_path / "5.html", with_warnings(5))
+        with Opened(browser, path, viewport=viewport) as it:
+            assert it.page.inner_text(".warnings h2") == "5 warnings"
+            shown = it.page.locator(".warnings li:visible")
+            # The first three in full.
+            texts = shown.all_inner_texts()
+            assert texts == [f"problem {i}; {long}".strip() + "." for i in range(3)]
+            assert "only a note" not in it.page.inner_text("header")
+            above = it.page.locator(".warnings").bounding_box()["y"]
+            assert above < it.page.locator("#front-plot").bounding_box()["y"]
+            assert it.page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+            it.page.emulate_media(media="print")
+            assert shown.count() == 5
+            it.page.emulate_media(media="screen")
+            assert shown.count() == 3
+            it.page.click("text=show all 5 warnings")
+            assert shown.count() == 5
+            it.page.click("text=show the first 3 only")
+            assert shown.count() == 3
+            # All of them, with the notes, at the end.
+            assert it.page.locator("#provenance .notices .warning").count() == 5
+            assert "only a note" in it.page.inner_text("#provenance .notices")
+    with Opened(browser, altered(demo, tmp_path / "1.html", with_warnings(1))) as it:
+        assert it.page.inner_text(".warnings h2") == "1 warning"
+        assert it.page.locator(".warnings button").count() == 0
+
+
+def test_dropped_rows_have_reasons(demo, browser, tmp_path):
+    used = sum(demo.info["rows"].values())
+    reasons = [
+        {"reason": "missing value", "rows": 58, "column": "<i>savings</i>"},
+        {"reason": "empty target", "rows": 1242},
+    ]
+
+    def change(data):
+        data["run"]["dropped"] = {"read": used + 1300, "used": used, "reasons": reasons}
+
+    with Opened(browser, altered(demo, tmp_path / "page.html", change)) as it:
+        assert f"({used:,} of {used + 1300:,} rows)" in it.page.inner_text(".lede")
+        facts = it.page.inner_text("#provenance")
+        assert f"{used + 1300:,} read, {used:,} used: " in facts
+        rows = it.page.locator(".dropped tbody tr").all_inner_texts()
+        assert [row.split("\t") for row in rows] == [
+            ["missing value (<i>savings</i>)", "58"],
+            ["empty target", "1,242"],
+        ]
+        assert f"1,300 of {used + 1300:,} rows read were dropped" in it.page.inner_text(".card")
+
+    def none(data):
+        data["run"]["dropped"] = {"read": used, "used": used, "reasons": []}
+
+    with Opened(browser, altered(demo, tmp_path / "none.html", none)) as it:
+        assert f"({used:,} rows)" in it.page.inner_text(".lede")
+        assert it.page.locator(".dropped").count() == 0
+
+    def absent_facts(data):
+        data["run"].pop("dropped", None)
+
+    with Opened(browser, altered(demo, tmp_path / "absent.html", absent_facts)) as it:
+        assert f"({used:,} rows)" in it.page.inner_text(".lede")
+        assert " read, " not in it.page.inner_text("#provenance")
+
+
+def test_groups_that_are_not_compared_are_marked(demo, browser, tmp_path):
+    enough = {"all": True, "positives": True, "negatives": True}
+    few = dict.fromkeys(enough, False)
+
+    def change(data):
+        data["run"]["spec"]["min_group"] = 30
+        groups = {
+            attribute["name"]: {
+                group: {"rows": 900, "positives": 400, "compared": enough}
+                for group in attribute["groups"]
+            }
+            for attribute in data["attributes"]
+        }
+        groups["race"]["Other"] = {"rows": 12, "positives": 3, "compared": few}
+        groups["race"]["Asian"] |= {"positives": 8, "compared": enough | {"positives": False}}
+        data["run"]["groups"] = groups
+
+    with Opened(browser, altered(demo, tmp_path / "page.html", change)) as it:
+        race = it.page.locator(".attribute").nth(1)
+        marked = {}
+        for table in race.locator(".bars").all():
+            heads = table.locator("th[scope=row]:has(.dagger) .name").all_inner_texts()
+            marked[table.locator("caption").inner_text()] = heads
+        few_positives = ["Asian", "Other"]
+        assert marked == {
+            "Selection rate": ["Other"],
+            "False positive rate": ["Other"],
+            "False negative rate": few_positives,
+            "Accuracy": ["Other"],
+            "Rows": ["Other"],
+        }
+        assert race.locator(".stacked th:has(.dagger) .name").all_inner_texts() == few_positives
+        mark = race.locator(".bars").first.locator(".dagger")
+        assert mark.get_attribute("title") == "Not compared: 12 training rows, fewer than 30"
+        assert (
+            "Groups with fewer than 30 training rows are shown, but left out of differences and ratios."
+            in race.inner_text()
+        )
+        # Their rates are shown all the same.
+        value = demo.table["test.selection_rate(race=Other)"][it.chosen]
+        assert f"{100 * value:.1f}%" in race.locator(".bars").first.inner_text()
+        assert "†" not in it.page.locator(".attribute").first.inner_text()
+        people = it.page.locator(".people li:has(.dagger)").all_inner_texts()
+        assert people and all("race = Other" in text for text in people)
+        assert it.page.locator("#provenance .dagger").count() == 2
+        options = it.page.get_by_label("Across", exact=True).locator("option").all_inner_texts()
+        assert "Selection rate (race=Other) (not compared)" in options
+        assert "False negative rate (race=Asian) (not compared)" in options
+        assert "Selection rate (race=Asian)" in options
+
+    def absent_facts(data):
+        data["run"].pop("groups", None)
+        data["run"]["spec"].pop("min_group", None)
+
+    with Opened(browser, altered(demo, tmp_path / "absent.html", absent_facts)) as it:
+        assert it.page.locator(".dagger").count() == 0
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_labels_of_models_stay_inside_the_plot(demo, browser, tmp_path, viewport):
+    """Models in all corners; no label covers an axis or the marker that it describes."""
+
+    def change(data):
+        for column in data["columns"]:
+            corners = {
+                "test.accuracy": [0.5, 0.5, 0.9, 0.9],
+                "test.demographic_parity_difference(sex)": [0, 0.4, 0, 0.4],
+            }.get(column["name"])
+            if corners is not None:
+                column["values"] = corners + column["values"][4:]
+            # Without bands the corners of the values are the corners of the plot.
+            if ".band_" in column["name"]:
+                column["values"] = None
+
+    corners = altered(demo, tmp_path / "page.html", change)
+    with Opened(browser, corners, "#id=10", viewport=viewport) as it:
+        it.page.wait_for_timeout(200)
+        plot = it.page.locator("#front-plot")
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        room = [58, 40, box["width"] - 18, box["height"] - 54]
+        ends = [[room[i] + (room[i + 2] - room[i]) * share for share in (1 / 22, 21 / 22)] for i in (0, 1)]
+        for x in ends[0]:
+            for y in ends[1]:
+                it.page.mouse.move(box["x"] + x, box["y"] + y)
+                shown = [float(v) for v in plot.get_attribute("data-label").split()]
+                left, top, right, bottom, px, py = shown
+                assert (px, py) == pytest.approx((x, y), abs=0.6)
+                assert left >= room[0] and top >= room[1], shown
+                assert right <= room[2] and bottom <= room[3], shown
+                assert not (left <= px <= right and top <= py <= bottom), shown
+                side = f"{'left' if x == ends[0][0] else 'right'}-{'top' if y == ends[1][0] else 'bottom'}"
+                shot(f"label-{viewport['width']}-{side}", it.page)
+        it.page.mouse.move(0, 0)
+        assert plot.get_attribute("data-label") is None
+
+
+def test_an_empty_plot_says_why(demo, browser, tmp_path):
+    def change(data):
+        for column in data["columns"]:
+            if column["name"] == "test.demographic_parity_difference(race)":
+                column["values"], column["unmitigated"] = None, None
+            if column["name"] == "test.demographic_parity_difference(sex)":
+                column["values"] = [None, None, *column["values"][2:]]
+
+    page = altered(demo, tmp_path / "page.html", change)
+    with Opened(browser, page) as it:
+        points = demo.info["points"]
+        caption = it.page.locator(".front figcaption")
+        said = f"2 of {points} models are not shown: demographic parity difference (sex) is not defined."
+        assert said in caption.inner_text()
+        it.page.get_by_label("Across", exact=True).select_option(
+            "demographic_parity_difference(race)"
+        )
+        assert (
+            "Nothing to show: demographic parity difference (race) is not defined for any model on test "
+            "rows. Choose another measure or other rows." in caption.inner_text()
+        )
+        it.page.get_by_label("validation", exact=True).check()
+        assert "Nothing to show" not in caption.inner_text()
+
+
+def test_all_columns_are_in_sight_on_a_phone(demo, adult, browser):
+    """Tables have all columns within the screen; nothing has to be scrolled sideways."""
+    for report in (demo, adult):
+        with Opened(browser, report.path, viewport=PHONE) as it:
+            it.page.wait_for_timeout(200)
+            assert it.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+            # The values on test rows are the last column.
+            tests = it.page.locator("#detail [data-column^='test.']")
+            assert tests.count() > 5
+            for cell in tests.all():
+                box = cell.bounding_box()
+                assert 0 <= box["x"] and box["x"] + box["width"] <= PHONE["width"]
+            outside = it.page.evaluate(
+                "all => [...document.querySelectorAll('td, th')].filter(e => e.offsetParent && "
+                f"e.getBoundingClientRect().right > {PHONE['width']}).map(e => e.textContent)"
+            )
+            assert outside == []
+            assert it.page.locator(".hint:visible").count() == 0
+
+
+def test_a_table_that_has_to_be_scrolled_says_so(demo, browser):
+    """Four columns and one for requirements are too much for 320 pixels."""
+    narrow = {"width": 320, "height": 700}
+    address = "#require=" + quote("accuracy >= 0.6")
+    with Opened(browser, demo.path, address, viewport=narrow) as it:
+        it.page.wait_for_timeout(200)
+        assert it.page.locator("#models .hint").is_visible()
+        assert it.page.evaluate("document.documentElement.scrollWidth") <= narrow["width"]
+        it.page.locator("#models .scroll").evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+        box = it.page.locator("#models thead .meets").bounding_box()
+        assert box["x"] + box["width"] <= narrow["width"]
+    with Opened(browser, demo.path, address) as it:
+        assert it.page.locator("#models .hint").is_hidden()
+        assert it.page.locator("#models thead .meets").is_visible()
+        it.page.click("text=clear all")
+        # Without a requirement there is nothing to meet.
+        assert it.page.locator("#models .meets:visible").count() == 0
 
 
 HOSTILE = [
@@ -581,9 +841,11 @@ def test_it_can_be_read_and_passes_axe(demo, adult, browser, scheme, size):
             ground = it.page.evaluate("getComputedStyle(document.body).backgroundColor")
             light = sum(map(int, re.findall(r"\d+", ground)[:3])) > 3 * 128
             assert light == (scheme == "light")
-            # The front is in the first screen, and something is drawn in it.
+            # The front is in the first screen, except that warnings come before it.
             box = it.page.locator("#front-plot").bounding_box()
-            assert box["y"] < viewport["height"] * (0.5 if size == "desktop" else 0.95)
+            warnings = it.page.locator(".warnings")
+            room = warnings.bounding_box()["height"] + 20 if warnings.count() else 0
+            assert box["y"] - room < viewport["height"] * (0.5 if size == "desktop" else 0.95)
             it.page.evaluate(AXE.read_text())
             found = it.page.evaluate("axe.run({ resultTypes: ['violations'] })")
             serious = [

@@ -14,6 +14,8 @@ pub(crate) const GRID: &str = "#e6e6e6";
 
 /// Font size of ticks.
 pub(crate) const TICK_SIZE: f64 = 11.0;
+/// Of names of axes that are too long otherwise.
+const SMALL_SIZE: f64 = 10.0;
 /// Font size of everything else but titles.
 pub(crate) const TEXT_SIZE: f64 = 12.0;
 
@@ -179,17 +181,20 @@ impl Frame {
 
     pub(crate) fn name(svg: &mut Svg, axis: &Axis, room: f64, place: &str) {
         let Axis { name, note, .. } = *axis;
-        let taken = match note {
+        let taken = |size: f64| match note {
             "" => 0.0,
-            note => width(note, TEXT_SIZE) + 7.0,
+            note => width(note, size) + 7.0,
         };
-        let short = shorten(name, TEXT_SIZE, room - taken);
+        // A long name is written smaller before it is shortened.
+        let fits = width(name, TEXT_SIZE) + taken(TEXT_SIZE) <= room;
+        let size = if fits { TEXT_SIZE } else { SMALL_SIZE };
+        let short = shorten(name, size, room - taken(size));
         let whole = (short != name).then_some(name);
         named_group(svg, whole, Some(place));
         let text = svg
             .tag("text")
             .set("text-anchor", "middle")
-            .set("font-size", TEXT_SIZE)
+            .set("font-size", size)
             .set("fill", INK);
         match note {
             "" => text.text(&short),

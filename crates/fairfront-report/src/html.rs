@@ -143,8 +143,8 @@ impl PageData {
              <meta name=\"generator\" content=\"fairfront\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>fairfront report</title>\n\
              <style>{STYLE}</style>\n</head>\n<body>\n\
-             <noscript>This page draws itself: allow its script to see the models. It asks nothing of any \
-             server.</noscript>\n\
+             <noscript>This report needs its script: allow it to see the models. It makes no \
+             request.</noscript>\n\
              <div id=\"page\"></div>\n\
              <script type=\"application/json\" id=\"data\">{data}</script>\n\
              <script>{SCRIPT}</script>\n</body>\n</html>\n"

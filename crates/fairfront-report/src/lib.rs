@@ -3,7 +3,7 @@
 //! Most users want [`Overlay`]: several fronts over the same objectives in one picture. Points lie one
 //! after the other in a slice of `n · m` values, `m` to a point, all objectives to be minimised.
 //! [`Curve`] draws how a number such as the hypervolume changes from batch to batch or round to round,
-//! [`Scatters`] a grid of panels with axes of their own, [`Space`] a front over three objectives,
+//! [`Scatters`] a grid of panels with axes of their own, [`Pairs`] a front over three objectives,
 //! [`Profiles`] how often solvers are nearly the best, [`ProfilePanels`] the same for several indicators,
 //! [`Volume`] what the hypervolume of two objectives is.
 //! Nothing here knows where the points come from, reads or writes a file, or depends on another of our
@@ -26,7 +26,6 @@
 //! assert!(svg.contains("3 points"));
 //! ```
 
-mod cube;
 mod curve;
 mod figure;
 mod grid;
@@ -35,13 +34,13 @@ mod legend;
 mod marker;
 mod overlay;
 mod page;
+mod pairs;
 mod panel;
 mod profile;
 mod ramp;
 mod scale;
 mod scatter;
 mod side;
-mod space;
 mod spread;
 mod svg;
 mod text;
@@ -51,8 +50,8 @@ mod volume;
 pub use curve::{Curve, Line};
 pub use html::{ModelText, Number, Numbers, PageAttribute, PageColumn, PageData, PageOpening};
 pub use overlay::{Overlay, Series};
+pub use pairs::Pairs;
 pub use profile::{ProfilePanels, Profiles};
 pub use scatter::{Scatter, Scatters};
 pub use side::{Better, Side};
-pub use space::Space;
 pub use volume::Volume;

@@ -2,7 +2,7 @@
 
 use fairfront_core::counted;
 use fairfront_pareto::{Values, nondominated};
-use fairfront_report::{Series, Space};
+use fairfront_report::{Pairs, Series};
 use fairfront_run::Error;
 
 use crate::finding::{Draft, Sheet, Verdict};
@@ -189,8 +189,8 @@ fn found(
     Ok(found)
 }
 
-/// Fronts of the first seed in space, by solver: names and titles of the figures.
-fn add_spaces(
+/// Fronts of the first seed in pairs of objectives, by solver: names and titles of the figures.
+fn add_pairs(
     draft: &mut Draft,
     case: Case,
     effort: Effort,
@@ -203,7 +203,7 @@ fn add_spaces(
         let front = results.front(&case.fit(0, variant, effort))?;
         let marked = (0..3).map(|i| front.unmitigated(&front.objective_name(split, i)));
         let values = front.values(split)?;
-        let svg = Space {
+        let svg = Pairs {
             title: title.into(),
             axes,
             front: Series {
@@ -301,7 +301,7 @@ pub(crate) fn two_attributes(effort: Effort, results: &Results) -> Result<Draft,
             "Adult, gender and race: exact front, test rows",
         ),
     ];
-    add_spaces(
+    add_pairs(
         &mut draft, ADULT_BOTH, effort, results, "test", axes, spaces,
     )?;
     let figure = (
@@ -385,7 +385,7 @@ pub(crate) fn two_measures(effort: Effort, results: &Results) -> Result<Draft, E
             "COMPAS, two measures: ours, all rows",
         ),
     ];
-    add_spaces(
+    add_pairs(
         &mut draft,
         COMPAS_BOTH,
         effort,

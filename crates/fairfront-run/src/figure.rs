@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::Measure;
-use fairfront_report::{Better, Curve, Line, Overlay, Scatter, Scatters, Series, Side, Space};
+use fairfront_report::{Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side};
 
 use crate::file::write_in_run;
 use crate::folder::FIGURES;
@@ -34,8 +34,8 @@ pub struct Conversion<'a> {
     pub by: &'a dyn Fn(&str) -> Result<Vec<u8>, Error>,
 }
 
-/// All figures of a run, the same bytes for the same run: `front` (of three objectives in space and from its
-/// sides, of more the first four in pairs), for each objective that compares groups `trade-off-…`, the
+/// All figures of a run, the same bytes for the same run: `front` (three objectives: each pair, colored by
+/// the third; more: the first four in pairs), for each objective that compares groups `trade-off-…`, the
 /// paper's four panels, and `hypervolume-by-round` where the solver kept it.
 /// Values are those on test rows, on validation or training rows where there are none.
 pub fn figures(run: &RunInfo, front: &FrontTable) -> Vec<Figure> {
@@ -91,13 +91,12 @@ pub(crate) fn is_own(name: &str) -> bool {
     known && ["svg", "png"].contains(&ending)
 }
 
-/// What of groups belongs to an objective: the rate that each has, what to call it, and the gap of it.
+/// The rate of groups that an objective compares, what to call it, and the measure of its differences.
 struct Compared {
     rate: &'static str,
     title: &'static str,
     axis: &'static str,
-    gap: &'static str,
-    score: &'static str,
+    difference: &'static str,
 }
 
 impl Compared {
@@ -107,29 +106,25 @@ impl Compared {
                 rate: "false_negative_rate",
                 title: "false negatives by group",
                 axis: "false negative rate",
-                gap: "equal_opportunity_difference",
-                score: "CV score of false negative rates",
+                difference: "equal_opportunity_difference",
             },
             "predictive_equality" | "false_positive_rate_parity" => Self {
                 rate: "false_positive_rate",
                 title: "false positives by group",
                 axis: "false positive rate",
-                gap: "false_positive_rate_difference",
-                score: "CV score of false positive rates",
+                difference: "false_positive_rate_difference",
             },
             "equalized_odds" => Self {
                 rate: "false_negative_rate",
                 title: "false negatives by group",
                 axis: "false negative rate",
-                gap: "equalized_odds_difference",
-                score: "equalized odds difference",
+                difference: "equalized_odds_difference",
             },
             _ => Self {
                 rate: "selection_rate",
-                title: "positive outcomes by group",
-                axis: "share of positive outcomes",
-                gap: "demographic_parity_difference",
-                score: "CV score (parity gap)",
+                title: "selection rates by group",
+                axis: "selection rate",
+                difference: "demographic_parity_difference",
             },
         }
     }
@@ -214,7 +209,11 @@ impl<'a> RunNumbers<'a> {
             FrontIn::Objectives => self.objective(name),
             FrontIn::Measures => self.measure(name),
         };
-        let shown = names.iter().map(|name| label(name)).collect();
+        let shown = names.iter().map(|name| match front_in {
+            FrontIn::Objectives => name.clone(),
+            FrontIn::Measures => label(name),
+        });
+        let shown = shown.collect();
         (shown, names.iter().map(column).collect())
     }
 
@@ -224,7 +223,7 @@ impl<'a> RunNumbers<'a> {
         columns.truncate(MOST_IN_PAIRS);
         let (values, unmitigated) = (self.values(&columns), self.unmitigated(&columns));
         if let [x, y, z] = &axes[..] {
-            let figure = Space {
+            let figure = Pairs {
                 title: self.title("the front"),
                 axes: [x, y, z],
                 front: Series {
@@ -308,11 +307,12 @@ impl<'a> RunNumbers<'a> {
         let groups = self.groups(attribute, compared.rate);
         let loss = self.run.objectives.first()?;
         let objective = self.objective(fairness);
-        let gap = self.measure(&format!("{}({attribute})", compared.gap));
+        let named = format!("{}({attribute})", compared.difference);
+        let difference = self.measure(&named);
         let pairs = [
             [self.objective(loss), objective.clone()],
-            [objective.clone(), gap.clone()],
-            [self.measure("accuracy"), gap],
+            [objective.clone(), difference.clone()],
+            [self.measure("accuracy"), difference],
         ];
         let of_front = pairs.each_ref().map(|pair| self.values(pair));
         let of_groups: Vec<Vec<f64>> = (groups.iter())
@@ -349,7 +349,7 @@ impl<'a> RunNumbers<'a> {
             marked: marked_groups,
         };
         let accuracy = side("accuracy", Better::Higher);
-        let score = || lower(compared.score);
+        let differing = || lower(&label(compared.difference));
         let svg = Scatters {
             title: self.title(fairness),
             panels: vec![
@@ -357,11 +357,11 @@ impl<'a> RunNumbers<'a> {
                 by_group,
                 one(
                     1,
-                    "what the objective does to the gap",
+                    "the objective and the difference",
                     lower(fairness),
-                    score(),
+                    differing(),
                 ),
-                one(2, "accuracy and the gap", accuracy, score()),
+                one(2, "accuracy and the difference", accuracy, differing()),
             ],
             marked: UNMITIGATED.into(),
         }
@@ -373,21 +373,15 @@ impl<'a> RunNumbers<'a> {
     }
 }
 
-/// The name of a measure, short enough for an axis.
+/// The name of a measure in words: `demographic parity difference (sex)`.
 fn label(name: &str) -> String {
-    let short = [
-        (Measure::ERROR_RATE, "error rate"),
-        ("demographic_parity_difference(", "parity gap ("),
-        ("equal_opportunity_difference(", "FNR gap ("),
-        ("false_positive_rate_difference(", "FPR gap ("),
-        ("equalized_odds_difference(", "odds gap ("),
-        ("mutual_information(", "mutual information ("),
-    ];
-    let found = short.iter().find_map(|(long, short)| {
-        let rest = name.strip_prefix(long)?;
-        Some(format!("{short}{rest}"))
-    });
-    found.unwrap_or_else(|| name.to_owned())
+    if name == Measure::ERROR_RATE {
+        return "error rate".into();
+    }
+    match name.split_once('(') {
+        Some((kind, of)) => format!("{} ({of}", kind.replace('_', " ")),
+        None => name.replace('_', " "),
+    }
 }
 
 /// A name of any characters as part of a file's: letters, digits, and `-` for everything else.

@@ -1,7 +1,7 @@
 //! Whole figures.
 
 use fairfront_report::{
-    Better, Curve, Line, Overlay, ProfilePanels, Profiles, Scatter, Scatters, Series, Side, Space,
+    Better, Curve, Line, Overlay, Pairs, ProfilePanels, Profiles, Scatter, Scatters, Series, Side,
     Volume,
 };
 
@@ -119,9 +119,9 @@ fn small_panels_stay_as_they_are() {
 }
 
 #[test]
-fn a_small_space_stays_as_it_is() {
+fn small_pairs_stay_as_they_are() {
     let values = [0.34, 0.02, 0.01, 0.36, 0.01, 0.002, 0.4, 0.0, 0.0];
-    let svg = Space {
+    let svg = Pairs {
         title: "Adult <gender> & \"race\"".into(),
         axes: [
             "log_loss",
@@ -136,7 +136,7 @@ fn a_small_space_stays_as_it_is() {
         marked_name: "unmitigated model",
     }
     .to_svg();
-    insta::assert_snapshot!("space", svg);
+    insta::assert_snapshot!("pairs", svg);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 // What all drawings share: sharp canvases, colours of the theme, ticks.
 
-import { freshId, h } from "./dom.ts";
+import { freshId, h, shorten } from "./dom.ts";
 import { readable } from "./number.ts";
+import { type Box, placeLabel } from "./place.ts";
 
 export interface Theme {
   ink: string;
@@ -194,49 +195,100 @@ export function gradientImage(): string {
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-/** A text on a ground of its own, within the drawing. */
+/** As much of a text as there is room for. */
+export function fit(c: CanvasRenderingContext2D, text: string, room: number): string {
+  let shown = shorten(text, 120);
+  while (shown.length > 4 && c.measureText(shown).width > room) shown = `${shown.slice(0, -2).trimEnd()}…`;
+  return shown;
+}
+
+const LINE = 16;
+
+/** A short name next to a marker, inside `room`; returns its box, so that later labels can avoid it. */
 export function tag(
   c: CanvasRenderingContext2D,
   text: string,
-  x: number,
-  y: number,
+  [x, y]: readonly [number, number],
   colour: string,
-  width: number,
-  taken: [number, number, number, number][] = [],
-  crowd: (readonly [number, number])[] = [],
-): void {
+  room: Box,
+  taken: readonly Box[] = [],
+  crowd: readonly (readonly [number, number])[] = [],
+): Box {
   c.font = STRONG;
-  const wide = c.measureText(text).width;
-  const places: [number, number][] = [
-    [x + 11, y],
-    [x - 11 - wide, y],
-    [x + 11, y - 16],
-    [x + 11, y + 16],
-    [x - 11 - wide, y - 16],
-    [x - 11 - wide, y + 16],
-    [x - wide / 2, y - 18],
-    [x - wide / 2, y + 19],
-  ];
-  const free = ([left, middle]: [number, number]) =>
-    left >= 2 &&
-    left + wide <= width - 2 &&
-    middle > 8 &&
-    taken.every(
-      ([l, t, r, b]) => left + wide < l || left > r || middle + 8 < t || middle - 8 > b,
-    );
-  // Of the free places the one that hides least.
-  const hides = ([left, middle]: [number, number]) =>
-    crowd.filter(([px, py]) => px > left - 4 && px < left + wide + 4 && Math.abs(py - middle) < 10).length;
-  const open = places.filter(free).map((place) => ({ place, hidden: hides(place) }));
-  open.sort((a, b) => a.hidden - b.hidden);
-  const [left, middle] = open[0]?.place ?? places[0] ?? [x, y];
-  taken.push([left, middle - 8, left + wide, middle + 8]);
+  const box = placeLabel(x, y, { width: c.measureText(text).width, height: LINE }, room, taken, crowd);
   c.textAlign = "left";
   c.textBaseline = "middle";
   c.lineWidth = 3;
   c.strokeStyle = theme().surface;
-  c.strokeText(text, left, middle);
+  c.strokeText(text, box[0], box[1] + LINE / 2);
   c.fillStyle = colour;
-  c.fillText(text, left, middle);
+  c.fillText(text, box[0], box[1] + LINE / 2);
   c.font = FONT;
+  return box;
+}
+
+/**
+ * Several lines on a ground of their own next to a marker, inside `room`; the first line is the title. Each takes
+ * at most two lines of the label.
+ */
+export function label(
+  c: CanvasRenderingContext2D,
+  lines: string[],
+  [x, y]: readonly [number, number],
+  room: Box,
+  taken: readonly Box[] = [],
+  crowd: readonly (readonly [number, number])[] = [],
+): Box {
+  const t = theme();
+  const air = 7;
+  const most = room[2] - room[0] - 2 * air;
+  const shown = lines.flatMap((line, i) => {
+    const font = i === 0 ? STRONG : FONT;
+    c.font = font;
+    const [first = "", ...rest] = wrapped(c, shorten(line, 120), most);
+    return (rest.length === 0 ? [first] : [first, rest.join(" ")]).map((part) => {
+      const text = fit(c, part, most);
+      return { text, font, wide: c.measureText(text).width };
+    });
+  });
+  const width = Math.max(...shown.map(({ wide }) => wide)) + 2 * air;
+  const box = placeLabel(x, y, { width, height: shown.length * LINE + 8 }, room, taken, crowd);
+  c.beginPath();
+  c.roundRect(box[0], box[1], box[2] - box[0], box[3] - box[1], 5);
+  c.fillStyle = t.surface;
+  c.strokeStyle = t.soft;
+  c.lineWidth = 1;
+  c.fill();
+  c.stroke();
+  c.textAlign = "left";
+  c.textBaseline = "middle";
+  c.fillStyle = t.ink;
+  shown.forEach(({ text, font }, i) => {
+    c.font = font;
+    c.fillText(text, box[0] + air, box[1] + 4 + LINE * (i + 0.5));
+  });
+  c.font = FONT;
+  return box;
+}
+
+/** Says in the middle of a drawing why it is empty. */
+export function drawReason(c: CanvasRenderingContext2D, text: string, room: Box): void {
+  c.font = FONT;
+  c.fillStyle = theme().soft;
+  c.textAlign = "center";
+  c.textBaseline = "middle";
+  const lines = wrapped(c, text, room[2] - room[0] - 16);
+  const top = (room[1] + room[3]) / 2 - ((lines.length - 1) * LINE) / 2;
+  lines.forEach((line, i) => c.fillText(line, (room[0] + room[2]) / 2, top + i * LINE));
+}
+
+/** A text in as many lines as it needs; a word that is too long stays whole. */
+export function wrapped(c: CanvasRenderingContext2D, text: string, room: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines[lines.length - 1];
+    if (last !== undefined && c.measureText(`${last} ${word}`).width <= room) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }

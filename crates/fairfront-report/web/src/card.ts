@@ -3,9 +3,10 @@
 import { h, name } from "./dom.ts";
 import { UNMITIGATED } from "./front.ts";
 import { columnName, intervalText, pricedMeasures, rowsName, valueText, words } from "./label.ts";
-import { grouped } from "./number.ts";
+import { counted, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
-import { testText, verdictList } from "./verdict.ts";
+import { testText, uncoveredText, verdictList } from "./verdict.ts";
+import { isWarning, message } from "./warning.ts";
 
 /** Names with commas, as many as can be read. */
 function names(all: string[], most = 24): (Node | string)[] {
@@ -41,7 +42,9 @@ export function modelCard(store: Store): HTMLElement {
     ".",
   );
   const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${rowsName(split)}`).join(", ");
-  add("Data", name(run.source, 60), `: ${rows} rows.`);
+  const dropped = run.dropped ? run.dropped.read - run.dropped.used : 0;
+  const without = dropped > 0 ? `; ${grouped(dropped)} of ${counted(run.dropped?.read ?? 0, "row")} read were dropped` : "";
+  add("Data", name(run.source, 60), `: ${rows} rows${without}.`);
   const last = front.reporting;
   const said = pricedMeasures(front).map((measure) => {
     const column = columnName(measure, last);
@@ -57,7 +60,7 @@ export function modelCard(store: Store): HTMLElement {
   if (tests.length > 0) {
     add(
       "Certificates",
-      ...tests.map((c) => h("p", {}, `${c.requirements.join(" and ")}: certified by ${testText(c)}, use ${c.use} of these rows.`)),
+      ...tests.map((c) => h("p", {}, `${c.requirements.join(" and ")}: certified by ${testText(c)}, use ${c.use} of these rows${uncoveredText(c)}.`)),
       "Refitting until a model passes is not covered.",
     );
   }
@@ -65,12 +68,12 @@ export function modelCard(store: Store): HTMLElement {
   if (gap !== null) {
     add("Optimality", `No model has a loss lower by more than ${gap.toExponential(1)} without being worse in another objective.`);
   }
-  const wary = run.notices.filter((notice) => notice.level === "warning");
+  const wary = run.notices.filter(isWarning);
   add(
     "Limitations",
     ...(wary.length === 0
       ? []
-      : wary.map((notice) => h("p", {}, `${notice.message.slice(0, 600)}.`))),
+      : wary.map((notice) => h("p", {}, ...message(notice.message)))),
     "The numbers hold for people like those in these rows; other people, times and places can differ. Equal measures " +
       "do not show that labels or decisions are correct.",
   );

@@ -36,7 +36,7 @@ function how(store: Store): string {
       return "Picked by you";
     case "opening":
       return store.knee === null
-        ? "This table cannot tell the models apart"
+        ? "Where the report opens"
         : "The knee of the models that are measurably fairer";
     case "knee":
       return `The knee ${among}`;

@@ -14,6 +14,13 @@ export interface Notice {
   message: string;
 }
 
+/** Training rows of a group, those of them labeled positive, and the rates that compare the group with others. */
+export interface GroupFacts {
+  rows: number;
+  positives: number;
+  compared: { all: boolean; positives: boolean; negatives: boolean };
+}
+
 /** `run.json` without what is elsewhere in the data. */
 export interface RunFacts {
   program: string;
@@ -34,6 +41,8 @@ export interface RunFacts {
     split: unknown;
     balance: unknown;
     seed: number;
+    /** Groups with fewer training rows are not compared; older runs do not say. */
+    min_group?: number;
   };
   method: string;
   settings: Record<string, unknown>;
@@ -52,6 +61,10 @@ export interface RunFacts {
   requested: string[];
   definitions: string[];
   rows: Record<string, number>;
+  /** Rows read and used, and why others were dropped; older runs do not say. */
+  dropped?: { read: number; used: number; reasons: { reason: string; rows: number; column?: string | null }[] };
+  /** Training rows of each group, by attribute, and in which rates it is compared; older runs do not say. */
+  groups?: Record<string, Record<string, GroupFacts>>;
   fingerprint: string;
   front_sha256: string;
   points: number;
@@ -85,6 +98,8 @@ export interface Certificate {
   use: number;
   level: number;
   certified: number[];
+  /** Groups that are too small to be compared, as in `race=Other`. */
+  not_covered?: string[];
 }
 
 interface Source {

@@ -1,5 +1,6 @@
 // The chosen model compared with another: group by group, coefficient by coefficient, and on all rows.
 
+import { type Among, amongOf, comparedNote, daggerOf } from "./compared.ts";
 import type { Attribute } from "./data.ts";
 import { h, name, scrolling, section, shorten } from "./dom.ts";
 import { requirementText } from "./grammar.ts";
@@ -16,7 +17,7 @@ import {
 } from "./label.ts";
 import { modelCard } from "./card.ts";
 import { cell, counted, grouped, readable } from "./number.ts";
-import { groupSentences } from "./people.ts";
+import { groupStatements } from "./people.ts";
 import { binsOf, Reliability } from "./reliability.ts";
 import type { Store } from "./store.ts";
 
@@ -27,8 +28,20 @@ interface Both {
   interval: [number, number] | null;
 }
 
+/** Whether there is no second model: the chosen one would be compared with itself. */
+function isAlone({ chosen, other }: Store): boolean {
+  return chosen === other;
+}
+
+/** A value of the model compared with, after that of the chosen one. */
+function inParentheses(store: Store, text: string): HTMLElement | null {
+  return isAlone(store) ? null : h("span", { class: "soft" }, ` (${text})`);
+}
+
 interface Rate {
   title: string;
+  /** The rows that it is about. */
+  among: Among;
   meaning: string;
   of: (attribute: string, group: string) => Both;
   isCount?: boolean;
@@ -41,17 +54,23 @@ function rates(store: Store): Rate[] {
     const column = `${split}.${kind}(${attribute}=${group})`;
     return {
       own: front.at(column, chosen),
-      before: front.at(column, other),
+      before: other === chosen ? null : front.at(column, other),
       interval: front.interval(column, chosen),
     };
   };
   const of = (kind: string) => (attribute: string, group: string) => read(kind, attribute, group);
+  const rate = (title: string, kind: string, meaning: string): Rate => ({
+    title,
+    among: amongOf(kind),
+    meaning,
+    of: of(kind),
+  });
   return [
-    { title: "Selection rate", meaning: explain("selection_rate") ?? "", of: of("selection_rate") },
-    { title: "False positive rate", meaning: explain("false_positive_rate") ?? "", of: of("false_positive_rate") },
-    { title: "False negative rate", meaning: explain("false_negative_rate") ?? "", of: of("false_negative_rate") },
-    { title: "Accuracy", meaning: "the share of the group whose decision agrees with the label", of: of("accuracy") },
-    { title: "Rows", meaning: "how many rows (or how much weight) the group has", of: of("count"), isCount: true },
+    rate("Selection rate", "selection_rate", explain("selection_rate") ?? ""),
+    rate("False positive rate", "false_positive_rate", explain("false_positive_rate") ?? ""),
+    rate("False negative rate", "false_negative_rate", explain("false_negative_rate") ?? ""),
+    rate("Accuracy", "accuracy", "the share of the group whose decision agrees with the label"),
+    { ...rate("Rows", "count", "how many rows (or how much weight) the group has"), isCount: true },
   ];
 }
 
@@ -82,10 +101,10 @@ function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
       h(
         "tr",
         {},
-        h("th", { scope: "row" }, name(group, 22)),
+        h("th", { scope: "row" }, name(group, 22), daggerOf(store.data.run, attribute.name, group, rate.among)),
         h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track" }, fill, whisker, tick)),
         number,
-        rate.isCount ? null : h("td", { class: "number soft" }, text(before)),
+        rate.isCount || isAlone(store) ? null : h("td", { class: "number soft" }, text(before)),
       ),
     );
   });
@@ -98,7 +117,7 @@ function bars(store: Store, attribute: Attribute, rate: Rate): HTMLElement {
       h("th", { scope: "col" }, "group"),
       h("td", {}),
       h("th", { scope: "col" }, shortName(store.chosen)),
-      rate.isCount ? null : h("th", { scope: "col" }, shortName(store.other)),
+      rate.isCount || isAlone(store) ? null : h("th", { scope: "col" }, shortName(store.other)),
     ),
   );
   const caption = h("caption", { title: capital(rate.meaning) }, rate.title);
@@ -116,19 +135,20 @@ function confusion(store: Store, attribute: Attribute): HTMLElement {
   ];
   const body = h("tbody");
   for (const group of attribute.groups) {
-    const row = h("tr", {}, h("th", { scope: "row" }, name(group, 28)));
-    for (const [kind] of kinds) {
+    const mark = daggerOf(store.data.run, attribute.name, group);
+    const row = h("tr", {}, h("th", { scope: "row" }, name(group, 28), mark));
+    for (const [kind, title] of kinds) {
       const column = `${split}.${kind}(${attribute.name}=${group})`;
       const [own, before] = [front.at(column, chosen), front.at(column, other)];
       row.append(
-        h("td", { class: "number" }, cell(own, true), h("span", { class: "soft" }, ` (${cell(before, true)})`)),
+        h("td", { class: "number", "data-label": title }, cell(own, true), inParentheses(store, cell(before, true))),
       );
     }
     body.append(row);
   }
   const head = h("tr", {}, h("th", { scope: "col" }, name(attribute.name, 28)));
   for (const [kind, title] of kinds) head.append(h("th", { scope: "col", title: kind.replaceAll("_", " ") }, title));
-  return h("table", { class: "plain" }, h("caption", { class: "hidden" }, "Confusion counts"), h("thead", {}, head), body);
+  return h("table", { class: "plain stacked pairs" }, h("caption", { class: "hidden" }, "Confusion counts"), h("thead", {}, head), body);
 }
 
 /** Overall measures on all rows side by side, the other model in parentheses. */
@@ -151,9 +171,9 @@ function allRows(store: Store): HTMLElement {
       row.append(
         h(
           "td",
-          { class: "number" },
+          { class: "number", "data-label": split },
           h("span", { "data-column": column }, valueText(measure, front.at(column, chosen))),
-          h("span", { class: "soft" }, ` (${before})`),
+          inParentheses(store, before),
           interval && h("span", { class: "interval" }, intervalText(measure, interval)),
         ),
       );
@@ -165,10 +185,13 @@ function allRows(store: Store): HTMLElement {
     const rows = grouped(store.data.run.rows[split] ?? 0);
     head.append(h("th", { scope: "col" }, split, h("span", { class: "soft" }, ` ${rows} rows`)));
   }
-  return h("table", { class: "plain" }, h("caption", { class: "hidden" }, "All measures"), h("thead", {}, head), body);
+  return h("table", { class: "plain stacked" }, h("caption", { class: "hidden" }, "All measures"), h("thead", {}, head), body);
 }
 
 const FEW = 14;
+
+/** Sentences about groups that are shown at most. */
+const MOST_SENTENCES = 40;
 
 /** What moves the score, the largest first. */
 function coefficients(store: Store, showAll: boolean): HTMLElement {
@@ -189,7 +212,7 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
     fill.style.left = value < 0 ? place(value) : "50%";
     fill.style.width = `${((50 * Math.abs(value)) / most).toFixed(2)}%`;
     const tick = h("span", { class: "tick start" });
-    tick.hidden = !Number.isFinite(before);
+    tick.hidden = !Number.isFinite(before) || isAlone(store);
     tick.style.left = place(Number.isFinite(before) ? before : 0);
     body.append(
       h(
@@ -198,7 +221,7 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
         h("th", { scope: "row" }, name(names[i] ?? "", 36)),
         h("td", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track both" }, fill, tick)),
         h("td", { class: "number" }, readable(value)),
-        h("td", { class: "number soft" }, Number.isFinite(before) ? readable(before) : "–"),
+        isAlone(store) ? null : h("td", { class: "number soft" }, Number.isFinite(before) ? readable(before) : "–"),
       ),
     );
   }
@@ -208,7 +231,7 @@ function coefficients(store: Store, showAll: boolean): HTMLElement {
     h("th", { scope: "col" }, "feature"),
     h("td", {}),
     h("th", { scope: "col" }, "adds to the score"),
-    h("th", { scope: "col" }, shortName(other)),
+    isAlone(store) ? null : h("th", { scope: "col" }, shortName(other)),
   );
   return h("table", { class: "bars coefficients" }, h("caption", { class: "hidden" }, "Coefficients by size"), h("thead", {}, head), body);
 }
@@ -225,14 +248,25 @@ function people(store: Store): HTMLElement {
   const { data, front, chosen, other } = store;
   const { target, positive } = data.run.spec;
   const label = `${shorten(target ?? "the target", 40)} = ${shorten(positive ?? "positive", 40)}`;
-  const said = data.attributes.flatMap((attribute) => groupSentences(front, chosen, attribute, label, other));
-  const shown = said.slice(0, 40);
+  const said = data.attributes.flatMap((attribute) =>
+    groupStatements(front, chosen, attribute, label, other).map(({ text, group, rate }) =>
+      h("li", {}, `${capital(shorten(text, 300))}.`, daggerOf(data.run, attribute.name, group, amongOf(rate))),
+    ),
+  );
+  const notes = [...new Set(data.attributes.map((attribute) => comparedNote(data.run, attribute.name)))];
+  const marked = said.some((item) => item.querySelector(".dagger") !== null);
   const interval = front.interval(`${front.reporting}.accuracy`, chosen) === null ? "" : " In parentheses: 95% interval.";
   return h(
     "div",
     {},
-    h("ul", { class: "people" }, ...shown.map((text) => h("li", {}, `${capital(shorten(text, 300))}.`))),
-    h("p", { class: "note" }, `Counted on ${rowsName(front.reporting)} rows.${interval}`),
+    h("ul", { class: "people" }, ...said.slice(0, MOST_SENTENCES)),
+    h(
+      "p",
+      { class: "note" },
+      `Counted on ${rowsName(front.reporting)} rows.${interval}`,
+      said.length > MOST_SENTENCES ? ` Shown: the first ${MOST_SENTENCES} of ${grouped(said.length)} sentences.` : null,
+    ),
+    ...(marked ? notes.map((note) => (note === null ? "" : h("p", { class: "note" }, note))) : []),
   );
 }
 
@@ -274,7 +308,7 @@ export function detail(store: Store): HTMLElement {
     h(
       "p",
       { class: "intro" },
-      "The score is the sum of these; a person is selected if it is at least 0. Orange: the model compared with. ",
+      "The score is the sum of these; a person is selected if it is at least 0. Orange lines: the model compared with. ",
       unit(data.run.spec.scale),
     ),
     weights,
@@ -293,9 +327,10 @@ export function detail(store: Store): HTMLElement {
     heading.textContent = `${capital(modelName(store.chosen))} in detail`;
     const intro = element.querySelector("#detail-intro") as HTMLElement;
     const whiskers = store.split === "test" && data.run.intervals ? " Thin lines are 95% intervals." : "";
+    const compared = isAlone(store) ? "" : `; orange lines and gray numbers show ${modelName(store.other)}`;
     intro.textContent =
-      `Bars show ${modelName(store.chosen)} on ${rowsName(store.split)} rows; orange lines show ` +
-      `${modelName(store.other)}.${whiskers}`;
+      `Bars and the numbers next to them show ${modelName(store.chosen)} on ${rowsName(store.split)} ` +
+      `rows${compared}.${whiskers}`;
     counts.replaceChildren(people(store));
     groups.replaceChildren(...data.attributes.map((attribute) => ofAttribute(store, attribute)));
     tables.replaceChildren(scrolling(allRows(store), "All measures on all rows"));
@@ -311,12 +346,14 @@ export function detail(store: Store): HTMLElement {
 }
 
 function ofAttribute(store: Store, attribute: Attribute): HTMLElement {
+  const note = comparedNote(store.data.run, attribute.name);
   return h(
     "div",
     { class: "attribute" },
     h("h4", {}, "By ", name(attribute.name, 40)),
     h("div", { class: "multiples" }, ...rates(store).map((rate) => bars(store, attribute, rate))),
     scrolling(confusion(store, attribute), "Decisions by group"),
-    h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),
+    isAlone(store) ? null : h("p", { class: "note" }, `In parentheses: ${modelName(store.other)}.`),
+    note === null ? null : h("p", { class: "note compared-note" }, note),
   );
 }

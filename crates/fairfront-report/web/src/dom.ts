@@ -49,7 +49,16 @@ export function section(id: string, title: string, intro: string | null): HTMLEl
   return element;
 }
 
-/** A table that scrolls sideways where it has to, reachable by keyboard. */
+/** A table that scrolls sideways if it has to, reachable by keyboard; then a line above it says so. */
 export function scrolling(table: HTMLElement, label: string): HTMLElement {
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+  const region = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+  const hint = h("p", { class: "note hint", hidden: true }, "Scroll the table sideways to see all columns →");
+  const follow = () => {
+    hint.hidden = region.scrollWidth <= region.clientWidth + 1;
+    region.classList.toggle("wide", !hint.hidden);
+  };
+  const observer = new ResizeObserver(follow);
+  observer.observe(region);
+  observer.observe(table);
+  return h("div", {}, hint, region);
 }

@@ -37,7 +37,7 @@ if (page && data) {
     start(page, data.textContent ?? "");
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    page.append(h("p", { class: "problem", role: "alert" }, `This page cannot be shown: ${shorten(problem, 300)}`));
+    page.append(h("p", { class: "problem", role: "alert" }, `fairfront cannot show this report: ${shorten(problem, 300)}`));
     throw error;
   }
 }

@@ -51,7 +51,9 @@ export function models(store: Store): HTMLElement {
     headRow.append(head);
     heads.push({ measure, cell: head, button });
   }
-  headRow.append(h("th", { scope: "col" }, "meets your requirements"));
+  // Without a requirement every model would meet it.
+  const meets = h("th", { scope: "col", class: "meets" }, "meets your requirements");
+  headRow.append(meets);
   const previous = h("button", { type: "button" }, "Previous");
   const next = h("button", { type: "button" }, "Next");
   const place = h("span", { class: "note", "aria-live": "polite" });
@@ -90,7 +92,7 @@ export function models(store: Store): HTMLElement {
         ),
       );
     }
-    row.append(h("td", {}, store.meets[point] ? "yes" : "no"));
+    if (store.requirements.length > 0) row.append(h("td", { class: "meets" }, store.meets[point] ? "yes" : "no"));
     if (point === store.chosen) row.setAttribute("aria-current", "true");
     row.addEventListener("click", () => {
       store.pick(point);
@@ -109,6 +111,7 @@ export function models(store: Store): HTMLElement {
     const shown = order.slice(page * PAGE, (page + 1) * PAGE);
     const intervals = front.interval(`${store.split}.accuracy`, 0) ? " ±: the wider side of the 95% interval." : "";
     caption.textContent = `On ${rowsName(store.split)} rows. Select a model by its number; sort by a heading.${intervals}`;
+    meets.hidden = store.requirements.length === 0;
     body.replaceChildren(...shown.map(rowOf));
     for (const head of heads) {
       const sort = head.measure === by ? (descending ? "descending" : "ascending") : "none";

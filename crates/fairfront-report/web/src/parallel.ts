@@ -1,19 +1,20 @@
 // Any number of measures side by side: a line is a model, and up is better on every axis.
 
-import { Drawing, FONT, STRONG, tag, theme } from "./canvas.ts";
-import { shorten } from "./dom.ts";
+import { Drawing, fit, FONT, STRONG, tag, theme, wrapped } from "./canvas.ts";
 import { extent, UNMITIGATED, type Value } from "./front.ts";
-import { columnOf, direction, type Measure, shortName, words } from "./label.ts";
-import { readable } from "./number.ts";
+import { columnOf, direction, type Measure, shortName, valueText, words } from "./label.ts";
+import type { Box } from "./place.ts";
 import type { Store } from "./store.ts";
 
-/** Where axes begin, below their names. */
-const TOP = 74;
+/** Pixels from one line of an axis name to the next. */
+const LINE = 15;
 
 export class Parallel extends Drawing {
   private columns: Value[][] = [];
   private starts: Value[] = [];
   private ranges: [number, number][] = [];
+  /** Where axes begin, below their names. */
+  private start = 74;
 
   constructor(
     private readonly store: Store,
@@ -59,7 +60,7 @@ export class Parallel extends Drawing {
     const [low, high] = this.ranges[axis] ?? [0, 1];
     const share = high > low ? (value - low) / (high - low) : 0.5;
     const up = direction(this.measures[axis] ?? "") === "large" ? share : 1 - share;
-    return this.height - 34 - up * (this.height - 34 - TOP);
+    return this.height - 34 - up * (this.height - 34 - this.start);
   }
 
   private line(c: CanvasRenderingContext2D, values: Value[]): void {
@@ -102,6 +103,14 @@ export class Parallel extends Drawing {
   protected override drawBase(c: CanvasRenderingContext2D): void {
     const t = theme();
     const { meets, front } = this.store;
+    const room = Math.min(2 * this.left(0), this.left(1) - this.left(0)) - 10;
+    const titles = this.measures.map((measure) => {
+      const [kind = "", of = ""] = words(measure, 16).split(/ (?=\()/);
+      c.font = STRONG;
+      return { lines: wrapped(c, kind, room), of };
+    });
+    const most = Math.max(...titles.map(({ lines }) => lines.length));
+    this.start = 44 + LINE * most;
     const dense = Math.min(0.6, 4 / Math.sqrt(front.length) + 0.06);
     for (const level of [false, true]) {
       c.strokeStyle = level ? t.point : t.soft;
@@ -112,30 +121,32 @@ export class Parallel extends Drawing {
       }
     }
     c.globalAlpha = 1;
-    const room = Math.min(2 * this.left(0), this.left(1) - this.left(0)) - 10;
     this.measures.forEach((measure, axis) => {
       const x = Math.round(this.left(axis)) + 0.5;
       c.strokeStyle = t.soft;
       c.lineWidth = 1;
       c.beginPath();
-      c.moveTo(x, TOP);
+      c.moveTo(x, this.start);
       c.lineTo(x, this.height - 34);
       c.stroke();
       c.textAlign = "center";
       c.textBaseline = "middle";
-      const [kind = "", of = ""] = words(measure, 16).split(/ (?=\()/);
+      const { lines, of } = titles[axis] ?? { lines: [], of: "" };
       c.fillStyle = t.ink;
       c.font = STRONG;
-      const lines = wrapped(c, kind, room);
-      lines.forEach((line, i) => c.fillText(fit(c, line, room), x, 12 + 15 * (i + 2 - lines.length)));
+      lines.forEach((line, i) => c.fillText(fit(c, line, room), x, 12 + LINE * (i + most - lines.length)));
       c.font = FONT;
       c.fillStyle = t.soft;
-      c.fillText(fit(c, of, room), x, 42);
+      c.fillText(fit(c, of, room), x, 12 + LINE * most);
       const [low, high] = this.ranges[axis] ?? [0, 1];
+      if (low > high) {
+        c.fillText("not defined", x, this.start - 12);
+        return;
+      }
       const best = direction(measure) === "large" ? high : low;
       const worst = direction(measure) === "large" ? low : high;
-      c.fillText(`best ${readable(best)}`, x, TOP - 12);
-      c.fillText(readable(worst), x, this.height - 20);
+      c.fillText(`best ${valueText(measure, best)}`, x, this.start - 12);
+      c.fillText(valueText(measure, worst), x, this.height - 20);
     });
   }
 
@@ -153,11 +164,12 @@ export class Parallel extends Drawing {
     c.strokeStyle = t.accent;
     c.lineWidth = 3.5;
     this.line(c, this.of(chosen));
-    const taken: [number, number, number, number][] = [];
+    const taken: Box[] = [];
+    const room: Box = [2, 2, this.width - 2, this.height - 2];
     const last = this.measures.length - 1;
     const end = this.of(chosen)[last] ?? null;
     if (end !== null) {
-      tag(c, shortName(chosen), this.left(last) - 4, this.top(last, end), t.accent, this.width, taken);
+      taken.push(tag(c, shortName(chosen), [this.left(last) - 4, this.top(last, end)], t.accent, room));
     }
     if (hovered !== null && hovered !== chosen) {
       c.strokeStyle = t.ink;
@@ -165,24 +177,8 @@ export class Parallel extends Drawing {
       this.line(c, this.of(hovered));
       const first = this.of(hovered)[0] ?? null;
       if (first !== null) {
-        tag(c, shortName(hovered), this.left(0) + 4, this.top(0, first), t.ink, this.width, taken);
+        tag(c, shortName(hovered), [this.left(0) + 4, this.top(0, first)], t.ink, room, taken);
       }
     }
   }
-}
-
-/** A text in one or two lines. */
-function wrapped(c: CanvasRenderingContext2D, text: string, room: number): string[] {
-  if (c.measureText(text).width <= room) return [text];
-  const all = text.split(" ");
-  let first = all.shift() ?? "";
-  while (all.length > 0 && c.measureText(`${first} ${all[0]}`).width <= room) first += ` ${all.shift()}`;
-  return all.length === 0 ? [first] : [first, all.join(" ")];
-}
-
-/** As much of a text as there is room for. */
-function fit(c: CanvasRenderingContext2D, text: string, room: number): string {
-  let shown = shorten(text, 60);
-  while (shown.length > 4 && c.measureText(shown).width > room) shown = `${shown.slice(0, -2).trimEnd()}…`;
-  return shown;
 }

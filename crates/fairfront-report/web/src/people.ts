@@ -45,14 +45,21 @@ function ofHundred(share: number): string {
   return fixed(100 * Math.min(Math.max(share, 0), 1), 0);
 }
 
+/** A sentence about a group, and the rate that it states. */
+export interface Statement {
+  text: string;
+  group: string;
+  rate: string;
+}
+
 /** Sentences about the groups of an attribute at a model, compared with another, on the rows that report. */
-export function groupSentences(
+export function groupStatements(
   front: Front,
   id: number,
   { name: attribute, groups }: Attribute,
   label: string,
   other: number = UNMITIGATED,
-): string[] {
+): Statement[] {
   const split = front.reporting;
   const at = (column: string, model: number): Value => front.at(column, model);
   return ratesOf(front, attribute, split).flatMap((rate) =>
@@ -69,7 +76,7 @@ export function groupSentences(
       if (before !== null) {
         said += `; ${other === UNMITIGATED ? "unmitigated" : `model ${other}`}: ${ofHundred(before)}`;
       }
-      return [said];
+      return [{ text: said, group, rate: rate.name }];
     }),
   );
 }

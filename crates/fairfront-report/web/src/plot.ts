@@ -1,14 +1,13 @@
 // The front with its axes, rows and marks.
 
 import { gradientImage, onTheme } from "./canvas.ts";
+import { amongOf, notCompared } from "./compared.ts";
 import { freshId, h, section } from "./dom.ts";
 import { extent } from "./front.ts";
 import type { Split } from "./grammar.ts";
-import { capital, columnName, columnOf, isCount, judgedMeasures, type Measure, words, rowsName } from "./label.ts";
-import { readable } from "./number.ts";
+import { capital, columnName, columnOf, direction, isCount, judgedMeasures, type Measure, rowsName, termOf, valueText, words } from "./label.ts";
 import { Parallel } from "./parallel.ts";
 import { Scatter } from "./scatter.ts";
-import { Space } from "./space.ts";
 import type { Store } from "./store.ts";
 import { rowsOf } from "./summary.ts";
 
@@ -29,11 +28,19 @@ function choices(store: Store): [string, Measure[]][] {
   return groups.filter(([, measures]) => measures.length > 0);
 }
 
+/** The mark of a rate whose group is not compared in it. */
+function markOf({ data }: Store, measure: Measure): string {
+  const { name, attribute, group } = termOf(measure, data.attributes);
+  const [of, which] = [attribute[0], group[0]];
+  if (of === undefined || which === undefined) return "";
+  return notCompared(data.run, of, which, amongOf(name)) === null ? "" : " (not compared)";
+}
+
 function axisSelect(store: Store, axis: "x" | "y", title: string): HTMLElement {
   const id = freshId("axis");
   const select = h("select", { id });
   for (const [group, measures] of choices(store)) {
-    const options = measures.map((m) => h("option", { value: m }, capital(words(m, 32))));
+    const options = measures.map((m) => h("option", { value: m }, `${capital(words(m, 32))}${markOf(store, m)}`));
     select.append(h("optgroup", { label: group }, ...options));
   }
   select.addEventListener("change", () => store.setView({ [axis]: select.value }));
@@ -73,24 +80,29 @@ function rowsSwitch(store: Store): HTMLElement {
   );
 }
 
+/** The meaning of the marks that are shown now. */
 function legend(store: Store): HTMLElement {
   const { front } = store;
   const redrawn = front.values("test.probability_nondominated") !== undefined;
-  const banded = front.values("test.accuracy.band_low") !== undefined;
+  const element = h("ul", { class: "legend" });
   const item = (kind: string, text: string) =>
     h("li", {}, h("span", { class: `key key-${kind}`, "aria-hidden": "true" }), text);
-  return h(
-    "ul",
-    { class: "legend" },
-    item("own", "the selected model"),
-    item("start", "the unmitigated model: trained without regard to fairness"),
-    ...(store.knee === null ? [] : [item("knee", "where the report opens: the knee of the measurably fairer models")]),
-    ...(redrawn
-      ? [item("pale", "faded: dominated in more than half of the redrawn test samples")]
-      : [item("pale", "faded: another model is better in both measures shown")]),
-    ...(banded ? [item("band", "95% bands that hold for all models at once; bars: 95% intervals of the two compared models")] : []),
-    item("out", "does not meet your requirements"),
-  );
+  const draw = () => {
+    const banded = [store.x, store.y].some((m) => front.values(`${columnName(m, store.split)}.band_low`) !== undefined);
+    element.replaceChildren(
+      item("own", "the selected model"),
+      item("start", "the unmitigated model: trained without regard to fairness"),
+      ...(store.knee === null ? [] : [item("knee", "where the report opens: the knee of the measurably fairer models")]),
+      ...(redrawn
+        ? [item("pale", "faded: dominated in more than half of the redrawn test samples")]
+        : [item("pale", "faded: another model is better in both measures shown")]),
+      ...(banded ? [item("band", "95% bands that hold for all models at once; bars: 95% intervals of the two compared models")] : []),
+      ...(store.requirements.length > 0 ? [item("out", "does not meet your requirements")] : []),
+    );
+  };
+  store.on(["choice", "view"], draw);
+  draw();
+  return element;
 }
 
 /** Which axes cannot tell the models apart. */
@@ -111,7 +123,9 @@ export function mainPlot(store: Store): HTMLElement {
   const note = h("p", { class: "note" });
   const follow = () => {
     const shown = `Shown: ${rowsOf(store.data, store.split)} ${rowsName(store.split)} rows; ${MEANING[store.split]}.`;
-    note.replaceChildren(shown, ...noiseNotes(store).map((text) => h("strong", {}, ` ${text}`)));
+    const left = scatter.missing();
+    const notes = [...(left === null ? [] : [left]), ...noiseNotes(store)];
+    note.replaceChildren(shown, ...notes.map((text) => h("strong", {}, ` ${text}`)));
   };
   store.on(["view"], follow);
   follow();
@@ -130,7 +144,7 @@ export function mainPlot(store: Store): HTMLElement {
   );
 }
 
-/** All objectives at once: a view that turns, projections, parallel coordinates. */
+/** All objectives at once: pairs of them colored by the third, and parallel coordinates. */
 export function otherViews(store: Store): HTMLElement | null {
   const measures = judgedMeasures(store.front);
   if (measures.length < 3) return null;
@@ -145,47 +159,36 @@ export function otherViews(store: Store): HTMLElement | null {
     new Parallel(store, measures).element,
     h("figcaption", {}, "Each line is one model; up is better on every axis. Dashed: the unmitigated model."),
   );
-  const figures = measures.length === 3 ? threeViews(store, measures) : [];
-  element.append(h("div", { class: "views" }, ...figures.slice(0, 1), parallel, ...figures.slice(1)));
+  const pairs = measures.length === 3 ? projections(store, measures) : [];
+  element.append(h("div", { class: "views" }, ...pairs, parallel));
   return element;
 }
 
-/** The view that turns, and the projections. */
-function threeViews(store: Store, measures: Measure[]): HTMLElement[] {
-  const [first = "", second = "", third = ""] = measures;
-  // The loss goes upwards.
-  const space = new Space(store, [second, first, third]);
-  space.surface.id = "space-plot";
-  const reset = h("button", { type: "button", class: "link" }, "turn back");
-  reset.addEventListener("click", () => space.reset());
+/** Each pair of three objectives, colored by the one that it does not show. */
+function projections(store: Store, [first = "", second = "", third = ""]: Measure[]): HTMLElement[] {
   const pairs: [Measure, Measure, Measure][] = [
     [second, first, third],
     [third, first, second],
     [second, third, first],
   ];
-  const projections = pairs.map(([x, y, colour]) => {
+  return pairs.map(([x, y, colour]) => {
     const scatter = new Scatter(store, { x: () => x, y: () => y, colour: () => colour, small: true });
-    return h("figure", { class: "projection" }, scatter.element, colourKey(store, colour));
+    return h("figure", { class: "projection" }, scatter.element, h("figcaption", {}, colourKey(store, colour)));
   });
-  const turning = h(
-    "figure",
-    { class: "turning" },
-    space.element,
-    colourKey(store, first),
-    h("figcaption", {}, "Drag to turn it, or use the arrow keys; ", reset, "."),
-  );
-  return [turning, ...projections];
 }
 
 /** What the colours mean. */
 function colourKey(store: Store, measure: Measure): HTMLElement {
   const bar = h("span", { class: "bar", "aria-hidden": "true" });
   const [low, high] = [h("span"), h("span")];
-  const element = h("div", { class: "colours" }, h("span", {}, `Color: ${words(measure, 20)}`), low, bar, high);
+  const side = direction(measure) === "large" ? "higher is better" : "lower is better";
+  const title = h("span", {}, h("strong", {}, `Color: ${words(measure, 20)}`), `, ${side}`);
+  const element = h("div", { class: "colours" }, title, h("span", { class: "scale" }, low, bar, high));
   const draw = () => {
     const [least, most] = extent(columnOf(store.front, measure, store.split)?.values ?? []);
-    low.textContent = least <= most ? readable(least) : "";
-    high.textContent = least <= most ? readable(most) : "";
+    low.textContent = least <= most ? valueText(measure, least) : "not defined";
+    high.textContent = least <= most ? valueText(measure, most) : "";
+    bar.hidden = least > most;
     bar.style.backgroundImage = gradientImage();
   };
   store.on(["view"], draw);

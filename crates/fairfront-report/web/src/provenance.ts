@@ -1,17 +1,37 @@
 // How all of it was made: solver, settings, proofs, data, what was left out.
 
-import type { RunFacts } from "./data.ts";
+import { comparedNote, daggerOf } from "./compared.ts";
+import type { Attribute, RunFacts } from "./data.ts";
 import { h, name, section, shorten } from "./dom.ts";
-import { capital, rowsName } from "./label.ts";
-import { counted, grouped, plain, readable } from "./number.ts";
+import { ERROR_RATE } from "./front.ts";
+import { rowsName, words } from "./label.ts";
+import { counted, fixed, grouped, plain, readable } from "./number.ts";
 import type { Store } from "./store.ts";
 import { testText } from "./verdict.ts";
+import { isWarning, levelName, message } from "./warning.ts";
+
+/** Longer lists end with a count of the rest. */
+const [MOST_REASONS, MOST_GROUPS] = [12, 40];
 
 const METHODS: Record<string, string> = {
   trace: "trace: the exact front, followed with second derivatives",
   weighted: "weighted sums of the objectives, many at once",
   "pf-smg": "PF-SMG: stochastic gradients of all objectives, with a list of nondominated points",
   "eps-fair": "EPS-fair: the loss under bounds on the other objectives",
+};
+
+/** What becomes of rows with missing values, by policy. */
+const MISSING: Record<string, string> = {
+  drop: "dropped",
+  keep: "kept",
+  category: "kept, missing is a category",
+  mean: "kept with the training mean",
+};
+
+const MISSING_GROUP: Record<string, string> = {
+  drop: "dropped",
+  group: "kept as a group of their own",
+  "loss-only": "used for the loss only",
 };
 
 const STOPS: Record<string, string> = {
@@ -68,11 +88,15 @@ function certificates(store: Store): (Node | string)[] {
   });
 }
 
+function judgedName(measure: string): string {
+  return measure === ERROR_RATE ? "accuracy" : words(measure);
+}
+
 function judged(run: RunFacts): string {
   const { front_in: by, candidates, moved, on_test: onTest } = run.judged;
   const what =
     by === "measures"
-      ? `by measures (${run.judged.measures.join(", ")}) on training and validation rows`
+      ? `by measures (${run.judged.measures.map(judgedName).join(", ")}) on training and validation rows`
       : "by the objectives on training rows";
   const threshold = moved > 0 ? ` (${grouped(moved)} obtained by moving the decision threshold of another)` : "";
   const test =
@@ -96,7 +120,7 @@ export function provenance(store: Store): HTMLElement {
     ["Intervals", [intervals(run)]],
     ["Certificates", certificates(store)],
     ["Ended", [STOPS[run.stop] ?? run.stop]],
-    ["Time", [`${readable(seconds)} s`]],
+    ["Time", [`${seconds < 10 ? fixed(seconds, 1) : grouped(Math.round(seconds))} s`]],
     ["Version", [`fairfront ${run.program}`]],
   ];
   if (run.polish) method.splice(5, 0, ["Polished", [said(run.polish)]]);
@@ -121,25 +145,84 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
   const { run } = data;
   const { spec } = run;
   const rows = front.splits.map((split) => `${grouped(run.rows[split] ?? 0)} ${rowsName(split)}`).join(", ");
-  const missing = Object.entries(spec.missing_by_column).map(([column, policy]) => `${shorten(column, 40)}: ${policy}`);
+  const missing = Object.entries(spec.missing_by_column).map(([column, policy]) => `${shorten(column, 40)}: ${MISSING[policy] ?? policy}`);
   const facts: [string, (Node | string)[]][] = [
     ["Source", [name(run.source, 80)]],
-    ["Rows", [rows]],
+    ["Rows", [rowsUsed(run, rows)]],
+    ...droppedRows(run),
     ["Target", [name(spec.target ?? "", 40), " = ", name(spec.positive ?? "", 40)]],
-    ["Groups", data.attributes.map((a) => h("div", {}, name(a.name, 40), `: ${shorten(a.groups.map((g) => shorten(g, 40)).join(", "), 300)}`))],
-    ["Dropped on request", [spec.drop.length === 0 ? "no column" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
+    ["Groups", data.attributes.map((attribute) => groupsOf(run, attribute))],
+    ["Excluded columns", [spec.drop.length === 0 ? "none" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
     ["Sensitive columns", [spec.use_sensitive ? "are features" : "are not features"]],
-    ["Rows with missing values", [shorten([spec.missing, ...missing].join("; "), 300)]],
-    ["Rows without a group", [spec.missing_sensitive]],
+    ["Rows with missing values", [shorten([MISSING[spec.missing] ?? spec.missing, ...missing].join("; "), 300)]],
+    ["Rows without a group", [MISSING_GROUP[spec.missing_sensitive] ?? spec.missing_sensitive]],
     ["Rare categories", [spec.pool_rare === 0 ? "kept as they are" : `pooled below ${counted(spec.pool_rare, "training row")}`]],
     ["Scaling", [spec.scale]],
-    ["Split", [said(spec.split)]],
+    ["Split", [splitText(spec.split)]],
     ["Fingerprint of the rows", [h("code", { class: "hash" }, run.fingerprint)]],
     ["Fingerprint of the front", [h("code", { class: "hash" }, run.front_sha256)]],
   ];
   if (run.stream) facts.splice(2, 0, ["Stream", [streamed(run.stream)]]);
   if (spec.weight !== null) facts.splice(3, 0, ["Weights", [name(spec.weight, 40)]]);
   return facts;
+}
+
+/** Rows by split, and how many of the rows that were read these are. */
+function rowsUsed(run: RunFacts, bySplit: string): string {
+  if (!run.dropped) return bySplit;
+  const { read, used } = run.dropped;
+  return `${grouped(read)} read, ${grouped(used)} used: ${bySplit}`;
+}
+
+/** How many rows were dropped, and why. */
+function droppedRows(run: RunFacts): [string, (Node | string)[]][] {
+  if (!run.dropped) return [];
+  const { read, used, reasons } = run.dropped;
+  if (read <= used && reasons.length === 0) return [["Dropped rows", ["none"]]];
+  const body = reasons.slice(0, MOST_REASONS).map(({ reason, rows, column }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, shorten(reason, 120), ...(column ? [" (", name(column, 40), ")"] : [])),
+      h("td", { class: "number" }, grouped(rows)),
+    ),
+  );
+  const rest = reasons.slice(MOST_REASONS);
+  if (rest.length > 0) {
+    const rows = rest.reduce((sum, one) => sum + one.rows, 0);
+    body.push(h("tr", {}, h("th", { scope: "row" }, counted(rest.length, "other reason")), h("td", { class: "number" }, grouped(rows))));
+  }
+  const head = h("tr", {}, h("th", { scope: "col" }, "reason"), h("th", { scope: "col" }, "rows"));
+  const table = h("table", { class: "plain dropped" }, h("caption", { class: "hidden" }, "Dropped rows by reason"), h("thead", {}, head), h("tbody", {}, ...body));
+  return [["Dropped rows", [counted(read - used, "row"), ...(reasons.length > 0 ? [table] : [])]]];
+}
+
+/** The groups of an attribute; those that are not compared have a mark. */
+function groupsOf(run: RunFacts, { name: attribute, groups }: Attribute): HTMLElement {
+  const shown = groups.slice(0, MOST_GROUPS).flatMap((group, i) => {
+    const mark = daggerOf(run, attribute, group);
+    return [i === 0 ? "" : ", ", name(group, 40), ...(mark ? [mark] : [])];
+  });
+  const rest = groups.length > MOST_GROUPS ? ` and ${grouped(groups.length - MOST_GROUPS)} more` : "";
+  const note = comparedNote(run, attribute);
+  return h(
+    "div",
+    {},
+    h("span", {}, name(attribute, 40), ": ", ...shown, rest),
+    note === null ? null : h("p", { class: "note" }, note),
+  );
+}
+
+/** How rows were divided. */
+function splitText(split: unknown): string {
+  const rule = split as { shares?: number[]; column?: string } | null;
+  if (rule && Array.isArray(rule.shares)) {
+    const names = ["training", "validation", "certify", "test"];
+    const shares = rule.shares.map((share, i) => (share > 0 ? `${readable(share)}% ${names[i] ?? ""}` : ""));
+    return `at random: ${shares.filter(Boolean).join(", ")}`;
+  }
+  if (rule && typeof rule.column === "string") return `by the column ${shorten(rule.column, 40)}`;
+  return split === "none" ? "all rows are training rows" : said(split);
 }
 
 /** What became of the rows of a stream. */
@@ -159,12 +242,12 @@ function streamed(stream: NonNullable<RunFacts["stream"]>): string {
 
 function notices(run: RunFacts): HTMLElement {
   if (run.notices.length === 0) return h("p", {}, "None.");
-  const order = [...run.notices].sort((a, b) => Number(b.level === "warning") - Number(a.level === "warning"));
+  const order = [...run.notices].sort((a, b) => Number(isWarning(b)) - Number(isWarning(a)));
   return h(
     "ul",
     { class: "notices" },
-    ...order.map(({ level, message }) =>
-      h("li", { class: level === "warning" ? "warning" : "notice" }, h("strong", {}, `${capital(level)}: `), shorten(message, 800)),
+    ...order.map((one) =>
+      h("li", { class: isWarning(one) ? "warning" : "note-item" }, h("strong", {}, `${levelName(one)}: `), ...message(one.message)),
     ),
   );
 }

@@ -1,6 +1,6 @@
 // Whether probabilities mean what they say: predicted against observed shares of positive labels.
 
-import { circle, Drawing, FONT, theme } from "./canvas.ts";
+import { circle, Drawing, drawReason, FONT, theme } from "./canvas.ts";
 import type { Front } from "./front.ts";
 import type { Store } from "./store.ts";
 
@@ -43,7 +43,7 @@ export class Reliability extends Drawing {
 
   protected override drawBase(c: CanvasRenderingContext2D): void {
     const t = theme();
-    const [left, top, right, bottom] = [46, 12, this.width - 12, this.height - 40];
+    const [left, top, right, bottom] = [46, 30, this.width - 20, this.height - 40];
     const x = (v: number) => left + v * (right - left);
     const y = (v: number) => bottom - v * (bottom - top);
     c.font = FONT;
@@ -67,6 +67,8 @@ export class Reliability extends Drawing {
     c.textAlign = "right";
     c.textBaseline = "alphabetic";
     c.fillText("predicted probability →", right, this.height - 6);
+    c.textAlign = "left";
+    c.fillText("observed share of positive labels ↑", 4, 14);
     c.strokeStyle = t.soft;
     c.setLineDash([4, 4]);
     c.beginPath();
@@ -75,6 +77,7 @@ export class Reliability extends Drawing {
     c.stroke();
     c.setLineDash([]);
     const bins = binsOf(this.store.front, this.store.chosen);
+    if (bins.length === 0) drawReason(c, "Nothing to show: this model has no reliability curve.", [left, top, right, bottom]);
     const most = Math.max(...bins.map((bin) => bin.rows), 1);
     c.strokeStyle = t.accent;
     c.fillStyle = t.accent;

@@ -4,8 +4,10 @@ import {
   circle,
   diamond,
   Drawing,
+  drawReason,
   FONT,
   gradient,
+  label,
   padded,
   STRONG,
   tag,
@@ -14,7 +16,7 @@ import {
   tickText,
 } from "./canvas.ts";
 import { shorten } from "./dom.ts";
-import { extent, UNMITIGATED, type Value } from "./front.ts";
+import { extent, known, UNMITIGATED, type Value } from "./front.ts";
 import { nondominated } from "./knee.ts";
 import {
   capital,
@@ -29,6 +31,8 @@ import {
   valueText,
   words,
 } from "./label.ts";
+import { counted, grouped } from "./number.ts";
+import type { Box } from "./place.ts";
 import type { Store } from "./store.ts";
 
 export interface ScatterOptions {
@@ -72,6 +76,7 @@ export class Scatter extends Drawing {
   private inFront: boolean[] = [];
   /** The points that can be shown, from left to right: what arrow keys go along. */
   private along: number[] = [];
+  private isPointedAt = false;
   private plot = { left: 0, top: 0, right: 0, bottom: 0 };
 
   constructor(
@@ -82,8 +87,14 @@ export class Scatter extends Drawing {
     this.surface.tabIndex = 0;
     this.surface.setAttribute("role", "slider");
     this.surface.setAttribute("aria-orientation", "horizontal");
-    this.surface.addEventListener("pointermove", (e) => store.hover(this.nearest(...this.place(e))));
-    this.surface.addEventListener("pointerleave", () => store.hover(null));
+    this.surface.addEventListener("pointermove", (e) => {
+      this.isPointedAt = true;
+      store.hover(this.nearest(...this.place(e)));
+    });
+    this.surface.addEventListener("pointerleave", () => {
+      this.isPointedAt = false;
+      store.hover(null);
+    });
     this.surface.addEventListener("click", (e) => {
       const point = this.nearest(...this.place(e));
       if (point !== null) store.pick(point);
@@ -205,16 +216,34 @@ export class Scatter extends Drawing {
     surface.setAttribute("aria-valuemin", "1");
     surface.setAttribute("aria-valuemax", String(Math.max(this.along.length, 1)));
     surface.setAttribute("aria-valuenow", String(Math.max(this.along.indexOf(chosen) + 1, 1)));
-    surface.setAttribute("aria-valuetext", `${capital(modelName(chosen))}: ${this.said(chosen)}`);
+    surface.setAttribute("aria-valuetext", `${capital(modelName(chosen))}: ${this.values(chosen).join(", ")}`);
   }
 
-  private said(point: number): string {
+  /** The values of a model on both axes. */
+  private values(point: number, most = 40, order: "name first" | "value first" = "name first"): [x: string, y: string] {
     const { front, split } = this.store;
     const said = (measure: Measure) => {
       const value = front.at(columnName(measure, split), point);
-      return `${words(measure)} ${value === null ? "not defined" : valueText(measure, value)}`;
+      const both = [words(measure, most), value === null ? "not defined" : valueText(measure, value)];
+      return (order === "name first" ? both : both.reverse()).join(" ");
     };
-    return `${said(this.options.x())}, ${said(this.options.y())}`;
+    return [said(this.options.x()), said(this.options.y())];
+  }
+
+  /** Why the plot is empty, or how many models it cannot show; `null` if it shows all of them. */
+  missing(): string | null {
+    const { front, split } = this.store;
+    const left = front.length - this.along.length;
+    if (left === 0) return null;
+    const measures = [...new Set([this.options.y(), this.options.x()])];
+    const valuesOf = (measure: Measure) => columnOf(front, measure, split)?.values ?? [null];
+    const never = measures.filter((measure) => known(valuesOf(measure)).length === 0);
+    const without = never.length > 0 ? never : measures.filter((measure) => valuesOf(measure).includes(null));
+    const which = without.map((measure) => words(measure, 28)).join(" or ");
+    if (left < front.length) {
+      return `${grouped(left)} of ${counted(front.length, "model")} ${left === 1 ? "is" : "are"} not shown: ${which} is not defined.`;
+    }
+    return `Nothing to show: ${which} is not defined for any model on ${rowsName(split)} rows. Choose another measure or other rows.`;
   }
 
   protected override drawBase(c: CanvasRenderingContext2D): void {
@@ -222,15 +251,26 @@ export class Scatter extends Drawing {
     this.plot = {
       left: small ? 46 : 58,
       top: small ? 34 : 40,
-      right: this.width - (small ? 10 : 16),
+      right: this.width - 18,
       bottom: this.height - (small ? 46 : 54),
     };
+    if (this.along.length === 0) {
+      this.drawTitles(c, small);
+      drawReason(c, this.missing() ?? "", this.room());
+      return;
+    }
     this.drawAxes(c, small);
     if (!small) {
       this.drawBands(c);
       this.drawLine(c);
     }
     this.drawPoints(c, small);
+  }
+
+  /** Where labels may be: inside the plot, off the axes. */
+  private room(): Box {
+    const { left, top, right, bottom } = this.plot;
+    return [left + 2, top + 2, right - 2, bottom - 2];
   }
 
   private drawAxes(c: CanvasRenderingContext2D, small: boolean): void {
@@ -339,12 +379,13 @@ export class Scatter extends Drawing {
     c.restore();
   }
 
-  /** The 95% intervals of a model in both measures. */
-  private drawBars(c: CanvasRenderingContext2D, point: number, colour: string): void {
+  /** The 95% intervals of a model in both measures; returns where they are. */
+  private drawBars(c: CanvasRenderingContext2D, point: number, colour: string): Box[] {
     const own = this.at(point);
     const { front, split } = this.store;
     const { left, top, right, bottom } = this.plot;
-    if (!own) return;
+    const taken: Box[] = [];
+    if (!own) return taken;
     const [x, y] = [this.options.x(), this.options.y()].map((m) => front.interval(columnName(m, split), point));
     c.save();
     c.beginPath();
@@ -355,6 +396,7 @@ export class Scatter extends Drawing {
     c.beginPath();
     if (x) {
       const [from, to] = [this.left(x[0]), this.left(x[1])];
+      taken.push([from, own[1] - 4, to, own[1] + 4]);
       c.moveTo(from, own[1]);
       c.lineTo(to, own[1]);
       for (const end of [from, to]) {
@@ -364,6 +406,7 @@ export class Scatter extends Drawing {
     }
     if (y) {
       const [from, to] = [this.top(y[0]), this.top(y[1])];
+      taken.push([own[0] - 4, to, own[0] + 4, from]);
       c.moveTo(own[0], from);
       c.lineTo(own[0], to);
       for (const end of [from, to]) {
@@ -373,6 +416,7 @@ export class Scatter extends Drawing {
     }
     c.stroke();
     c.restore();
+    return taken;
   }
 
   /** Through the points that no other beats in what is shown. */
@@ -432,7 +476,8 @@ export class Scatter extends Drawing {
     const t = theme();
     const small = this.options.small ?? false;
     const { knee, chosen, other, hovered } = this.store;
-    const taken: [number, number, number, number][] = [];
+    const [taken, bars]: [Box[], Box[]] = [[], []];
+    if (this.along.length === 0) return;
     const own = this.at(chosen);
     if (own) {
       taken.push([own[0] - 7, own[1] - 7, own[0] + 7, own[1] + 7]);
@@ -453,8 +498,7 @@ export class Scatter extends Drawing {
     const start = this.at(UNMITIGATED);
     const second = other === UNMITIGATED || other === chosen ? null : this.at(other);
     if (!small) {
-      this.drawBars(c, other, t.warm);
-      this.drawBars(c, chosen, t.accent);
+      bars.push(...this.drawBars(c, other, t.warm), ...this.drawBars(c, chosen, t.accent));
     }
     if (second) {
       taken.push([second[0] - 7, second[1] - 7, second[0] + 7, second[1] + 7]);
@@ -485,18 +529,25 @@ export class Scatter extends Drawing {
       c.strokeStyle = t.accent;
       c.stroke();
     }
-    if (small) return;
-    const width = this.width;
     const crowd = this.along.flatMap((point) => {
       const place = this.at(point);
       return place ? [place] : [];
     });
-    const name = (text: string, at: [number, number], colour: string) =>
-      tag(c, text, at[0], at[1], colour, width, taken, crowd);
-    if (own) name(shortName(chosen), own, t.accent);
-    if (start && chosen !== UNMITIGATED) name("unmitigated", start, t.warm);
-    if (second) name(shortName(other), second, t.warm);
-    if (over && hovered !== null) name(`${shortName(hovered)}: ${this.said(hovered)}`, over, t.ink);
+    const room = this.room();
+    if (!small) {
+      const name = (text: string, at: [number, number], colour: string) => {
+        taken.push(tag(c, text, at, colour, room, [...taken, ...bars], crowd));
+      };
+      if (own) name(shortName(chosen), own, t.accent);
+      if (start && chosen !== UNMITIGATED) name("unmitigated", start, t.warm);
+      if (second) name(shortName(other), second, t.warm);
+    }
+    const pointed = hovered === null ? null : this.at(hovered);
+    delete this.surface.dataset.label;
+    if (!pointed || hovered === null || (small && !this.isPointedAt)) return;
+    const [x, y] = this.values(hovered, 28, "value first");
+    const box = label(c, [capital(shortName(hovered)), y, x], pointed, room, taken, crowd);
+    this.surface.dataset.label = [...box, ...pointed].map((v) => v.toFixed(1)).join(" ");
   }
 }
 

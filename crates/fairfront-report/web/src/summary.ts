@@ -17,6 +17,7 @@ import {
 } from "./label.ts";
 import { counted, grouped } from "./number.ts";
 import type { Store } from "./store.ts";
+import { warningBox } from "./warning.ts";
 
 /** `a, b and c`, each as its own element. */
 export function listed(texts: string[], most = 6): (Node | string)[] {
@@ -45,11 +46,14 @@ export function summary(store: Store): HTMLElement {
   lede.append(h("strong", {}, name(target ?? "the target", 40)), " is ");
   lede.append(h("strong", {}, name(positive ?? "positive", 40)));
   lede.append(`, from ${counted(data.inputs.length, "column")} of `, h("strong", {}, name(data.run.source, 60)));
-  lede.append(` (${grouped(rows)} rows). `);
+  const read = data.run.dropped?.read ?? rows;
+  lede.append(read > rows ? ` (${grouped(rows)} of ${grouped(read)} rows). ` : ` (${grouped(rows)} rows). `);
   if (attributes.length > 0 && front.length > 1) {
     lede.append("They differ in accuracy and in how equally they treat groups by ", ...listed(attributes), ". ");
   }
   element.append(lede);
+  const warnings = warningBox(data.run.notices);
+  if (warnings !== null) element.append(warnings);
   if (data.opening.model === null) {
     element.append(
       h("p", { class: "problem", id: "opening" }, `The report opens at the unmitigated model: ${data.opening.reason}.`),

@@ -30,6 +30,13 @@ function normal(text: string): string {
   }
 }
 
+/** Groups that a certificate says nothing about. */
+export function uncoveredText(certificate: Certificate): string {
+  const groups = certificate.not_covered ?? [];
+  if (groups.length === 0) return "";
+  return `; not covered, because of too few training rows: ${shorten(groups.join(", "), 200)}`;
+}
+
 /** The certificate of this very requirement that a model has. */
 function certificateOf(data: PageData, requirement: string, model: number): Certificate | undefined {
   return data.certificates.find(
@@ -45,7 +52,8 @@ export function verdictOf(data: PageData, requirement: Requirement, model: numbe
   const found = certificateOf(data, text, model);
   if (found) {
     const late = found.stated === "after-looking" ? ", stated after looking at these rows" : "";
-    return { requirement: text, verdict: "certified", why: `by ${testText(found)} (use ${found.use})${late}` };
+    const why = `by ${testText(found)} (use ${found.use})${late}${uncoveredText(found)}`;
+    return { requirement: text, verdict: "certified", why };
   }
   const not = (why: string): Verdict => ({ requirement: text, verdict: "not certified", why });
   if (term.objective || (term.split !== null && term.split !== front.reporting)) {

@@ -66,3 +66,9 @@ test("other rows and measures without a band certify nothing", () => {
   assert.equal(verdict("objective.error_rate <= 1", 0).verdict, "not certified");
   assert.match(verdict("log_loss <= 1", 0).why, /not defined on test rows/);
 });
+
+test("a certificate names the groups that it does not cover", () => {
+  const partial = { front, certificates: [{ ...certificate, not_covered: ["race=Other"] }] } as unknown as PageData;
+  const found = verdictOf(partial, parseRequirement(`${measure} <= 0.05`), 1);
+  assert.match(found.why, /\(use 1\); not covered, because of too few training rows: race=Other$/);
+});

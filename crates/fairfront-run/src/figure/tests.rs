@@ -72,7 +72,7 @@ fn panels_show_the_columns_of_test_rows() {
             "objective.disparate_impact(sex)",
         ),
         (
-            lower("CV score (parity gap)"),
+            lower("demographic parity difference"),
             "demographic_parity_difference(sex)",
         ),
         ("accuracy (higher is better)".into(), "accuracy"),
@@ -81,7 +81,7 @@ fn panels_show_the_columns_of_test_rows() {
     }
     let [women, men] = ["Female", "Male"].map(|g| column(&format!("selection_rate(sex={g})")));
     let both = (women.0.min(men.0), women.1.max(men.1));
-    assert!(says(svg, "share of positive outcomes", both), "{svg}");
+    assert!(says(svg, "selection rate", both), "{svg}");
     assert!(svg.contains("Female, 12 points; Male, 12 points"), "{svg}");
     assert!(svg.contains("unmitigated model"));
 }
@@ -99,6 +99,9 @@ fn a_front_in_measures_is_drawn_in_them() {
     let (low, high) = range_of(&front, "test.accuracy");
     let svg = &figures[0].svg;
     assert!(says(svg, "error rate", (1.0 - high, 1.0 - low)), "{svg}");
+    let difference = range_of(&front, "test.demographic_parity_difference(sex)");
+    let named = "demographic parity difference (sex)";
+    assert!(says(svg, named, difference), "{svg}");
 }
 
 #[test]
@@ -144,8 +147,8 @@ fn a_front_of_any_kind_has_figures() {
     assert!(svg.contains("on validation rows"));
 
     let mut absent = front.clone();
-    let gap = "test.demographic_parity_difference(sex)";
-    let at = absent.names.iter().position(|n| n == gap).unwrap();
+    let difference = "test.demographic_parity_difference(sex)";
+    let at = (absent.names.iter().position(|n| n == difference)).unwrap();
     absent.columns[at].iter_mut().for_each(|v| *v = None);
     let mut unknown = run.clone();
     unknown.unmitigated.values = Ordered(Vec::new());

@@ -1,8 +1,7 @@
-//! A front over three objectives: seen in space, and from its three sides.
+//! A front over three objectives: each pair of them, colored by the third.
 
 use std::fmt::Write;
 
-use crate::cube::{Cube, draw_shadows};
 use crate::figure::{Axis, Frame, Ink, draw_markers, named_group, tenths};
 use crate::grid::draw_title;
 use crate::legend::{Entry, Key, Legend};
@@ -21,15 +20,13 @@ const FRAME: (f64, f64) = (300.0, 270.0);
 const ABOVE: f64 = 24.0;
 const GAP: f64 = 22.0;
 
-/// A front over three objectives, all to be minimised: a view in space, and the three projections, each
-/// coloured by the objective that it does not show.
-///
-/// In the view, grey dots are the shadows of the points on the floor, and colours show the third objective,
-/// which is its height as well. Axes are linear and cover all finite points.
+/// A front over three objectives, all to be minimized: one panel per pair of objectives, colored by the
+/// objective that it does not show. Panels above each other share their horizontal axis, and panels next to
+/// each other their vertical axis. Axes are linear and cover all finite points.
 ///
 /// ```
-/// use fairfront_report::{Series, Space};
-/// let figure = Space {
+/// use fairfront_report::{Pairs, Series};
+/// let figure = Pairs {
 ///     title: "Adult, gender and race".into(),
 ///     axes: ["log_loss", "disparate_impact(gender)", "disparate_impact(race)"],
 ///     front: Series { name: "front", values: &[0.34, 0.02, 0.01, 0.36, 0.01, 0.002, 0.4, 0.0, 0.0] },
@@ -41,7 +38,7 @@ const GAP: f64 = 22.0;
 /// # assert_eq!(svg, figure.to_svg());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Space<'a> {
+pub struct Pairs<'a> {
     /// Above the picture; may be empty.
     pub title: String,
     /// Names of the objectives.
@@ -54,11 +51,11 @@ pub struct Space<'a> {
     pub marked_name: &'a str,
 }
 
-impl Space<'_> {
+impl Pairs<'_> {
     /// The picture as an SVG document, the same bytes for the same figure. Any input gives a picture:
     /// no points, equal points, names with any characters.
     ///
-    /// The cost is about that of sorting the points four times.
+    /// The cost is about that of sorting the points three times.
     pub fn to_svg(&self) -> String {
         let front = Layer::new(&self.front, 3, crate::marker::Marker::of(0));
         let marked = Series {
@@ -71,7 +68,7 @@ impl Space<'_> {
             let (low, high) = range(points.map(|p| p[i])).unwrap_or((0.0, 1.0));
             Axis {
                 name: self.axes[i],
-                note: Better::Lower.note(),
+                note: "",
                 scale: Scale::covering(low, high),
             }
         });
@@ -101,13 +98,15 @@ impl Space<'_> {
             width: FRAME.0,
             height: FRAME.1,
         };
-        draw_title(&mut svg, frame(0), "(a) in space", "lower is better");
-        draw_cube(&mut svg, frame(0), &axes, [&front, &marked]);
-        let sides = [(0, 1, 2), (0, 2, 1), (1, 2, 0)];
-        for (i, (x, y, third)) in sides.into_iter().enumerate() {
-            let frame = frame(i + 1);
-            let title = ["(b) from above", "(c) from the front", "(d) from the side"][i];
-            draw_title(&mut svg, frame, title, "");
+        // The place in the grid, the axes and the color of each panel.
+        let panels = [
+            ("(a)", 0, (0, 1, 2)),
+            ("(b)", 2, (0, 2, 1)),
+            ("(c)", 3, (1, 2, 0)),
+        ];
+        for (title, at, (x, y, third)) in panels {
+            let frame = frame(at);
+            draw_title(&mut svg, frame, title, "lower is better on both axes");
             frame.draw(&mut svg, &axes[x], Some(&axes[y]));
             bars[third].draw(&mut svg, frame);
             let place =
@@ -133,8 +132,8 @@ impl Space<'_> {
     /// The picture in words.
     fn describe(&self, front: &Layer) -> String {
         let mut text = format!(
-            "A front over three objectives in space and its three projections, coloured by the \
-             third objective; lower is better on every axis. {}, {}. Axes:",
+            "A front over three objectives: each pair of them, colored by the third; lower is \
+             better on every axis. {}, {}. Axes:",
             front.shown_name(),
             front.count()
         );
@@ -147,24 +146,6 @@ impl Space<'_> {
         text += ".";
         text
     }
-}
-
-/// The front in space.
-fn draw_cube(svg: &mut Svg, frame: Frame, axes: &[Axis; 3], [front, marked]: [&Layer; 2]) {
-    let cube = Cube::new(frame, axes);
-    cube.draw(svg);
-    let shares = |p: &&[f64]| [0, 1, 2].map(|i| axes[i].scale.share(p[i]));
-    let floor = |p: &&[f64]| {
-        let [x, y, _] = shares(p);
-        cube.position([x, y, 0.0])
-    };
-    let shadows = merge(front.points.iter().map(floor).collect());
-    tenths(svg);
-    draw_shadows(svg, &shadows);
-    svg.close();
-    let place = |p: &&[f64]| cube.position(shares(p));
-    draw_points(svg, front, place, |p| shares(p)[2]);
-    draw_marked(svg, marked, place);
 }
 
 /// The points of the front, those of a colour together.
@@ -232,7 +213,7 @@ mod tests {
     use crate::svg::assert_well_formed;
 
     fn draw(values: &[f64], marked: &[f64]) -> String {
-        let svg = Space {
+        let svg = Pairs {
             title: "a title".into(),
             axes: ["f1", "f2", "f3"],
             front: Series { name: "s", values },
@@ -266,9 +247,9 @@ mod tests {
     fn colours_are_those_of_the_third_objective() {
         // Third values at the ends of each range: two are low, one is high.
         let svg = draw(&[0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.5, 0.5, 1.0], &[]);
-        // In space and (b) two points are lowest in f3; in (c) and (d) one each in f2 and f1.
-        assert_eq!(dots(&svg, 0), 2 + 2 + 1 + 1);
-        assert_eq!(dots(&svg, STEPS - 1), 1 + 1 + 1 + 1);
+        // In (a) two points are lowest in f3; in (b) and (c) one each in f2 and f1.
+        assert_eq!(dots(&svg, 0), 2 + 1 + 1);
+        assert_eq!(dots(&svg, STEPS - 1), 1 + 1 + 1);
         assert_eq!(dots(&svg, STEPS / 2), 2);
         assert!(svg.contains(">3 points<") && !svg.contains("unmitigated"));
     }
@@ -289,7 +270,7 @@ mod tests {
         let script = "</text><script>alert(\"1\")</script>'&";
         let long = "long name ".repeat(1_000);
         for name in [script, &long, "", "\u{202e}\u{0}", "男".repeat(50).as_str()] {
-            let svg = Space {
+            let svg = Pairs {
                 title: name.into(),
                 axes: [name; 3],
                 front: Series {

@@ -1,0 +1,64 @@
+// Groups with too few training rows: their rates are shown, but no difference or ratio includes them.
+
+import type { RunFacts } from "./data.ts";
+import { h } from "./dom.ts";
+import { counted, grouped } from "./number.ts";
+
+/** The rows that a rate is about: all rows of a group, or those labeled positive or negative. */
+export type Among = "all" | "positives" | "negatives";
+
+const KINDS: Among[] = ["all", "positives", "negatives"];
+const LABELED: Record<Among, string> = { all: "", positives: " labeled positive", negatives: " labeled negative" };
+
+/** The rows that the rates of groups are about, by the name of the measure. */
+export function amongOf(measure: string): Among {
+  if (measure.startsWith("false_negative_rate")) return "positives";
+  return measure.startsWith("false_positive_rate") ? "negatives" : "all";
+}
+
+/** The entry of that very name; objects have more names than those that files give them. */
+function own<T>(all: Record<string, T> | undefined, name: string): T | undefined {
+  return all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
+}
+
+/**
+ * Why a group is not compared with others, in a sentence without its end; `null` if it is, or if the run does
+ * not say. Without `among`: in any rate.
+ */
+export function notCompared(run: RunFacts, attribute: string, group: string, among?: Among): string | null {
+  const facts = own(own(run.groups, attribute), group);
+  if (!facts) return null;
+  const short = (among === undefined ? KINDS : [among]).filter((kind) => !facts.compared[kind]);
+  if (short.length === 0) return null;
+  const counts = { all: facts.rows, positives: facts.positives, negatives: facts.rows - facts.positives };
+  // A group that is too small as a whole needs no further reasons.
+  const reasons = (short.includes("all") ? (["all"] as const) : short).map(
+    (kind) => `${counted(counts[kind], "training row")}${LABELED[kind]}`,
+  );
+  const least = run.spec.min_group === undefined ? "" : `, fewer than ${grouped(run.spec.min_group)}`;
+  return `Not compared: ${reasons.join(" and ")}${least}`;
+}
+
+/** The mark of a group that is not compared, with the reason on hover and for screen readers. */
+export function daggerOf(run: RunFacts, attribute: string, group: string, among?: Among): HTMLElement | null {
+  const why = notCompared(run, attribute, group, among);
+  if (why === null) return null;
+  return h("span", { class: "dagger", title: why }, "†", h("span", { class: "hidden" }, ` (${why})`));
+}
+
+/** The lines below rates by group; `null` if all groups of the attribute are compared in all rates. */
+export function comparedNote(run: RunFacts, attribute: string): string | null {
+  const groups = Object.values(own(run.groups, attribute) ?? {});
+  const least = run.spec.min_group === undefined ? "too few" : `fewer than ${grouped(run.spec.min_group)}`;
+  const notes: string[] = [];
+  if (groups.some(({ compared }) => !compared.all)) {
+    notes.push(`Groups with ${least} training rows are shown, but left out of differences and ratios.`);
+  }
+  if (groups.some(({ compared }) => compared.all && !(compared.positives && compared.negatives))) {
+    notes.push(
+      `Groups with ${least} training rows labeled positive are left out of differences of false negative rates; those ` +
+        `with ${least} labeled negative, of false positive rates.`,
+    );
+  }
+  return notes.length === 0 ? null : `† ${notes.join(" ")}`;
+}
