@@ -125,7 +125,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
   const facts: [string, (Node | string)[]][] = [
     ["Source", [name(run.source, 80)]],
     ["Rows", [rows]],
-    ["Target", [name(spec.target ?? "", 40), " = ", name(spec.positive ?? "", 40)]],
+    ["Target", [name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40)]],
     ["Groups", data.attributes.map((a) => h("div", {}, name(a.name, 40), `: ${shorten(a.groups.map((g) => shorten(g, 40)).join(", "), 300)}`))],
     ["Dropped on request", [spec.drop.length === 0 ? "no column" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
     ["Sensitive columns", [spec.use_sensitive ? "are features" : "are not features"]],
