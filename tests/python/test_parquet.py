@@ -183,22 +183,35 @@ def test_infinity_is_refused(fairfront, tmp_path):
 
 
 NOON = datetime.datetime(2024, 2, 29, 12, 30)
+DATES = {
+    "date32": pa.array([NOON.date()] * 3),
+    "date64": pa.array([NOON.date()] * 3, pa.date64()),
+    "seconds": pa.array([NOON] * 3, pa.timestamp("s")),
+    "milli": pa.array([NOON] * 3, pa.timestamp("ms")),
+    "micro": pa.array([NOON] * 3, pa.timestamp("us")),
+    "nano": pa.array([NOON] * 3, pa.timestamp("ns")),
+    "zoned": pa.array([NOON] * 3, pa.timestamp("us", "UTC")),
+}
 LEFT_OUT = {
-    "date32": (pa.array([NOON.date()] * 3), "a date or time"),
-    "date64": (pa.array([NOON.date()] * 3, pa.date64()), "a date or time"),
-    "seconds": (pa.array([NOON] * 3, pa.timestamp("s")), "a date or time"),
-    "milli": (pa.array([NOON] * 3, pa.timestamp("ms")), "a date or time"),
-    "micro": (pa.array([NOON] * 3, pa.timestamp("us")), "a date or time"),
-    "nano": (pa.array([NOON] * 3, pa.timestamp("ns")), "a date or time"),
-    "zoned": (pa.array([NOON] * 3, pa.timestamp("us", "UTC")), "a date or time"),
-    "time32": (pa.array([NOON.time()] * 3, pa.time32("ms")), "a date or time"),
-    "time64": (pa.array([NOON.time()] * 3, pa.time64("us")), "a date or time"),
+    "time32": (pa.array([NOON.time()] * 3, pa.time32("ms")), "times without a date"),
+    "time64": (pa.array([NOON.time()] * 3, pa.time64("us")), "times without a date"),
     "list": (pa.array([[1, 2], [], None]), "nested values"),
     "struct": (pa.array([{"a": 1}, {"a": 2}, None]), "nested values"),
     "map": (pa.array([[("k", 1)], [], None], pa.map_(pa.string(), pa.int64())), "nested values"),
     "bytes": (pa.array([b"\xff\xfe", b"\x80", b"ok"]), "bytes that are not text"),
     "fixed": (pa.array([b"abcd"] * 3, pa.binary(4)), "bytes that are not text"),
 }
+
+
+@pytest.mark.parametrize("int96", [False, True])
+def test_dates_are_days_since_1970(fairfront, tmp_path, int96):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(DATES), path, use_deprecated_int96_timestamps=int96)
+    seen = {c["name"]: c for c in fairfront.inspect(path)["columns"]}
+    day = (NOON.date() - datetime.date(1970, 1, 1)).days
+    for name in DATES:
+        time = 0 if name.startswith("date") else 12.5 / 24
+        assert (seen[name]["type"], seen[name]["range"]["max"]) == ("date", day + time), name
 
 
 @pytest.mark.parametrize("int96", [False, True])

@@ -124,10 +124,10 @@ CASES = {
         ValueError,
         "comes nearest",
     ),
-    "dates": (
-        lambda X, y, sex: {"X": pd.DataFrame({"when": pd.date_range("2020", periods=200)})},
+    "durations": (
+        lambda X, y, sex: {"X": pd.DataFrame({"when": pd.timedelta_range("1D", periods=200)})},
         TypeError,
-        "column 'when' holds datetime64",
+        "column 'when' holds timedelta64",
     ),
     "columns of one name": (
         lambda X, y, sex: {"X": pd.DataFrame(X, columns=["a", "b", "a"])},

@@ -25,7 +25,7 @@ use std::fmt::Write;
 use fairfront_core::{counted, grouped};
 use fairfront_data::{
     ColumnSummary, Dropped, GroupSummary, Inspection, Notice, NoticeLevel, Ordered, Prepared,
-    Proxy, Role,
+    Proxy, Role, date_text,
 };
 
 /// A table of text with aligned columns.
@@ -239,6 +239,9 @@ fn columns(columns: &[ColumnSummary], out: &mut String) {
         };
         let values = match (&column.left_out, &column.range) {
             (Some(reason), _) => reason.clone(),
+            (None, Some(range)) if column.column_type.is_some_and(|t| t.date().is_some()) => {
+                format!("{} … {}", date_text(range.min), date_text(range.max))
+            }
             (None, Some(range)) => format!(
                 "{} … {}, mean {}",
                 number(range.min),

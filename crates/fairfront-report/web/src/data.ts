@@ -28,6 +28,8 @@ export interface RunFacts {
   spec: {
     target: string | null;
     positive: string | null;
+    /** Further values that count as positive. */
+    also_positive?: string[];
     drop: string[];
     weight: string | null;
     use_sensitive: boolean;
@@ -155,6 +157,8 @@ export function readData(text: string): PageData {
     columns: new Map(source.columns.map((c) => [c.name, unpack(c.values, points)])),
     unmitigated: new Map(source.columns.map((c) => [c.name, c.unmitigated])),
   });
+  const { spec } = source.run;
+  const all = [spec.positive, ...(spec.also_positive ?? [])].filter((value) => value !== null);
   return {
     name: source.name,
     front,
@@ -167,6 +171,6 @@ export function readData(text: string): PageData {
     certificates: source.certificates.filter((c) => c.front_sha256 === source.run.front_sha256),
     start: source.start ?? "",
     model: source.model,
-    run: source.run,
+    run: { ...source.run, spec: { ...spec, positive: all.length === 0 ? null : all.join(" or ") } },
   };
 }

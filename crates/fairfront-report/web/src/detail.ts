@@ -247,7 +247,9 @@ function unit(scale: string): string {
 function people(store: Store): HTMLElement {
   const { data, front, chosen, other } = store;
   const { target, positive } = data.run.spec;
-  const label = `${shorten(target ?? "the target", 40)} = ${shorten(positive ?? "positive", 40)}`;
+  // A comparison such as ">= 5000" stands for itself.
+  const sign = /^[<>]=? ?/.test(positive ?? "") ? "" : "= ";
+  const label = `${shorten(target ?? "the target", 40)} ${sign}${shorten(positive ?? "positive", 40)}`;
   const said = data.attributes.flatMap((attribute) =>
     groupStatements(front, chosen, attribute, label, other).map(({ text, group, rate }) =>
       h("li", {}, `${capital(shorten(text, 300))}.`, daggerOf(data.run, attribute.name, group, amongOf(rate))),

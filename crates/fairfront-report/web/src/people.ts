@@ -69,7 +69,10 @@ export function groupStatements(
       if (value === null) return [];
       const among = rate.labeled === null ? "" : rate.labeled ? ` labeled ${label}` : ` not labeled ${label}`;
       const count = ofHundred(value);
-      let said = `of 100 people with ${attribute} = ${group}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
+      // The name of an interval holds that of its column.
+      const isInterval = group.includes(`${attribute}<`) || group.includes(`${attribute}>=`);
+      const who = isInterval ? group : `${attribute} = ${group}`;
+      let said = `of 100 people with ${who}${among}, ${count} ${count === "1" ? "is" : "are"} ${rate.happens}`;
       const [low, high] = [at(`${column}.low`, id), at(`${column}.high`, id)];
       if (low !== null && high !== null) said += ` (${ofHundred(low)} to ${ofHundred(high)})`;
       const before = other === id ? null : at(column, other);

@@ -150,7 +150,7 @@ function dataFacts(store: Store): [string, (Node | string)[]][] {
     ["Source", [name(run.source, 80)]],
     ["Rows", [rowsUsed(run, rows)]],
     ...droppedRows(run),
-    ["Target", [name(spec.target ?? "", 40), " = ", name(spec.positive ?? "", 40)]],
+    ["Target", [name(spec.target ?? "", 40), " is ", name(spec.positive ?? "", 40)]],
     ["Groups", data.attributes.map((attribute) => groupsOf(run, attribute))],
     ["Excluded columns", [spec.drop.length === 0 ? "none" : shorten(spec.drop.map((c) => shorten(c, 40)).join(", "), 300)]],
     ["Sensitive columns", [spec.use_sensitive ? "are features" : "are not features"]],

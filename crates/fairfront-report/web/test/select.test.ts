@@ -40,7 +40,7 @@ interface Cases {
     }
   >;
   cases: Case[];
-  people: { front: string; id: number | null; groups: string[]; sentences: string[] }[];
+  people: { front: string; id: number | null; attribute?: string; groups: string[]; sentences: string[] }[];
 }
 
 // Tests run in the folder of package.json.
@@ -99,8 +99,8 @@ for (const { name, front: frontName, request, expect } of cases) {
 
 test("groups are counted in people", () => {
   assert.ok(people.length >= 3);
-  for (const { front, id, groups, sentences } of people) {
-    const attribute = { name: "sex", groups };
+  for (const { front, id, attribute: name = "sex", groups, sentences } of people) {
+    const attribute = { name, groups };
     const said = groupStatements(frontOf(front), id ?? UNMITIGATED, attribute, "approved = yes");
     assert.deepEqual(said.map(({ text }) => text), sentences);
   }

@@ -84,8 +84,14 @@ pub fn group_sentences(
             };
             let count = of_hundred(value);
             let verb = if count == "1" { "is" } else { "are" };
+            // The name of an interval holds that of its column.
+            let is_interval = ["<", ">="].map(|sign| format!("{attribute}{sign}"));
+            let who = match is_interval.iter().any(|start| group.contains(start)) {
+                true => group.clone(),
+                false => format!("{attribute} = {group}"),
+            };
             let mut sentence = format!(
-                "of 100 people with {attribute} = {group}{among}, {count} {verb} {}",
+                "of 100 people with {who}{among}, {count} {verb} {}",
                 rate.happens
             );
             let ends = (at(&format!("{column}.low")), at(&format!("{column}.high")));

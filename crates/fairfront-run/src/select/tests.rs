@@ -52,6 +52,8 @@ struct OpeningCase {
 struct PeopleCase {
     front: String,
     id: Option<usize>,
+    #[serde(default)]
+    attribute: Option<String>,
     groups: Vec<String>,
     sentences: Vec<String>,
 }
@@ -143,7 +145,8 @@ fn groups_are_counted_in_people() {
     let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
     for case in &cases.people {
         let front = cases.fronts.get(&case.front).unwrap();
-        let found = group_sentences(front, case.id, "sex", &case.groups, "approved = yes");
+        let attribute = case.attribute.as_deref().unwrap_or("sex");
+        let found = group_sentences(front, case.id, attribute, &case.groups, "approved = yes");
         assert_eq!(found, case.sentences);
     }
 }
