@@ -398,7 +398,7 @@ def paper(name, folder):
     use = ["--use-sensitive"] if info["spec"]["use_sensitive"] else []
     exact = child("exact", export(name, folder, "--seed", "1", *use))
     said, _ = measured(RELEASE / "fairfront", "show", out, "--csv")
-    rows = list(csv.DictReader(said.decode().splitlines()))
+    rows = [row for row in csv.DictReader(said.decode().splitlines()) if row["id"] != "unmitigated"]
     columns = [f"objective.{objective}" for objective in info["objectives"]]
     found = shares([tuple(float(row[c]) for c in columns) for row in rows], exact)
     counters = info["counters"]

@@ -332,7 +332,8 @@ def test_a_requirement_is_met_as_select_meets_it(demo, browser, bound):
         it.page.click("text=The same on the command line")
         command = it.page.inner_text(".command")
         asked = f"--require '{require}' --confidence none --regret"
-        assert command == f"fairfront select {demo.folder} {asked}"
+        # The page does not say where the folder is.
+        assert command == f"fairfront select {demo.folder.name} {asked}"
         address = it.address
     # The address opens at the same choice.
     with Opened(browser, demo.path, f"#{address}") as it:
@@ -341,6 +342,19 @@ def test_a_requirement_is_met_as_select_meets_it(demo, browser, bound):
             "Demographic parity difference (sex): at most, an exact number"
         )
         assert float(field.input_value()) == bound
+
+
+def test_an_exact_number_may_be_a_percentage(demo, browser):
+    with Opened(browser, demo.path) as it:
+        field = it.page.get_by_label("Demographic parity difference (sex): at most, an exact number")
+        field.fill("5%")
+        field.press("Enter")
+        expected = demo.chosen_on_validation("demographic_parity_difference(sex) <= 5%")
+        assert it.chosen == expected["id"] and float(field.input_value()) == 0.05
+        # A text that is not a number changes nothing.
+        field.fill("few")
+        field.press("Enter")
+        assert it.chosen == expected["id"] and float(field.input_value()) == 0.05
 
 
 def test_what_cannot_be_met_is_said(demo, browser):

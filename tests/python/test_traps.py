@@ -329,9 +329,10 @@ def test_lines_of_a_stream_say_of_what_their_numbers_are(fairfront, folder, tmp_
     second = next(line for line in said.splitlines() if line.startswith("drift 2"))
     number = r"\d[\d.e-]*"
     assert re.search(rf"base rate from {number} ?% of the rows kept before to {number} ?% of this batch", second)
+    third = next(line for line in said.splitlines() if line.startswith("front 2"))
     measures = rf"{number} in 1 - accuracy, {number} in demographic_parity_difference\(sex\)"
-    assert re.search(rf"previous models scored on the rows kept now change by a mean of {measures}", second)
-    assert re.search(rf"the update moves the front by a mean of {measures}", second)
+    assert re.search(rf"previous models, scored on the rows kept now, change by a mean of {measures}", third)
+    assert re.search(rf"the update moves the front by a mean of {measures}", third)
     assert re.search(rf"hypervolume share {number} before the update, {number} after", said)
     lines = (tmp_path / "s/drift.jsonl").read_text().splitlines()
     assert len(lines) == 2

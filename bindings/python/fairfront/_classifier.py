@@ -60,8 +60,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         Points of the front, at most; each solver has a default of its own.
     require : str or list of str, optional
         What the model in use has to keep on new people, for instance
-        ``"demographic_parity_ratio(sex) >= 0.8"``. It is certified on the rows that ``holdout_fraction`` holds out; without
-        such rows, it is checked on validation or training rows, and a warning says so.
+        ``"demographic_parity_ratio(sex) >= 0.8"``; the limit may be a percentage, as in ``">= 80%"``. It is certified on
+        the rows that ``holdout_fraction`` holds out; without such rows, it is checked on validation or training rows,
+        and a warning says so.
     confidence : float or None, default=0.95
         Confidence of the certificate. None checks ``require`` without a test.
     exact : bool, default=False
@@ -512,7 +513,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         best : str, optional
             The measure or objective in which it is the best; by default the accuracy.
         knee : bool, default=False
-            Take the knee of the front instead.
+            Take the knee instead: the model farthest below the straight line (for three or more objectives the plane)
+            through the ends of the front, each value scaled to its range.
         regret : bool, default=False
             Take the point whose largest loss, in what the front is judged by, is least.
         weights : dict, optional

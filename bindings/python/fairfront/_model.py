@@ -23,7 +23,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
     front : FairFrontClassifier, optional
         How the front is found; by default a ``FairFrontClassifier()``.
     require : str or list of str, optional
-        What the model has to keep on new people, for instance ``"demographic_parity_ratio(sex) >= 0.8"``.
+        What the model has to keep on new people, for instance ``"demographic_parity_ratio(sex) >= 0.8"``; the limit may
+        be a percentage, as in ``">= 80%"``.
     confidence : float or None, default=0.95
         Confidence of the certificate. None checks ``require`` without a test.
     exact : bool, default=False
@@ -31,7 +32,8 @@ class FairClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ignore[m
     best : str, optional
         The measure or objective in which it is the best; by default the accuracy.
     knee : bool, default=False
-        Take the knee of the front instead.
+        Take the knee instead: the model farthest below the straight line (for three or more objectives the plane)
+        through the ends of the front, each value scaled to its range.
     regret : bool, default=False
         Take the point whose largest loss, in what the front is judged by, is least.
     weights : dict, optional

@@ -156,8 +156,8 @@ pub(crate) struct SelectArgs {
 /// What has to hold on new people, and how sure that has to be.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CertifyArgs {
-    /// A requirement that the model has to keep on new people, as in 'accuracy >= 0.8'; repeat for
-    /// several
+    /// A requirement that the model has to keep on new people, as in 'accuracy >= 0.8' or
+    /// 'accuracy >= 80%'; repeat for several
     #[arg(long, value_name = "REQUIREMENT", help_heading = "Requirements")]
     pub(crate) require: Vec<String>,
     /// Certify requirements at this confidence, or none to check them on validation rows without a test
@@ -504,11 +504,11 @@ pub(crate) struct TuneArgs {
 const TUNE: &str = "\
 Find the settings and the penalty of a solver by grid search
 
-`tune` tunes the solver that `fit` would use with the same flags: the one of --method, or the one that
-a default fit takes. Each combination of the values to try computes a front on the training rows.
-`tune` chooses the combination whose front has the most accurate model on the validation rows; of
-equally accurate ones, the one with the larger hypervolume share on validation rows; then the first.
-It prints the `fit` command that uses the chosen settings.
+`tune` tunes the solver that `fit` would use with the same flags: the one of --method, or the one
+that a default fit takes. Each combination of the values to try computes a front on the training
+rows. `tune` chooses the combination whose front has the most accurate model on the validation
+rows; of equally accurate ones, the one with the larger hypervolume share on validation rows; then
+the first. It prints the `fit` command that uses the chosen settings.
 
 --try takes the settings that `fairfront fit --help` lists, and penalty. Separate values that hold
 commas with ; instead. A setting of one solver chooses this solver. All other settings are those of
@@ -521,13 +521,14 @@ commas with ; instead. A setting of one solver chooses this solver. All other se
                    batches=80*1.018,50*1.018;80*1.005
 
 Each combination takes as long as a fit; --most tries some of them. A combination that fails is
-reported and does not end the search. Ctrl-C or --max-seconds ends the search, leaves out the current
-combination, and chooses among the finished ones.";
+reported and does not end the search. Ctrl-C or --max-seconds ends the search, leaves out the
+current combination, and chooses among the finished ones.";
 
 const TUNE_EXAMPLES: &str = "\
 Examples:
   fairfront tune loans.csv --target approved --positive yes --sensitive sex
-  fairfront tune loans.csv --target approved --positive yes --sensitive sex --try penalty=0.001,0.01,0.1
+  fairfront tune loans.csv --target approved --positive yes --sensitive sex \\
+    --try penalty=0.001,0.01,0.1
   fairfront tune adult:gender --preset paper --try runs=1,2,3 --try steps=1,2,3
   fairfront tune adult:gender --preset paper --try step=2.1,2.6 \\
     --try 'batches=80*1.018,50*1.018;80*1.005' --csv tried.csv
@@ -607,7 +608,7 @@ Examples:
 const SELECT: &str = "\
 Choose one point of a front: by requirements, knee, weights, regret or id
 
-A requirement is a measure, <=, >=, < or >, and a number. It is certified: models are tested, in an order \
+A requirement is a measure, <=, >=, < or >, and a number or a percentage (5% is 0.05). It is certified: models are tested, in an order \
 that validation rows give, on rows that nothing was chosen by. These are certify rows (--split \
 50/10/20/20), or test rows. A requirement that `fit --require` fixed, or one on certify rows, is tested \
 as it stands; a requirement that is stated after test rows were shown has to hold for the whole \
@@ -625,7 +626,7 @@ better first objective on training rows, then to the smaller id.";
 const SELECT_EXAMPLES: &str = "\
 Examples:
   fairfront select runs/sex --require 'demographic_parity_ratio(sex) >= 0.8'
-  fairfront select runs/sex --require 'demographic_parity_difference(sex) <= 0.05' \\
+  fairfront select runs/sex --require 'demographic_parity_difference(sex) <= 5%' \\
     --require 'accuracy >= 0.8' --confidence 0.9 --model model.json
   fairfront select runs/sex --require 'test.log_loss <= 0.4' --confidence none
   fairfront select runs/sex --knee
@@ -659,14 +660,14 @@ Judge fronts side by side: purity, spread, hypervolume, cost
   hypervolume  volume dominated up to the reference point: unless given, for the loss its value
                where all parameters are 0, for other objectives 1.1 times the largest of all fronts
 
-Only fronts of the same objectives on the same rows can be compared in objectives. Of a CSV file only
-the names of its columns are known, where it has any: they are matched by name.
+Only fronts of the same objectives on the same rows can be compared in objectives. Of a CSV file
+only the names of its columns are known, where it has any: they are matched by name.
 
 --by measures compares runs of any objectives in the error rate and each difference between groups
 that all runs have, on test rows (validation rows if a run has no test rows). It prints the
 hypervolume share of each front: the share of the box up to the printed limits that its models
-dominate. If the rows of all runs can be read again and are the same, each difference to the first run
-has a 95% interval from 1,000 paired redraws of the rows.";
+dominate. If the rows of all runs can be read again and are the same, each difference to the first
+run has a 95% interval from 1,000 paired redraws of the rows.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -681,9 +682,9 @@ Recompute a run from its folder and its data, and say what agrees
 From the parameters in the run folder and the data alone: every objective, measure, count and
 certificate of every point and of the unmitigated model on all splits, the encoding, and what
 run.json says of its rows, objectives and front. Roles, policies, split, seed and how files are read
-come from the run. A run stores the names of its files without their folders: `verify` looks for them
-in the current folder, then next to the run folder; pass the paths if the files are elsewhere. The
-state of a stream is recomputed from the rows that it keeps.
+come from the run. A run stores the names of its files without their folders: `verify` looks for
+them in the current folder, then next to the run folder; pass the paths if the files are elsewhere.
+The state of a stream is recomputed from the rows that it keeps.
 
 Values agree to 1e-9 of their size, counts and texts exactly. The exit code is 0 where all agrees, 1
 where something does not or the data are not the run's; what is worst is named.";

@@ -38,7 +38,7 @@ pub(crate) struct SolverArgs {
     #[arg(long, help_heading = "Solver")]
     pub(crate) polish: bool,
     /// Keep the models that are nondominated in the objectives on training rows, or in the matching
-    /// measures on training and validation rows [default: measures if the loss is error_rate or an
+    /// measures on training and validation rows [default: measures if the loss is `error_rate` or an
     /// objective compares rates, and every objective has a measure; else objectives]
     #[arg(long, value_name = "WHAT", help_heading = "Solver")]
     pub(crate) front_in: Option<FrontInName>,

@@ -152,7 +152,7 @@ impl Decisions {
         models: &Points,
     ) -> Result<Self, Error> {
         let words = words_of(predictor, rows, models)?;
-        Ok(Self::sorted(&Facts::of(rows)?, words, models.len()))
+        Ok(Self::sorted(&Facts::of(rows)?, &words, models.len()))
     }
 
     /// Decisions of the models of several sources on the same rows, which each source may encode in its own
@@ -174,11 +174,11 @@ impl Decisions {
             words.extend(words_of(predictor, *rows, models)?);
         }
         let n_models = words.len() * LANES;
-        Ok(facts.map(|facts| (Self::sorted(&facts, words, n_models), firsts)))
+        Ok(facts.map(|facts| (Self::sorted(&facts, &words, n_models), firsts)))
     }
 
     /// Decisions as words of 32 models, in the order of the strata.
-    fn sorted(facts: &Facts, words: Vec<Vec<u32>>, n_models: usize) -> Self {
+    fn sorted(facts: &Facts, words: &[Vec<u32>], n_models: usize) -> Self {
         let Facts {
             schema,
             keys,

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::Dropped;
-use fairfront_run::{CommittedBatch, Drift, Fed, GroupShift, Shift, Stream};
+use fairfront_run::{CommittedBatch, Drift, Fed, FrontShift, GroupShift, Shift, Stream};
 
 use super::front::significant;
 use super::{cut, percent};
 
 /// Groups, categories and the like that are named in a line.
 const NAMED: usize = 3;
-/// Two lines about a batch: what it brought, and how the population and the front changed.
+/// Up to three lines about a batch: what it brought, how the population changed, and how far the front
+/// moved.
 pub(crate) fn batch(batch: &CommittedBatch) -> String {
     let drift = batch.drift;
     let front = &drift.front;
@@ -50,6 +51,10 @@ pub(crate) fn batch(batch: &CommittedBatch) -> String {
     out.push('\n');
     let changes = changes(drift);
     let _ = writeln!(out, "drift {}: {}", drift.batch, changes.join("; "));
+    let moves = moves(front);
+    if !moves.is_empty() {
+        let _ = writeln!(out, "front {}: {}", drift.batch, moves.join("; "));
+    }
     out
 }
 
@@ -117,10 +122,15 @@ fn changes(drift: &Drift) -> Vec<String> {
     if said.len() == 1 && drift.batch > 1 {
         said.push("no group changed beyond chance".into());
     }
-    let front = &drift.front;
+    said
+}
+
+/// How far rows and update moved the models, in the units of what fronts are judged by.
+fn moves(front: &FrontShift) -> Vec<String> {
+    let mut said = Vec::new();
     if !front.shifted_by.is_empty() {
         said.push(format!(
-            "the previous models scored on the rows kept now change by a mean of {}",
+            "the previous models, scored on the rows kept now, change by a mean of {}",
             differences(&front.judged_by, &front.shifted_by)
         ));
     }
@@ -137,7 +147,13 @@ fn changes(drift: &Drift) -> Vec<String> {
 fn differences(names: &[String], values: &[f64]) -> String {
     let named = names.iter().zip(values);
     let said: Vec<String> = named
-        .map(|(name, value)| format!("{} in {}", significant(*value), cut(name, 60)))
+        .map(|(name, value)| {
+            let value = match *value {
+                v if v >= 5e-5 => format!("{v:.4}"),
+                v => significant(v),
+            };
+            format!("{value} in {}", cut(name, 60))
+        })
         .collect();
     said.join(", ")
 }

@@ -496,7 +496,7 @@ fn links_and_devices_stay_what_they_are() {
     std::os::unix::fs::symlink("real.csv", path("link.csv")).expect("a link");
     std::os::unix::fs::symlink("/dev/null", path("null")).expect("a link");
     for output in ["link.csv", "null"] {
-        let args = ["data", "export", "demo(rows=50)", "-o", output];
+        let args = ["data", "export", "demo(rows=50)", "--force", "-o", output];
         assert_eq!(run_in(folder.path(), &args, b"").code, 0);
         assert!(path(output).is_symlink());
     }

@@ -57,12 +57,13 @@ fn said(outcome: &Outcome) -> String {
             },
             None => line.to_owned(),
         };
-        let end = cut
-            .find("; the previous models scored on")
-            .unwrap_or(cut.len());
-        cut[..end].to_owned() + "\n"
+        cut + "\n"
     };
-    let out: String = outcome.out.lines().map(line).collect();
+    let lines = outcome.out.lines();
+    let out: String = lines
+        .filter(|l| !l.starts_with("front "))
+        .map(line)
+        .collect();
     format!(
         "exit {}\n{out}--- standard error\n{}",
         outcome.code, outcome.err

@@ -224,14 +224,22 @@ fn wrong_usage_is_said_in_one_line() {
             "{more:?}: {error}"
         );
     }
-    // Only pf-smg has a usual grid, and settings are those of one solver.
-    for (more, words) in [
-        (["--method", "weighted", "--set", "stages=3"], "--try"),
-        (["--method", "auto", "--try", "runs=1,2"], "--method"),
-    ] {
+    // Settings are those of one solver, and something is left to try.
+    let fixed = [
+        "--method",
+        "trace",
+        "--objective",
+        "log_loss",
+        "--objective",
+        "disparate_impact(sex)",
+        "--penalty",
+        "0.1",
+    ];
+    let different = ["--set", "stages=3", "--try", "runs=1,2"];
+    for (more, words) in [(&fixed[..], "--try"), (&different[..], "--method")] {
         let outcome = run_in(
             folder.path(),
-            &[&["tune", "demo(rows=2000)"], &more[..]].concat(),
+            &[&["tune", "demo(rows=2000)"], more].concat(),
             b"",
         );
         assert_eq!(outcome.code, 2, "{}", outcome.err);

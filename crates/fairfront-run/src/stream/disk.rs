@@ -124,7 +124,7 @@ impl Stream {
             self.state.drift_file = drifts.sync()?;
         }
         let run = match fitted {
-            Some(fitted) => self.run_of(fitted, drift.kept, inputs)?,
+            Some(fitted) => self.run_of(fitted, drift.kept, &inputs)?,
             None => self.run_of_before(drift.kept)?,
         };
         self.spool_later()?;
@@ -142,7 +142,7 @@ impl Stream {
         &self,
         fitted: &Fitted,
         kept: usize,
-        inputs: Vec<String>,
+        inputs: &[String],
     ) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
         const NAMED: usize = 3;
         let StreamOptions {

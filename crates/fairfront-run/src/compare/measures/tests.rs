@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use fairfront_data::{Prepared, ReadOptions, Spec};
 use tempfile::TempDir;
 
@@ -10,7 +12,7 @@ fn table(rows: usize) -> String {
     for i in 0..rows {
         let (g, x, z) = (i % 2, (i * 37) % 101, (i * 53) % 89);
         let y = u8::from(x + 30 * g + (i * 29) % 61 > 95);
-        text += &format!("{y},{},{},{z}\n", ["a", "b"][g], x + 10 * g);
+        let _ = writeln!(text, "{y},{},{},{z}", ["a", "b"][g], x + 10 * g);
     }
     text
 }
