@@ -58,7 +58,7 @@ def test_missing_features_are_kept(fairfront, tmp_path):
     assert sum(fit.info["rows"].values()) == 1000
     assert fit.info["dropped"] == {"read": 1000, "used": 1000, "reasons": []}
     blanks = (rows.iloc[:, :-2] == "").sum().sort_values(ascending=False, kind="stable")
-    assert f'rows with missing features are kept: "{blanks.index[0]}" ({blanks.iloc[0]})' in fit.stderr
+    assert f'rows with missing features are kept: "{blanks.index[0]}" ({blanks.iloc[0]} rows)' in fit.stderr
     assert "--missing drop drops these rows" in fit.stderr
     # An indicator for numbers, a category for colors.
     assert {"x3 (missing)", "color=(missing)"} <= set(fit.info["features"])

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fairfront_core::grouped;
+use fairfront_core::{counted, grouped};
 
 use crate::encoding::Encoding;
 use crate::error::{Error, shorten};
@@ -84,7 +84,7 @@ fn dropped_rows(prepared: &Prepared) -> Option<Notice> {
             Some(column) => format!("{:?} is missing", shorten(column)),
             None => d.reason.clone(),
         };
-        format!("{reason} ({} rows)", grouped(d.rows))
+        format!("{reason} ({})", counted(d.rows, "row"))
     });
     let mut message = format!(
         "{} of {} rows ({:.1}%) are dropped: {}",
@@ -94,7 +94,7 @@ fn dropped_rows(prepared: &Prepared) -> Option<Notice> {
         shown.collect::<Vec<_>>().join(", ")
     );
     if let more @ 1.. = reasons.len().saturating_sub(4) {
-        let _ = write!(message, " and {more} more reasons");
+        let _ = write!(message, " and {}", counted(more, "more reason"));
     }
     let of_features = |column: &String| prepared.spec.is_feature(column);
     let by_features = prepared.dropped.iter().filter_map(|d| d.column.as_ref());
@@ -131,17 +131,16 @@ fn kept_missing(prepared: &Prepared) -> Option<Notice> {
     counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     let shown = counts.iter().take(3);
     let shown: Vec<String> = shown
-        .map(|(name, n)| format!("{:?} ({})", shorten(name), grouped(*n)))
+        .map(|(name, n)| format!("{:?} ({})", shorten(name), counted(*n, "row")))
         .collect();
     let more = match counts.len().saturating_sub(3) {
         0 => String::new(),
-        more => format!(" and {} more columns", grouped(more)),
+        more => format!(" and {}", counted(more, "more column")),
     };
     Some(Notice::info(format!(
-        "rows with missing features are kept: {}{more} of {} rows; numbers take the mean and an \
-         indicator, categories one of their own; --missing drop drops these rows",
-        shown.join(", "),
-        grouped(prepared.n_rows())
+        "rows with missing features are kept: {}{more}; numbers take the mean and an indicator, \
+         categories one of their own; --missing drop drops these rows",
+        shown.join(", ")
     )))
 }
 

@@ -320,10 +320,10 @@ fn rows_with_missing_features_are_kept_unless_told() {
     let inspection = Inspection::new(&prepared).unwrap();
     let said = |words: &str| inspection.notices.iter().any(|n| n.message.contains(words));
     assert!(said(
-        "1 of 6 rows (16.7%) are dropped: \"g\" is missing (1 rows)"
+        "1 of 6 rows (16.7%) are dropped: \"g\" is missing (1 row)"
     ));
     assert!(said(
-        "rows with missing features are kept: \"x\" (1) of 5 rows"
+        "rows with missing features are kept: \"x\" (1 row); numbers"
     ));
 }
 

@@ -64,7 +64,10 @@ fn predict_with(
     let mut out = Vec::new();
     match predict(model, &path, options, Predictions::Csv(&mut out)) {
         Ok(done) => Ok((String::from_utf8(out).expect("UTF-8"), done)),
-        Err(error) => Err(error.to_string().replace(&path, "f")),
+        Err(error) => {
+            let said = error.to_string().replace(&path, "f");
+            Err(said.replace(fairfront_data::file_name(&path), "f"))
+        }
     }
 }
 
