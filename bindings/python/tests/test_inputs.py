@@ -88,6 +88,45 @@ def test_frames_of_all_kinds_are_one():
         assert list(clf.feature_names_in_) == list(X.columns)
 
 
+def test_dates_are_days_since_1970(tmp_path):
+    X, y, sex, _ = frame(700)
+    rng = np.random.default_rng(3)
+    times = pd.Series(pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 150_000_000, 700), unit="s"))
+    start = pd.Timestamp("1970-01-01")
+    since = times - start
+    days = since.dt.days + since.dt.seconds / 86_400
+    expected = fitted(X.assign(when=days), y, sex)
+    frames = {
+        "times": X.assign(when=times),
+        "zoned": X.assign(when=times.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")),
+        "objects": X.assign(when=times.dt.to_pydatetime().astype(object)),
+    }
+    tables = frames | {
+        "polars": pl.from_pandas(frames["times"]),
+        "arrow": pa.Table.from_pandas(frames["times"], preserve_index=False),
+    }
+    for name, table in tables.items():
+        clf = fitted(table, y, sex)
+        np.testing.assert_array_equal(numbers(clf), numbers(expected), err_msg=name)
+        np.testing.assert_array_equal(clf.predict(table), expected.predict(X.assign(when=days)), err_msg=name)
+    # Missing ones as in any column, and whole days as in the command.
+    whole = X.assign(when=times.dt.normalize())
+    whole.loc[3, "when"] = pd.NaT
+    clf = fitted(whole, y, sex, missing="keep")
+    assert "when (missing)" in clf.select(knee=True).coefficients_
+    file = tmp_path / "t.csv"
+    whole.assign(y=y, sex=sex, when=whole["when"].dt.date).to_csv(file, index=False)
+    read = FairFrontClassifier(n_points=N_POINTS, missing="keep").fit(file, "y", sensitive_features="sex")
+    np.testing.assert_array_equal(numbers(read), numbers(clf))
+
+
+def test_identifiers_are_warned_of():
+    X, y, sex, _ = frame(700)
+    with pytest.warns(UserWarning, match='column "case_id" looks like an identifier'):
+        clf = fitted(X.assign(case_id=np.arange(700) * 3), y, sex)
+    assert "case_id" in clf.select(knee=True).coefficients_
+
+
 def test_an_arrow_stream_without_a_library_of_its_own():
     X, y, sex, _ = frame(700)
     table = pa.Table.from_pandas(X, preserve_index=False)
@@ -317,8 +356,8 @@ def test_what_is_no_table_is_told():
         fitted(pl.Series("a", [1.0] * 200), y, sex)
     with pytest.raises(TypeError, match="collect"):
         fitted(pl.from_pandas(X).lazy(), y, sex)
-    with pytest.raises(TypeError, match="holds date"):
-        fitted(X.assign(when=[pd.Timestamp("2020").date()] * 200), y, sex)
+    with pytest.raises(TypeError, match="holds Timedelta"):
+        fitted(X.assign(when=pd.Series([pd.Timedelta("1D")] * 200, dtype=object)), y, sex)
 
 
 def test_names_of_sensitive_features_may_be_odd(rows, usual):

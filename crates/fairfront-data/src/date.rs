@@ -193,7 +193,8 @@ pub fn date_text(number: f64) -> String {
     if micros > 0 {
         let seconds = micros / 1_000_000;
         let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-        text.push_str(&format!("T{hours:02}:{minutes:02}:{:02}", seconds % 60));
+        let time = format!("T{hours:02}:{minutes:02}:{:02}", seconds % 60);
+        text.push_str(&time);
         let fraction = micros % 1_000_000;
         if fraction > 0 {
             let digits = format!("{fraction:06}");

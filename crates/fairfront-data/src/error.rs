@@ -108,26 +108,6 @@ pub enum Error {
         /// Why the column was found to be numeric; empty where it has to be.
         because: String,
     },
-    /// A value that is not a date in a column of dates.
-    #[error(
-        "{place}, column {column:?}: {value:?} is not a date ({order}), but the column holds \
-         dates{because}; correct the value, pass --missing-value {} if it stands for a missing one, or \
-         --type {} to choose another type (date-dmy: day first, date-mdy: month first, categorical)",
-        shell(value),
-        shell(&format!("{}=TYPE", grammar::quote(column)))
-    )]
-    NotDate {
-        /// Where.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The value.
-        value: String,
-        /// The order of the column's dates.
-        order: crate::date::DateOrder,
-        /// Why the column was found to hold dates; empty where it has to.
-        because: String,
-    },
     /// Files given together do not have the same columns.
     #[error("{file}: its columns differ from those of {first}: {difference}")]
     ColumnsDiffer {
@@ -323,7 +303,6 @@ impl Error {
         let (Self::Ragged { place, .. }
         | Self::NotUtf8 { place, .. }
         | Self::NotNumeric { place, .. }
-        | Self::NotDate { place, .. }
         | Self::Cell { place, .. }) = self
         else {
             return text;

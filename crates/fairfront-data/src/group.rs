@@ -52,89 +52,13 @@ impl TargetRule {
         let column = table.require(target, "--target")?;
         let merge = spec.merges.get(target).cloned();
         let levels = Levels::of(column, merge.as_ref())?;
-        let counts = levels.counts(rows);
-        let mut present: Vec<(&str, usize)> = levels
-            .names
-            .iter()
-            .map(AsRef::as_ref)
-            .zip(counts)
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        present.sort_unstable_by(|a, b| natural(a.0, b.0));
-        let listed = |most: usize| {
-            let shown: Vec<String> = present
-                .iter()
-                .take(most)
-                .map(|(name, count)| format!("{name:?} ({} rows)", grouped(*count)))
-                .collect();
-            match present.len().saturating_sub(most) {
-                0 => shown.join(", "),
-                more => format!("{} and {} more", shown.join(", "), grouped(more)),
-            }
-        };
-        match present.len() {
-            0 => return Err(Error::column(target, "the target has no values")),
-            1 => {
-                return Err(Error::alike(
-                    target,
-                    format!(
-                        "the target has one value only, {}; nothing can be learned from it: name another \
-                         target, or look at which rows were dropped",
-                        listed(1)
-                    ),
-                ));
-            }
-            _ => {}
-        }
-        let find = |wanted: &String| {
-            let found = present.iter().find(|(name, _)| same_value(name, wanted));
-            found.map(|(name, _)| (*name).to_owned())
-        };
-        let numbers = || {
-            present
-                .iter()
-                .map(|(name, _)| parse_number(name.as_bytes()))
-        };
-        let are_numbers = numbers().all(|number| number.is_some());
+        let present = Present::new(target, &levels, rows)?;
         // A value that is written like a comparison is that value.
         if let [wanted] = spec.positives().as_slice()
-            && find(wanted).is_none()
+            && present.find(wanted).is_none()
             && let Some(written) = Written::read(wanted)
         {
-            if let Some((name, _)) = present
-                .iter()
-                .find(|(n, _)| parse_number(n.as_bytes()).is_none())
-            {
-                return Err(Error::column(
-                    target,
-                    format!(
-                        "--positive {} compares numbers, and the target has the value {name:?}; choose \
-                         values instead: {}",
-                        shell(wanted),
-                        listed(6)
-                    ),
-                ));
-            }
-            let all = present.iter().zip(numbers().flatten());
-            let all = all.flat_map(|((_, n), number)| std::iter::repeat_n(number, *n));
-            let comparison = written.settle(all.collect());
-            let positive = numbers().flatten().filter(|x| comparison.holds(*x)).count();
-            if positive == 0 || positive == present.len() {
-                return Err(Error::alike(
-                    target,
-                    format!(
-                        "all rows are {} by --positive {}; nothing can be learned from them: choose \
-                         another bound (values: {})",
-                        if positive == 0 {
-                            "negative"
-                        } else {
-                            "positive"
-                        },
-                        shell(&comparison.to_string()),
-                        listed(6)
-                    ),
-                ));
-            }
+            let comparison = present.compared(wanted, written)?;
             notices.push(Notice::info(format!(
                 "{target:?} {comparison} counts as positive, every other value as negative"
             )));
@@ -143,71 +67,11 @@ impl TargetRule {
                 positive: comparison.to_string(),
                 also_positive: Vec::new(),
                 comparison: Some(comparison),
-                merge,
+                merge: merge.clone(),
             });
         }
-        let compare = match are_numbers {
-            true => "; numbers can be compared: --positive '>= NUMBER' or --positive '> median'",
-            false => "",
-        };
-        let mut also_positive = Vec::new();
-        let positive = match &spec.positive {
-            Some(_) => {
-                for wanted in spec.positives() {
-                    let Some(found) = find(wanted) else {
-                        let names: Vec<&str> = present.iter().map(|(name, _)| *name).collect();
-                        let advice = match near(wanted, &names).as_slice() {
-                            [] => format!("there are {}", listed(6)),
-                            near => format!("did you mean {}?", quoted_list(near, 3)),
-                        };
-                        return Err(Error::column(
-                            target,
-                            format!(
-                                "the target has no value {wanted:?} (--positive); {advice}{compare}"
-                            ),
-                        ));
-                    };
-                    also_positive.push(found);
-                }
-                if also_positive.len() >= present.len() {
-                    return Err(Error::column(
-                        target,
-                        "--positive lists every value of the target; leave out those that count as \
-                         negative",
-                    ));
-                }
-                if also_positive.len() == 1 && are_numbers && present.len() > MOST_NUMBERS {
-                    let value = &also_positive[0];
-                    notices.push(Notice::warning(format!(
-                        "the target {target:?} has {} different numbers, and only {value} counts as \
-                         positive; compare them if you mean a range: --positive {} or --positive '> \
-                         median'",
-                        grouped(present.len()),
-                        shell(&format!(">= {value}"))
-                    )));
-                }
-                also_positive.remove(0)
-            }
-            None if present.len() > 2 => {
-                return Err(Error::column(
-                    target,
-                    format!(
-                        "the target has {} values; choose those that count as positive with --positive \
-                         (repeat it for several): {}{compare}",
-                        grouped(present.len()),
-                        listed(6)
-                    ),
-                ));
-            }
-            None => {
-                let last = present[1].0.to_owned();
-                notices.push(Notice::info(format!(
-                    "{target:?} = {last:?} counts as positive (the last in order); \
-                     say --positive to choose"
-                )));
-                last
-            }
-        };
+        let mut also_positive = present.chosen(spec, notices)?;
+        let positive = also_positive.remove(0);
         let rule = Self {
             column: target.into(),
             positive,
@@ -215,12 +79,12 @@ impl TargetRule {
             comparison: None,
             merge: merge.clone(),
         };
-        if present.len() > 2 {
+        if present.values.len() > 2 {
             let positive: Vec<String> =
                 rule.positives().map(|value| format!("{value:?}")).collect();
             notices.push(Notice::info(format!(
                 "the target {target:?} has {} values; all but {} count as negative",
-                grouped(present.len()),
+                grouped(present.values.len()),
                 positive.join(" and ")
             )));
         }
@@ -295,6 +159,169 @@ impl TargetRule {
         let positive: Vec<bool> = levels.names.iter().map(|name| is_positive(name)).collect();
         let label = |code: &u32| positive.get(*code as usize).copied();
         Ok(levels.codes.iter().map(label).collect())
+    }
+}
+
+/// The values of a target with their rows, in order.
+struct Present<'a> {
+    target: &'a str,
+    values: Vec<(&'a str, usize)>,
+}
+
+impl<'a> Present<'a> {
+    /// Those in `rows`; fewer than two are an error.
+    fn new(target: &'a str, levels: &'a Levels<'_>, rows: &[u32]) -> Result<Self, Error> {
+        let counts = levels.counts(rows);
+        let names = levels.names.iter().map(AsRef::as_ref).zip(counts);
+        let mut values: Vec<(&str, usize)> = names.filter(|(_, count)| *count > 0).collect();
+        values.sort_unstable_by(|a, b| natural(a.0, b.0));
+        let present = Self { target, values };
+        match present.values.len() {
+            0 => Err(Error::column(target, "the target has no values")),
+            1 => Err(Error::alike(
+                target,
+                format!(
+                    "the target has one value only, {}; nothing can be learned from it: name another \
+                     target, or look at which rows were dropped",
+                    present.listed(1)
+                ),
+            )),
+            _ => Ok(present),
+        }
+    }
+
+    /// The first values with their rows, as a person reads them.
+    fn listed(&self, most: usize) -> String {
+        let shown: Vec<String> = self
+            .values
+            .iter()
+            .take(most)
+            .map(|(name, count)| format!("{name:?} ({} rows)", grouped(*count)))
+            .collect();
+        match self.values.len().saturating_sub(most) {
+            0 => shown.join(", "),
+            more => format!("{} and {} more", shown.join(", "), grouped(more)),
+        }
+    }
+
+    /// The value that a text stands for.
+    fn find(&self, wanted: &str) -> Option<String> {
+        let found = self
+            .values
+            .iter()
+            .find(|(name, _)| same_value(name, wanted));
+        found.map(|(name, _)| (*name).to_owned())
+    }
+
+    /// Advice for targets whose values are all numbers.
+    fn advice(&self) -> &'static str {
+        let is_number = |(name, _): &(&str, usize)| parse_number(name.as_bytes()).is_some();
+        match self.values.iter().all(is_number) {
+            true => "; numbers can be compared: --positive '>= NUMBER' or --positive '> median'",
+            false => "",
+        }
+    }
+
+    /// The comparison that a text stands for; both labels must occur.
+    fn compared(&self, wanted: &str, written: Written) -> Result<Comparison, Error> {
+        let mut numbers = Vec::with_capacity(self.values.len());
+        let mut all = Vec::new();
+        for (name, count) in &self.values {
+            let Some(number) = parse_number(name.as_bytes()) else {
+                return Err(Error::column(
+                    self.target,
+                    format!(
+                        "--positive {} compares numbers, and the target has the value {name:?}; choose \
+                         values instead: {}",
+                        shell(wanted),
+                        self.listed(6)
+                    ),
+                ));
+            };
+            numbers.push(number);
+            all.resize(all.len() + count, number);
+        }
+        let comparison = written.settle(all);
+        let positive = numbers.iter().filter(|x| comparison.holds(**x)).count();
+        if positive > 0 && positive < numbers.len() {
+            return Ok(comparison);
+        }
+        Err(Error::alike(
+            self.target,
+            format!(
+                "all rows are {} by --positive {}; nothing can be learned from them: choose another bound \
+                 (values: {})",
+                if positive == 0 {
+                    "negative"
+                } else {
+                    "positive"
+                },
+                shell(&comparison.to_string()),
+                self.listed(6)
+            ),
+        ))
+    }
+
+    /// The values that count as +1: at least one, and not all of them.
+    fn chosen(&self, spec: &Spec, notices: &mut Vec<Notice>) -> Result<Vec<String>, Error> {
+        let (target, n) = (self.target, self.values.len());
+        let wanted = spec.positives();
+        if wanted.is_empty() && n > 2 {
+            return Err(Error::column(
+                target,
+                format!(
+                    "the target has {} values; choose those that count as positive with --positive \
+                     (repeat it for several): {}{}",
+                    grouped(n),
+                    self.listed(6),
+                    self.advice()
+                ),
+            ));
+        }
+        if wanted.is_empty() {
+            let last = self.values[n - 1].0.to_owned();
+            notices.push(Notice::info(format!(
+                "{target:?} = {last:?} counts as positive (the last in order); \
+                 say --positive to choose"
+            )));
+            return Ok(vec![last]);
+        }
+        let mut chosen = Vec::with_capacity(wanted.len());
+        for wanted in wanted {
+            let Some(found) = self.find(wanted) else {
+                let names: Vec<&str> = self.values.iter().map(|(name, _)| *name).collect();
+                let advice = match near(wanted, &names).as_slice() {
+                    [] => format!("there are {}", self.listed(6)),
+                    near => format!("did you mean {}?", quoted_list(near, 3)),
+                };
+                return Err(Error::column(
+                    target,
+                    format!(
+                        "the target has no value {wanted:?} (--positive); {advice}{}",
+                        self.advice()
+                    ),
+                ));
+            };
+            chosen.push(found);
+        }
+        if chosen.len() >= n {
+            return Err(Error::column(
+                target,
+                "--positive lists every value of the target; leave out those that count as negative",
+            ));
+        }
+        if let [value] = chosen.as_slice()
+            && n > MOST_NUMBERS
+            && !self.advice().is_empty()
+        {
+            notices.push(Notice::warning(format!(
+                "the target {target:?} has {} different numbers, and only {value} counts as positive; \
+                 compare them if you mean a range: --positive {} or --positive '> median'",
+                grouped(n),
+                shell(&format!(">= {value}"))
+            )));
+        }
+        Ok(chosen)
     }
 }
 

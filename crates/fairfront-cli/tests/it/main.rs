@@ -317,7 +317,7 @@ const WRONG: &[(&[&str], i32, &str)] = &[
     (
         &["inspect", "-", "--type", "age=text"],
         2,
-        "numeric, boolean and categorical",
+        "numeric, boolean, categorical, date",
     ),
     (
         &["inspect", "-", "--merge", "job=a:x", "--merge", "job=b:x"],

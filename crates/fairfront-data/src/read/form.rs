@@ -22,9 +22,8 @@ impl Decimal {
     /// numbers with a point are all that was found, a comma cannot be meant.
     pub(crate) fn settled(asked: Option<Self>, found: Option<Self>) -> Self {
         match (asked, found) {
-            (Some(Self::Point), _) | (_, Some(Self::Point)) => Self::Point,
+            (Some(Self::Point), _) | (_, Some(Self::Point)) | (None, None) => Self::Point,
             (Some(Self::Comma), _) | (_, Some(Self::Comma)) => Self::Comma,
-            (None, None) => Self::Point,
         }
     }
 

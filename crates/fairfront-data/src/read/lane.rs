@@ -4,7 +4,8 @@ use super::batch::Texts;
 use super::column::BadValue;
 use super::form::Form;
 use crate::date::DateOrder;
-use crate::error::{Error, Place};
+use crate::error::{Error, Place, shell};
+use crate::grammar::quote;
 use crate::table::{Column, Interner, LeftOut, MISSING};
 
 /// How a column takes the values of many rows at once.
@@ -130,13 +131,20 @@ impl BadValue {
                 because,
                 date: Some(order),
                 ..
-            } => Error::NotDate {
-                place,
-                column,
-                value,
-                order,
-                because,
-            },
+            } => {
+                let missing = shell(&value);
+                let ty = shell(&format!("{}=TYPE", quote(&column)));
+                let problem = format!(
+                    "{value:?} is not a date ({order}), but the column holds dates{because}; correct the \
+                     value, pass --missing-value {missing} if it stands for a missing one, or --type {ty} \
+                     to choose another type (date-dmy: day first, date-mdy: month first, categorical)"
+                );
+                Error::Cell {
+                    place,
+                    column,
+                    problem,
+                }
+            }
             Self::NotUtf8 { value, .. } => Error::NotUtf8 {
                 place,
                 column,

@@ -286,9 +286,9 @@ enum Kind {
     Text {
         annotated: bool,
     },
-    /// Days or, where there are units, so many nanoseconds per unit.
+    /// Time since 1970-01-01 in units of so many nanoseconds.
     Date {
-        unit: Option<i64>,
+        unit: i64,
     },
 }
 
@@ -347,7 +347,9 @@ impl Kind {
                     );
                 Self::Integer { signed: !unsigned }
             }
-            PhysicalType::INT96 => Self::Date { unit: None },
+            PhysicalType::INT96 => Self::Date {
+                unit: NANOS_PER_DAY,
+            },
             PhysicalType::FLOAT | PhysicalType::DOUBLE => Self::Float,
             PhysicalType::BYTE_ARRAY => {
                 let annotated = logical.is_some() || converted != ConvertedType::NONE;
@@ -361,17 +363,17 @@ impl Kind {
     }
 }
 
-/// The unit of dates: none for days, nanoseconds per unit for times; `None` for other types.
-fn date_unit(logical: Option<&LogicalType>, converted: ConvertedType) -> Option<Option<i64>> {
+/// Nanoseconds in a unit of dates; `None` for other types.
+fn date_unit(logical: Option<&LogicalType>, converted: ConvertedType) -> Option<i64> {
     match (logical, converted) {
-        (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => Some(None),
-        (Some(LogicalType::Timestamp(timestamp)), _) => Some(Some(match timestamp.unit {
+        (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => Some(NANOS_PER_DAY),
+        (Some(LogicalType::Timestamp(timestamp)), _) => Some(match timestamp.unit {
             TimeUnit::MILLIS => 1_000_000,
             TimeUnit::MICROS => 1000,
             TimeUnit::NANOS => 1,
-        })),
-        (None, ConvertedType::TIMESTAMP_MILLIS) => Some(Some(1_000_000)),
-        (None, ConvertedType::TIMESTAMP_MICROS) => Some(Some(1000)),
+        }),
+        (None, ConvertedType::TIMESTAMP_MILLIS) => Some(1_000_000),
+        (None, ConvertedType::TIMESTAMP_MICROS) => Some(1000),
         _ => None,
     }
 }
@@ -480,8 +482,7 @@ fn push_integer(
     match kind {
         Kind::Decimal { scale } => column.push_number(decimal(signed, scale)),
         Kind::Integer { signed: false } => column.push_integer(unsigned),
-        Kind::Date { unit: None } => column.push_date(signed as i64, 0),
-        Kind::Date { unit: Some(unit) } => {
+        Kind::Date { unit } => {
             let units = NANOS_PER_DAY / unit;
             let signed = signed as i64;
             column.push_date(signed.div_euclid(units), signed.rem_euclid(units) * unit)
