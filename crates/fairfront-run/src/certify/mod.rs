@@ -693,12 +693,15 @@ fn bound<'a>(
         if let Some(columns) = columns {
             columns.require_column(requirement)?;
         }
-        let meant = match columns {
-            Some(columns) => columns.meant(term),
-            None => measure_instead(term),
-        };
-        if let Some(problem) = meant.filter(|_| !term.objective) {
-            return refuse(problem);
+        if let Some(problem) = measure_instead(term).filter(|_| !term.objective) {
+            let is_there = columns.is_some_and(|columns| columns.objectives.contains(&name));
+            return refuse(match is_there {
+                true => format!(
+                    "{problem} (objectives cannot be certified, only limited without a test: --confidence \
+                     none)"
+                ),
+                false => problem,
+            });
         }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));

@@ -241,7 +241,7 @@ impl FrontColumns {
     }
 
     /// The measure that a requirement on an objective is meant for.
-    pub(crate) fn meant(&self, term: &Term) -> Option<String> {
+    fn meant(&self, term: &Term) -> Option<String> {
         let problem = measure_instead(term)?;
         let name = term.canonical();
         Some(match self.objectives.contains(&name) {
