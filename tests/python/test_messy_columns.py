@@ -7,6 +7,7 @@ import json
 import random
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 
@@ -176,6 +177,25 @@ def test_weekday_and_month_on_request(fairfront, tmp_path):
     assert done.returncode == 1 and "holds dates" in done.stderr.decode()
     done = fairfront.run("inspect", file, *ROLES, "--date-parts", "amount")
     assert done.returncode != 0 and b"not a date" in done.stderr
+
+
+def test_graphs_take_days(fairfront, tmp_path):
+    rows = list(people())
+    columns = {"joined": lambda row: row["joined"].strftime("%m/%d/%Y")} | plain("sex", "amount", "y")
+    file = table(tmp_path, "t.csv", columns, rows)
+    _, model = fit(fairfront, tmp_path, file, *ROLES, "--date-parts", "joined")
+    graph = tmp_path / "model.onnx"
+    fairfront("export", model, "--format", "onnx", "-o", graph)
+    session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
+    days = [row["joined"] for row in rows]
+    feed = {
+        "joined": np.array([[(day - EPOCH).days] for day in days], float),
+        "amount": np.array([[row["amount"]] for row in rows], float),
+        "joined (weekday)": np.array([[day.strftime("%A")] for day in days], object),
+        "joined (month)": np.array([[day.strftime("%B")] for day in days], object),
+    }
+    (found,) = session.run(["score"], feed)
+    np.testing.assert_array_equal(found, scores(fairfront, model, file))
 
 
 def test_dates_of_parquet_are_those_of_csv(fairfront, tmp_path):

@@ -43,7 +43,7 @@ pub(crate) struct Written {
 impl Written {
     /// Reads a date, with or without a time. A year has four digits.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
-        // The shortest is 1.3.2024; most texts that are no dates end here.
+        // The shortest is 1.3.2024; most texts that are not dates end here.
         if text.len() < 8 || !text[0].is_ascii_digit() {
             return None;
         }
@@ -106,7 +106,7 @@ pub(crate) fn parse_date(text: &[u8], order: DateOrder) -> Option<f64> {
     Written::read(text)?.number(order)
 }
 
-/// Which order the dates of a column are written in.
+/// Counts of the orders that the dates of a column fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Orders {
     /// Texts that are dates.

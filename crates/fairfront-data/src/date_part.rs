@@ -1,4 +1,4 @@
-//! Weekday and month of dates, as categorical columns beside that of the date.
+//! Weekday and month of dates, as categorical columns derived from the date.
 
 use crate::date::weekday_and_month;
 use crate::error::Error;

@@ -112,7 +112,7 @@ fn by_name(name: &str) -> Option<f64> {
     (unnamed || numbered).then_some(NEARLY_UNIQUE)
 }
 
-/// What the whole numbers of a column are, where they are not plain quantities.
+/// Kinds of whole numbers that are not plain quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// An identifier.
@@ -165,7 +165,7 @@ fn look(column: &Column) -> Option<Found> {
     let range = sorted[n - 1] - sorted[0] + 1.0;
     match different as f64 >= DENSE * range {
         true => Some(Found::Identifier),
-        // A few repeated amounts are no reason to say anything.
+        // A column with a few repeated amounts gets no note.
         false => (different == n).then_some(Found::Distinct),
     }
 }
@@ -184,7 +184,7 @@ fn is_quantity(name: &str, counts: &[(f64, usize)]) -> bool {
     counts[0].0 == 0.0 && without_gap && rarer
 }
 
-/// Leaves out the identifiers among the columns whose type nobody has set, and says which of the others
+/// Leaves out the identifiers among the columns whose type is not set, and notes which of the others
 /// may be identifiers or codes.
 pub(crate) fn leave_out(
     columns: &mut [Column],

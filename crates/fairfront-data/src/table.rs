@@ -34,7 +34,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// The order of dates; `None` where these are no dates.
+    /// The order of dates; `None` for other types.
     pub fn date(self) -> Option<DateOrder> {
         match self {
             Self::Date => Some(DateOrder::Ymd),

@@ -532,7 +532,7 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// Makes numbers or dates of what was looked at.
+    /// Converts the values looked at to numbers or dates.
     fn fill(
         &mut self,
         looked: &Looked,

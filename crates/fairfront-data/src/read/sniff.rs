@@ -156,7 +156,7 @@ fn told(columns: &[Seen]) -> Option<Decimal> {
     }
 }
 
-/// What the values of a column are, read in both ways.
+/// Counts of the values of a column, read in both ways.
 #[derive(Default)]
 struct Seen {
     present: usize,
