@@ -216,10 +216,12 @@ impl Prepared {
                     *seen = true;
                 }
             }
-            let names = rule.attribute.groups.iter().zip(present);
+            // Groups that are not compared have a warning of their own.
+            let small = &rule.attribute.small.all;
+            let names = (0..).zip(&rule.attribute.groups).zip(present);
             let absent: Vec<&str> = names
-                .filter(|(_, seen)| !seen)
-                .map(|(name, _)| name.as_str())
+                .filter(|((code, _), seen)| !seen && !small.contains(code))
+                .map(|((_, name), _)| name.as_str())
                 .collect();
             if !absent.is_empty() {
                 self.notices.push(Notice::warning(format!(
