@@ -109,7 +109,8 @@ impl Parts<'_> {
     pub(crate) fn assemble(self, py: Python<'_>, settings: &Settings) -> PyResult<Assembled> {
         let mut spec = settings.spec()?;
         let mut columns = self.features.take()?;
-        let warnings = identifier_warnings(&columns);
+        // In a pool of its own: the process may have been forked.
+        let warnings = work::outside(py, 1, || Ok(identifier_warnings(&columns)))?;
         let target = self.target.column(py)?;
         spec.target = Some(target.name.clone());
         spec.positive = Some(self.positive);

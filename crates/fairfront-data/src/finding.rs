@@ -168,6 +168,16 @@ fn rare_class(prepared: &Prepared) -> Option<Notice> {
     })
 }
 
+/// Rows that count in a comparison of groups.
+struct Counted<'a> {
+    /// Groups that have too few of them.
+    small: &'a [u32],
+    /// How many of a group's negative and positive training rows they are.
+    count: fn(&[usize; 2]) -> usize,
+    rows: &'static str,
+    compared_in: &'static str,
+}
+
 /// Groups that are not compared, and groups that are compared although they are small.
 pub(crate) fn small_groups(
     rule: &AttributeRule,
@@ -176,11 +186,30 @@ pub(crate) fn small_groups(
 ) -> Vec<Notice> {
     let (attribute, least) = (&rule.attribute, rule.min_group);
     let small = &attribute.small;
-    let listed = |groups: &[u32], count: fn(&[usize; 2]) -> usize| {
+    let kinds = [
+        Counted {
+            small: &small.all,
+            count: |c| c[0] + c[1],
+            rows: "training rows",
+            compared_in: "all differences and ratios",
+        },
+        Counted {
+            small: &small.positives,
+            count: |c| c[1],
+            rows: "positive training rows",
+            compared_in: "differences of true positive rates",
+        },
+        Counted {
+            small: &small.negatives,
+            count: |c| c[0],
+            rows: "negative training rows",
+            compared_in: "differences of false positive rates",
+        },
+    ];
+    let listed = |groups: &[u32], kind: &Counted| {
         let of = |g: &u32| {
-            let g = *g as usize;
-            let rows = grouped(count(&counts[g]));
-            format!("{:?} ({rows})", shorten(&attribute.groups[g]))
+            let rows = grouped((kind.count)(&counts[*g as usize]));
+            format!("{:?} ({rows})", shorten(&attribute.groups[*g as usize]))
         };
         let shown: Vec<String> = groups.iter().take(4).map(of).collect();
         match groups.len().saturating_sub(4) {
@@ -188,56 +217,32 @@ pub(crate) fn small_groups(
             more => format!("{} and {} more", shown.join(", "), grouped(more)),
         }
     };
-    let kinds: [(&[u32], fn(&[usize; 2]) -> usize, &str, &str); 3] = [
-        (
-            &small.all,
-            |c| c[0] + c[1],
-            "training rows",
-            "all differences and ratios",
-        ),
-        (
-            &small.positives,
-            |c| c[1],
-            "positive training rows",
-            "differences of true positive rates",
-        ),
-        (
-            &small.negatives,
-            |c| c[0],
-            "negative training rows",
-            "differences of false positive rates",
-        ),
-    ];
     let mut notices = Vec::new();
-    for (position, (groups, count, rows, what)) in kinds.into_iter().enumerate() {
-        if position > 0 && !has_labels {
-            break;
-        }
+    let looked_at = if has_labels { 3 } else { 1 };
+    for (position, kind) in kinds.iter().take(looked_at).enumerate() {
         // Groups that are too small altogether are not repeated.
-        let groups: Vec<u32> = groups
-            .iter()
-            .copied()
-            .filter(|g| position == 0 || !small.all.contains(g))
-            .collect();
+        let is_new = |g: &u32| position == 0 || !small.all.contains(g);
+        let groups: Vec<u32> = kind.small.iter().copied().filter(is_new).collect();
         if !groups.is_empty() {
             notices.push(Notice::warning(format!(
-                "{:?} has groups with fewer than {least} {rows}: {}; they are reported, but left out of \
-                 {what}; join them with --merge or --pool-groups {least}, or change --min-group",
+                "{:?} has groups with fewer than {least} {}: {}; they are reported, but left out of {}; \
+                 join them with --merge or --pool-groups {least}, or change --min-group",
                 attribute.name,
-                listed(&groups, count)
+                kind.rows,
+                listed(&groups, kind),
+                kind.compared_in
             )));
         }
-        let left_out = kinds[position].0;
-        let kept = (0..counts.len() as u32).filter(|g| !left_out.contains(g));
-        let kept: Vec<u32> = kept
-            .filter(|g| count(&counts[*g as usize]) < least)
-            .collect();
+        let kept = (0..counts.len() as u32).filter(|g| !kind.small.contains(g));
+        let is_few = |g: &u32| (kind.count)(&counts[*g as usize]) < least;
+        let kept: Vec<u32> = kept.filter(is_few).collect();
         if !kept.is_empty() {
             notices.push(Notice::warning(format!(
-                "{:?} has fewer than two groups with {least} {rows}: the largest are compared, although \
+                "{:?} has fewer than two groups with {least} {}: the largest are compared, although \
                  they are small: {}",
                 attribute.name,
-                listed(&kept, count)
+                kind.rows,
+                listed(&kept, kind)
             )));
             break;
         }

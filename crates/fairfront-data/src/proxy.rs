@@ -56,6 +56,11 @@ pub(crate) fn measure(prepared: &Prepared, encoding: &Encoding) -> Result<Vec<Pr
     Ok(measured.collect())
 }
 
+/// Every `step`-th of them.
+fn sampled<T: Copy>(all: &[T], step: usize) -> Vec<T> {
+    all.iter().copied().step_by(step).collect()
+}
+
 /// Every so many rows in use are looked at.
 fn step(prepared: &Prepared) -> usize {
     prepared.n_rows().div_ceil(MOST_ROWS).max(1)
@@ -166,9 +171,6 @@ impl JointScores {
             return Ok(None);
         }
         let step = step(prepared);
-        fn sampled<T: Copy>(all: &[T], step: usize) -> Vec<T> {
-            all.iter().copied().step_by(step).collect()
-        }
         let rows = sampled(&prepared.rows, step);
         let facts = RowFacts {
             labels: vec![0.0; rows.len()],
