@@ -18,7 +18,7 @@ BATCH = 150
 QUICK = ["--points", "8", "--set", "sums=4", "--set", "stages=1"]
 SPEC = [
     *("--target", "approved", "--positive", "yes", "--sensitive", "sex"),
-    *("--drop", "district", "--batch", str(BATCH), *QUICK),
+    *("--drop", "district", "--missing", "drop", "--batch", str(BATCH), *QUICK),
 ]
 
 

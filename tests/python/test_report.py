@@ -74,7 +74,8 @@ def test_it_opens_at_the_knee_of_measurably_fairer_models(demo, browser):
         assert it.price == sentence(demo.select("--id", it.chosen)["price"])
         text = it.page.inner_text("header")
         rows = sum(demo.info["rows"].values())
-        assert f"{demo.info['points']} models" in text and f"{rows:,} rows" in text
+        read = demo.info["dropped"]["read"]
+        assert f"{demo.info['points']} models" in text and f"{rows:,} of {read:,} rows" in text
         for said in ("approved", "yes", "sex", "race"):
             assert said in text
         accuracy = 100 * demo.table["test.accuracy"]
