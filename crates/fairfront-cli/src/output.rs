@@ -1,28 +1,59 @@
 //! Where words go: standard output, standard error, files that appear whole or not at all.
 
-use std::io::{self, BufWriter, Write};
+use std::borrow::Cow;
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use fairfront_data::Error;
 
-/// Writes to standard output.
+/// Writes text for people to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    write_out(&visible(text))
+}
+
+/// Writes text for programs (JSON, CSV, paths) to standard output: unchanged, unless that is a terminal.
+pub(crate) fn print_data(text: &str) -> anyhow::Result<()> {
+    match io::stdout().is_terminal() {
+        true => write_out(&visible(text)),
+        false => write_out(text),
+    }
+}
+
+fn write_out(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())
 }
 
+/// Text whose control characters cannot steer a terminal, and whose direction marks cannot reorder what a
+/// person reads: each becomes U+FFFD. Line ends and tabs stay.
+fn visible(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| {
+        let reorders = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        reorders || (c.is_control() && c != '\n' && c != '\t')
+    };
+    match text.contains(steers) {
+        true => Cow::Owned(text.replace(steers, "\u{fffd}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// Writes `error: …` to standard error.
 pub(crate) fn error(error: &anyhow::Error) {
     // When even this fails there is nobody left to tell.
     let line = error.to_string().replace(['\n', '\r'], " ");
-    let _ = writeln!(io::stderr(), "error: {line}");
+    let _ = writeln!(io::stderr(), "error: {}", visible(&line));
 }
 
 /// Writes lines to standard error that are no errors.
 pub(crate) fn note(lines: &str) {
-    let _ = io::stderr().write_all(lines.as_bytes());
+    let _ = io::stderr().write_all(visible(lines).as_bytes());
+}
+
+/// Writes a line of progress over the last one on a terminal.
+pub(crate) fn rewrite(line: &str) {
+    let _ = write!(io::stderr(), "\r\x1b[2K{}", visible(line));
 }
 
 /// Whether whoever read our output has gone (`… | head`).
@@ -160,4 +191,24 @@ fn readable_by_umask(path: &Path, folder: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn readable_by_umask(_path: &Path, _folder: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visible;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(visible("plain\ttext\n"), "plain\ttext\n");
+        assert_eq!(
+            visible("\x1b[2Jname\r\u{9b}1m"),
+            "\u{fffd}[2Jname\u{fffd}\u{fffd}1m"
+        );
+        assert_eq!(
+            visible("a\u{202e}b\u{2066}c\u{200f}"),
+            "a\u{fffd}b\u{fffd}c\u{fffd}"
+        );
+        // Letters of every script stay.
+        assert_eq!(visible("عمر, 年齢, é"), "عمر, 年齢, é");
+    }
 }

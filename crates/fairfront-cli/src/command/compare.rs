@@ -50,7 +50,7 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         })?;
     }
     if args.json {
-        return output::print(&format!("{}\n", serde_json::to_string_pretty(&found)?));
+        return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?));
     }
     if svg == Some(Target::Stdout) {
         return Ok(());
@@ -74,7 +74,7 @@ fn by_measures(args: &CompareArgs) -> anyhow::Result<()> {
     args.fronts.iter().for_each(|path| super::say_damage(path));
     let found = compare_measures(&args.fronts, data_folder().as_deref())?;
     if args.json {
-        return output::print(&format!("{}\n", serde_json::to_string_pretty(&found)?));
+        return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?));
     }
     output::note(&render::notices(&found.notices));
     output::print(&render::measure_comparison(&found))

@@ -62,7 +62,7 @@ fn list(json: bool) -> anyhow::Result<()> {
     };
     let listed: Vec<Listed> = KNOWN.iter().map(listed).collect();
     if json {
-        return output::print(&format!("{}\n", serde_json::to_string_pretty(&listed)?));
+        return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&listed)?));
     }
     let mut table = TextTable::new(&["name", "what", "files"]);
     for known in &listed {
@@ -141,7 +141,7 @@ fn path(name: &str) -> anyhow::Result<()> {
 
 fn print_paths(paths: &[PathBuf]) -> anyhow::Result<()> {
     let lines: Vec<String> = paths.iter().map(|p| format!("{}\n", p.display())).collect();
-    output::print(&lines.concat())
+    output::print_data(&lines.concat())
 }
 
 fn get(name: &str, quiet: bool) -> anyhow::Result<()> {

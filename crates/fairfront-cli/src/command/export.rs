@@ -21,7 +21,7 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     }
     let written = Model::read(&args.model)?.export(format)?;
     if to_stdout {
-        return output::print(&String::from_utf8(written)?);
+        return output::print_data(&String::from_utf8(written)?);
     }
     Ok(write_file(&args.output, &written, args.force)?)
 }

@@ -91,7 +91,7 @@ fn nothing_to_do(args: &FitArgs) -> anyhow::Result<u8> {
         write_page(&args.out)?;
     }
     if args.json {
-        output::print(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
+        output::print_data(&format!("{}\n", serde_json::to_string_pretty(&info)?))?;
     } else if !args.quiet {
         let run = args.out.display();
         output::note(&format!("the run in {run} is finished: nothing to do\n"));
@@ -143,7 +143,7 @@ fn write(
     let page = (info.points > 0).then(|| write_page(&shown));
     let page = page.transpose()?;
     if args.json {
-        output::print(&format!("{}\n", serde_json::to_string_pretty(info)?))?;
+        output::print_data(&format!("{}\n", serde_json::to_string_pretty(info)?))?;
     } else if !args.quiet {
         output::note(&render::notices(&fitted.notices));
         output::note(&render::notices(&later));

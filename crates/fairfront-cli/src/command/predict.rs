@@ -40,7 +40,7 @@ pub(super) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     match &done.audit {
         None => Ok(()),
         Some(_) if args.json => {
-            output::print(&format!("{}\n", serde_json::to_string_pretty(&done)?))
+            output::print_data(&format!("{}\n", serde_json::to_string_pretty(&done)?))
         }
         Some(audit) => {
             output::print(&render::audit(audit))?;

@@ -13,7 +13,7 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     }
     let Some(path) = &args.output else {
         let path = write_page(&args.run)?;
-        return output::print(&format!("{}\n", path.display()));
+        return output::print_data(&format!("{}\n", path.display()));
     };
     let target = Target::check(path)?;
     target.check_free(args.force)?;

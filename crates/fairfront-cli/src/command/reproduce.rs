@@ -55,7 +55,7 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
         write_docs(&found, &args.out, docs)?;
     }
     match args.json {
-        true => output::print(&found.to_json()?)?,
+        true => output::print_data(&found.to_json()?)?,
         false => output::print(&render::reproduction(&found, &args.out))?,
     }
     Ok(0)
@@ -144,9 +144,11 @@ impl Jobs {
 
     /// A line that stays.
     fn say(&self, line: &str) {
-        let clear = if self.terminal { "\r\x1b[2K" } else { "" };
         if !self.quiet {
-            output::note(&format!("{clear}{line}\n"));
+            if self.terminal {
+                output::rewrite("");
+            }
+            output::note(&format!("{line}\n"));
         }
     }
 }
@@ -190,10 +192,10 @@ impl Watcher for Jobs {
             state.of,
             100.0 * state.share
         );
-        output::note(&match self.terminal {
-            true => format!("\r\x1b[2K{line}"),
-            false => format!("{line}\n"),
-        });
+        match self.terminal {
+            true => output::rewrite(&line),
+            false => output::note(&format!("{line}\n")),
+        }
     }
 
     fn stop_signal(&self) -> StopSignal {

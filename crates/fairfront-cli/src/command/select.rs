@@ -94,7 +94,7 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
 }
 
 fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    output::print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    output::print_data(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
 fn rule(args: &SelectArgs) -> Result<Rule, Error> {

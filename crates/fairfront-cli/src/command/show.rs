@@ -8,10 +8,10 @@ pub(super) fn run(folder: &Path, csv: bool, json: bool, ascii: bool) -> anyhow::
     super::say_damage(folder);
     let (run, front) = read_run(folder)?;
     if csv {
-        return output::print(&as_csv(&run, &front)?);
+        return output::print_data(&as_csv(&run, &front)?);
     }
     if json {
-        return output::print(&format!("{}\n", as_json(&front)?));
+        return output::print_data(&format!("{}\n", as_json(&front)?));
     }
     let charset = render::Charset::of_terminal(ascii);
     output::print(&render::front(&run, &front, charset))?;

@@ -284,7 +284,11 @@ impl Watcher for Screen {
                 render::batch(batch)
             }
         };
-        self.failed = self.failed.take().or(output::print(&lines).err());
+        let printed = match self.args.json {
+            true => output::print_data(&lines),
+            false => output::print(&lines),
+        };
+        self.failed = self.failed.take().or(printed.err());
     }
 
     fn notice(&mut self, notice: &Notice) {

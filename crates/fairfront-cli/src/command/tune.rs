@@ -49,7 +49,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
             tuning: &tuning,
             command: command.as_deref(),
         };
-        output::print(&format!("{}\n", serde_json::to_string_pretty(&found)?))?;
+        output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?))?;
     } else if csv != Some(Target::Stdout) {
         output::note(&render::notices(&tuning.notices));
         output::print(&render::tuning(&tuning, command.as_deref()))?;

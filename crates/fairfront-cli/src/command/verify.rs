@@ -7,7 +7,7 @@ use crate::{output, render};
 pub(super) fn run(args: &VerifyArgs) -> anyhow::Result<u8> {
     let found = verify(&args.run, &args.files, data_folder().as_deref())?;
     match args.json {
-        true => output::print(&format!("{}\n", serde_json::to_string_pretty(&found)?))?,
+        true => output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?))?,
         false => output::print(&render::verification(&args.run, &found))?,
     }
     Ok(match found.agrees {
