@@ -1,0 +1,59 @@
+"""Numbers that are too large or too small: each is handled, or is an error that names its place."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROLES = ["--target", "y", "--positive", "1", "--sensitive", "sex"]
+
+
+def table(rows=200, seed=0):
+    """One feature that predicts the target, and two groups."""
+    random = np.random.default_rng(seed)
+    x = random.normal(0, 1, rows)
+    sex = random.choice(["f", "m"], rows)
+    y = (x + 0.5 * (sex == "m") + random.normal(0, 1, rows) > 0).astype(int)
+    return pd.DataFrame({"x": x, "sex": sex, "y": y})
+
+
+def write(rows, path):
+    rows.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("solver", [["--method", "trace"], ["--preset", "paper"], ["--method", "eps-fair"]])
+def test_huge_features_are_refused_by_place(fairfront, tmp_path, solver):
+    rows = table()
+    rows["x"] *= 1e160
+    rows["x"] = rows["x"].map("{:.3e}".format)
+    file = write(rows, tmp_path / "loans.csv")
+    found = fairfront.error("fit", file, *ROLES, *solver, "--scale", "none", "--points", 5, "--out", tmp_path / "run")
+    assert 'loans.csv, row 1, column "x": ' in found
+    assert "is too large for a feature, which must lie within ±1e50; fix the value" in found
+
+
+def test_large_features_within_the_bound_end(fairfront, tmp_path):
+    """Just below the bound nothing hangs: there is a front, or an error."""
+    rows = table()
+    rows["x"] *= 1e49
+    file = write(rows, tmp_path / "loans.csv")
+    for solver in ["trace", "eps-fair", "weighted", "pf-smg"]:
+        out = tmp_path / solver
+        args = ["fit", file, *ROLES, "--method", solver, "--scale", "none", "--points", 5, "--out", out, "--quiet"]
+        done = fairfront.run(*args)
+        assert done.returncode in (0, 1)
+        assert b"panic" not in done.stderr
+
+
+def test_small_features_keep_their_variance(fairfront, tmp_path):
+    """A column of small numbers makes the front of the same column in another unit."""
+    rows = table()
+    found = []
+    for name, unit in [("one", 1.0), ("small", 2.0**-660)]:
+        file = write(rows.assign(x=rows["x"] * unit), tmp_path / f"{name}.csv")
+        out = tmp_path / name
+        fairfront("fit", file, *ROLES, "--method", "trace", "--points", 5, "--out", out, "--quiet")
+        found.append(pd.read_parquet(out / "front.parquet"))
+    np.testing.assert_allclose(
+        *(front.filter(regex="^test_log_loss|log_loss").to_numpy() for front in found), rtol=1e-9
+    )
