@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from streaming import drifts, newest, rejected
+
 ROLES = ["--target", "y", "--positive", "1", "--sensitive", "sex"]
 
 
@@ -57,3 +59,47 @@ def test_small_features_keep_their_variance(fairfront, tmp_path):
     np.testing.assert_allclose(
         *(front.filter(regex="^test_log_loss|log_loss").to_numpy() for front in found), rtol=1e-9
     )
+
+
+STREAM = [*ROLES, "--method", "trace", "--points", 5, "--batch", 100]
+
+
+def with_huge(rows, at):
+    """The same with one huge value."""
+    rows = rows.copy()
+    rows.loc[at, "x"] = 1e200
+    return rows
+
+
+def test_streams_reject_huge_rows_and_go_on(fairfront, tmp_path):
+    state = tmp_path / "state"
+    # In the first batch, which fixes the scale, and in a later one.
+    for i, at in enumerate([7, 42]):
+        file = write(with_huge(table(100, seed=i), at), tmp_path / f"{i}.csv")
+        fairfront("stream", state, file, *(STREAM if i == 0 else []))
+        found = rejected(state)
+        assert len(found) == i + 1
+        last = found.iloc[-1]
+        assert (last["batch"], last["row"]) == (str(i + 1), str(at + 1))
+        assert last["reason"].startswith('column "x": 1e200 is too large for a feature')
+    file = write(table(100, seed=2), tmp_path / "2.csv")
+    fairfront("stream", state, file)
+    assert [drift["front"].get("kept_because") for drift in drifts(state)] == [None] * 3
+    assert drifts(state)[-1]["kept"] == 298
+    fairfront("verify", state)
+
+
+def test_a_batch_can_be_skipped(fairfront, tmp_path):
+    state = tmp_path / "state"
+    files = [write(table(100, seed=i), tmp_path / f"{i}.csv") for i in range(3)]
+    early = fairfront.run("stream", state, files[0], *STREAM, "--skip-batch")
+    assert early.returncode == 2 and b"the stream has no front yet" in early.stderr
+    fairfront("stream", state, files[0], *STREAM)
+    before = (newest(state) / "front.parquet").read_bytes()
+    said = fairfront("stream", state, files[1], "--skip-batch").decode()
+    assert "batch 2: 0 rows (100 rejected), 100 kept; the front stays as it was: the batch was skipped" in said
+    assert (newest(state) / "front.parquet").read_bytes() == before
+    assert set(rejected(state)["reason"]) == {"the batch was skipped with --skip-batch"}
+    fairfront("stream", state, files[2])
+    assert drifts(state)[-1]["kept"] == 200
+    fairfront("verify", state)
