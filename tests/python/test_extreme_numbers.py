@@ -1,5 +1,11 @@
 """Numbers that are too large or too small: each is handled, or is an error that names its place."""
 
+import hashlib
+import io
+import json
+import sqlite3
+
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,3 +109,60 @@ def test_a_batch_can_be_skipped(fairfront, tmp_path):
     fairfront("stream", state, files[2])
     assert drifts(state)[-1]["kept"] == 200
     fairfront("verify", state)
+
+
+def test_states_whose_encodings_differ_are_refused(fairfront, tmp_path):
+    rows = table(300).assign(job=np.resize(["a", "b", "c"], 300))
+    state = tmp_path / "state"
+    fairfront("stream", state, write(rows[:200], tmp_path / "0.csv"), *STREAM)
+    # The state knows fewer categories than the front; the checksums agree with the changed file.
+    folder = newest(state)
+    path = folder / "state.json"
+    before = path.read_bytes()
+    content = json.loads(before)
+    content["settled"]["encoding"]["categorical"][0]["levels"].pop()
+    # Lengths are compared as well.
+    path.write_bytes(json.dumps(content, ensure_ascii=False).encode().ljust(len(before)))
+    for sums in folder.iterdir():
+        text = sums.read_bytes()
+        old = hashlib.sha256(before).hexdigest().encode()
+        if old in text:
+            sums.write_bytes(text.replace(old, hashlib.sha256(path.read_bytes()).hexdigest().encode()))
+    found = fairfront.error("stream", state, write(rows[200:], tmp_path / "1.csv"))
+    assert "state.json and encoding.json have different features; restore both files" in found
+
+
+@pytest.mark.parametrize(
+    ("weight", "problem"),
+    [
+        (lambda y: np.where(y == 1, "0", "1"), "positive training rows sum to 0e0"),
+        (lambda y: np.where(y == 1, "5e-324", "1"), "positive training rows sum to"),
+        (lambda y: np.where(y == 1, "1", "1e-20"), "negative training rows sum to"),
+        (lambda y: np.full(len(y), "5e-324"), "multiply all of them by one number"),
+        (lambda y: np.full(len(y), "1e300"), "multiply all of them by one number"),
+    ],
+)
+def test_extreme_weights_are_refused(fairfront, tmp_path, weight, problem):
+    rows = table()
+    file = write(rows.assign(w=weight(rows["y"])), tmp_path / "loans.csv")
+    found = fairfront.error("fit", file, *ROLES, "--weight", "w", "--points", 5, "--out", tmp_path / "run")
+    assert 'loans.csv, column "w": the weights' in found
+    assert problem in found
+
+
+def test_databases_keep_spaces_of_unicode(fairfront, tmp_path):
+    """A no-break space before a category is part of it, in files and in databases."""
+    rows = table(400)
+    job = np.where(rows["x"] > 0, "\u00a0clerk", "clerk")
+    rows = rows.assign(job=np.where(np.arange(400) % 5 == 0, "cook", job))[["job", "sex", "y"]]
+    file = write(rows, tmp_path / "loans.csv")
+    fairfront("fit", file, *ROLES, "--method", "trace", "--points", 5, "--out", tmp_path / "run", "--quiet")
+    model = tmp_path / "model.json"
+    fairfront.model(tmp_path / "run", 0, model)
+    scored = pd.read_csv(io.BytesIO(fairfront("predict", model, file, "--output", "-")))
+    sql = fairfront("export", model, "--format", "sql", "--output", "-").decode().rstrip().removesuffix(";")
+    for connection in [duckdb.connect(), sqlite3.connect(":memory:")]:
+        connection.execute("CREATE TABLE input (n INTEGER, job VARCHAR)")
+        connection.executemany("INSERT INTO input VALUES (?, ?)", list(enumerate(f" {job} " for job in rows["job"])))
+        found = connection.execute(f"SELECT score FROM ({sql}) AS t ORDER BY n").fetchall()
+        np.testing.assert_allclose([score for (score,) in found], scored["score"], rtol=1e-12)
