@@ -564,6 +564,9 @@ pub(crate) struct StreamArgs {
     /// End when more rows than this were rejected in all
     #[arg(long, value_name = "ROWS", help_heading = "Stream")]
     pub(crate) max_rejected: Option<u64>,
+    /// Send all rows of the next batch to rejected.csv; the front stays as it is
+    #[arg(long, help_heading = "Stream")]
+    pub(crate) skip_batch: bool,
     /// Standard input starts at its beginning again: pass over its first ROWS rows, which were taken
     #[arg(long, value_name = "ROWS", help_heading = "Stream")]
     pub(crate) skip: Option<u64>,

@@ -80,6 +80,18 @@ impl Bar {
     }
 }
 
+/// The hypervolume as a share of the box; `None` if there is no finite one.
+fn share_of_box(progress: &Progress) -> Option<f64> {
+    // Beyond four objectives it takes longer than people want to wait for a line.
+    if progress.n_objectives > 4 {
+        return None;
+    }
+    let values = Values::new(progress.values, progress.n_objectives).ok()?;
+    let volume = hypervolume(values, progress.reference).ok()?;
+    let share = volume / progress.reference.iter().product::<f64>();
+    share.is_finite().then_some(share)
+}
+
 impl Observer for Bar {
     fn round(&mut self, progress: &Progress) -> ControlFlow<()> {
         let now = Instant::now();
@@ -98,15 +110,8 @@ impl Observer for Bar {
             let until = self.deadline.map(|deadline| (deadline - now).as_secs_f64());
             let left = until.map_or(by_work, |until| by_work.min(until));
             let points = progress.values.len() / progress.n_objectives;
-            // Beyond four objectives it takes longer than people want to wait for a line.
-            let values = Values::new(progress.values, progress.n_objectives).ok();
-            let volume = values
-                .filter(|v| v.n_objectives() <= 4)
-                .and_then(|v| hypervolume(v, progress.reference).ok())
-                .map_or_else(String::new, |volume| {
-                    let box_volume: f64 = progress.reference.iter().product();
-                    format!(", hypervolume {:.4}", volume / box_volume)
-                });
+            let volume = share_of_box(progress)
+                .map_or_else(String::new, |share| format!(", hypervolume {share:.4}"));
             let line = format!(
                 "{name}round {}: {}{volume}, {spent:.0} s, about {left:.0} s left",
                 progress.round,
@@ -173,5 +178,27 @@ impl Meter {
         if self.terminal && !self.quiet {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_finite_hypervolumes_are_shown() {
+        let share = |values: &[f64], reference: &[f64]| {
+            share_of_box(&Progress {
+                round: 1,
+                share: 0.5,
+                values,
+                n_objectives: 2,
+                reference,
+            })
+        };
+        assert_eq!(share(&[0.5, 0.5], &[1.0, 1.0]), Some(0.25));
+        // A box without volume: the unmitigated model is fair already.
+        assert_eq!(share(&[0.5, 0.0], &[1.0, 0.0]), None);
+        assert_eq!(share(&[0.5, 0.5], &[f64::INFINITY, 1.0]), None);
     }
 }

@@ -328,7 +328,7 @@ fn factor(margins: &[f64], weights: &[f64]) -> f64 {
         let found = loop {
             let trial = s * libm::exp(step);
             let there = loss(trial);
-            if there <= current || step.abs() < 1e-12 {
+            if there <= current || step.is_nan() || step.abs() < 1e-12 {
                 break (trial, there);
             }
             step *= 0.5;
@@ -355,6 +355,12 @@ mod tests {
         // A row without weight does not count as an error.
         assert_eq!(factor(&[0.5, -2.0], &[1.0, 0.0]), 1.0);
         assert_eq!(factor(&[-0.5, -2.0], &[1.0, 1.0]), 1.0);
+    }
+
+    #[test]
+    fn infinite_margins_end_the_search() {
+        assert_eq!(factor(&[f64::NEG_INFINITY, 1.0], &[1.0; 2]), 1.0);
+        assert_eq!(factor(&[-1e300, 1e300], &[1.0; 2]), 1.0);
     }
 
     #[test]

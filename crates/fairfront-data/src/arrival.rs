@@ -9,9 +9,10 @@ use crate::group::{AttributeRule, TargetRule};
 use crate::number::Numbers;
 use crate::prepare::{Dropped, Prepared, bad_weight, rows_in_use};
 use crate::read::Rejected;
+use crate::rule::{NumericRule, too_large};
 use crate::spec::{Spec, SplitRule};
 use crate::split::{ColumnParts, Part};
-use crate::table::Table;
+use crate::table::{Column, Table};
 
 /// The rows of a batch that are in use, with all that is known of them but their groups, which the
 /// encoding may still have to learn ([`Encoding::grow`]).
@@ -44,6 +45,9 @@ impl Arrival {
     ) -> Result<Self, Error> {
         let settle = || -> Result<Self, Error> {
             let mut sieve = Sieve::new(table, spec, &encoding.attributes)?;
+            for rule in &encoding.numeric {
+                sieve.reject_too_large(table, &rule.column, Some(rule));
+            }
             let mut labels = vec![None; table.n_rows()];
             if let Some(rule) = &encoding.target {
                 sieve.reject_targets(table, rule, target_values)?;
@@ -112,7 +116,8 @@ pub struct SetAside {
     pub rejected: Vec<Rejected>,
 }
 
-/// Sets aside the rows of a first batch whose weight or split is wrong, so that
+/// Sets aside the rows of a first batch whose weight or split is wrong, or whose numbers are too large
+/// for features, so that
 /// [`Prepared`] can be made of the others.
 pub fn set_aside(table: Table, spec: &Spec) -> Result<SetAside, Error> {
     let attributes: Vec<AttributeRule> = spec
@@ -120,8 +125,13 @@ pub fn set_aside(table: Table, spec: &Spec) -> Result<SetAside, Error> {
         .iter()
         .map(|columns| AttributeRule::new(spec, columns))
         .collect();
-    let sieve = Sieve::new(&table, spec, &attributes);
-    let mut rejected = sieve.map_err(|e| e.in_table(&table.name))?.rejected;
+    let mut sieve = Sieve::new(&table, spec, &attributes).map_err(|e| e.in_table(&table.name))?;
+    for column in table.columns() {
+        if spec.is_feature(&column.name) {
+            sieve.reject_too_large(&table, &column.name, None);
+        }
+    }
+    let mut rejected = sieve.rejected;
     rejected.sort_unstable_by_key(|r| r.index);
     if rejected.is_empty() {
         return Ok(SetAside {
@@ -196,6 +206,17 @@ impl<'a> Sieve<'a> {
             ))
         });
         Ok(())
+    }
+
+    /// Takes out the rows whose number is too large for a feature, as read or by a rule.
+    fn reject_too_large(&mut self, table: &Table, name: &str, rule: Option<&NumericRule>) {
+        let Some(numbers) = table.column(name).and_then(Column::numeric) else {
+            return;
+        };
+        self.reject(name, |row| {
+            let value = numbers.get(row as usize);
+            (!value.is_nan()).then(|| too_large(value, rule)).flatten()
+        });
     }
 
     /// Takes out the rows of which `problem` has something to say.

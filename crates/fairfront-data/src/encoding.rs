@@ -12,13 +12,15 @@ use crate::error::Error;
 use crate::group::{AttributeRule, TargetRule};
 use crate::number::Numbers;
 use crate::prepare::Prepared;
-use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
+use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER, too_large};
 use crate::spec::Scale;
 use crate::split::Part;
 use crate::table::{Column, MISSING, Notice, Table};
 
 /// Categories with fewer training rows than this get a warning.
 const FEW_ROWS: usize = 5;
+/// Squares of spreads below this underflow or lose digits.
+const LEAST_SPREAD: f64 = 1e-100;
 
 /// How raw columns become features, labels and groups: fitted on the training rows, saved with
 /// every model, applied to any later rows.
@@ -324,6 +326,7 @@ impl Training<'_> {
         let Some(numbers) = column.numeric() else {
             return Ok(None);
         };
+        self.check_size(column, numbers, None)?;
         let mut missing = false;
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         let (mut sum, mut total) = (0.0, 0.0);
@@ -348,33 +351,66 @@ impl Training<'_> {
             return Ok(None);
         }
         let mean = sum / total;
+        // Squares of small numbers would underflow.
+        let unit = match low < high && high - low < LEAST_SPREAD {
+            true => high - low,
+            false => 1.0,
+        };
         let present = self.values(numbers);
         let squares: f64 = present
             .filter(|(value, w)| *w > 0.0 && !value.is_nan())
-            .map(|(value, w)| w * (value - mean).powi(2))
+            .map(|(value, w)| w * ((value - mean) / unit).powi(2))
             .sum();
         let (shift, spread) = match self.prepared.spec.scale {
-            Scale::Standard => (mean, (squares / total).sqrt()),
+            Scale::Standard => (mean, (squares / total).sqrt() * unit),
             Scale::MinMax => (low, high - low),
             Scale::None => (0.0, 1.0),
         };
-        let scales = self.prepared.spec.scale != Scale::None;
-        if !mean.is_finite() || (scales && !spread.is_finite()) {
-            return Err(Error::column(
-                &column.name,
-                format!(
-                    "values from {low:e} to {high:e} are too large to scale; divide or drop them"
-                ),
-            ));
-        }
-        Ok(Some(NumericRule {
+        let rule = NumericRule {
             column: column.name.clone(),
             shift,
             factor: if spread > 0.0 { spread } else { 1.0 },
             mean,
             indicator: missing,
             date: column.date,
-        }))
+        };
+        self.check_size(column, numbers, Some(&rule))?;
+        if low < high && rule.encode(high) - rule.encode(low) < LEAST_SPREAD {
+            let or = match self.prepared.spec.scale {
+                Scale::None => ", or scale it with --scale standard",
+                _ => "",
+            };
+            *notice = Some(Notice::warning(format!(
+                "column {:?} has values from {low:e} to {high:e}, which are too close together to have \
+                 an effect; multiply the column{or}",
+                column.name
+            )));
+        }
+        Ok(Some(rule))
+    }
+
+    /// Refuses a value of any row in use that is too large for a feature, as read or by a rule.
+    fn check_size(
+        &self,
+        column: &Column,
+        numbers: &Numbers,
+        rule: Option<&NumericRule>,
+    ) -> Result<(), Error> {
+        let rows = &self.prepared.rows;
+        let found = rows.par_chunks(BLOCK_ROWS).find_map_first(|rows| {
+            let mut values = vec![0.0; rows.len()];
+            numbers.gather(rows, &mut values);
+            let mut pairs = rows.iter().zip(values).filter(|(_, value)| !value.is_nan());
+            pairs.find_map(|(row, value)| Some((*row, too_large(value, rule)?)))
+        });
+        match found {
+            None => Ok(()),
+            Some((row, problem)) => Err(Error::Cell {
+                place: self.prepared.table.place(row as usize),
+                column: column.name.clone(),
+                problem,
+            }),
+        }
     }
 
     fn categorical(&self, column: &Column, notice: &mut Option<Notice>) -> Option<CategoricalRule> {

@@ -66,6 +66,17 @@ pub fn embed(old: &Schema, new: &Schema, point: &[f64]) -> Vec<f64> {
 }
 
 impl Encoding {
+    /// Whether this encoding is another one that has learned nothing, or more categories: the same columns
+    /// in the same order, each with all categories of the other first. Groups do not matter.
+    pub fn extends(&self, other: &Self) -> bool {
+        let longer = |(own, other): (&CategoricalRule, &CategoricalRule)| {
+            own.column == other.column && own.levels.starts_with(&other.levels)
+        };
+        self.numeric == other.numeric
+            && self.categorical.len() == other.categorical.len()
+            && self.categorical.iter().zip(&other.categorical).all(longer)
+    }
+
     /// Learns the categories and groups of rows of a table.
     ///
     /// An unknown category is appended to the levels of its column, and so is `(missing)` where a value

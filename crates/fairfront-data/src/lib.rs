@@ -87,7 +87,7 @@ pub use read::{
     read_batches, read_table,
 };
 pub use row_role::RowRole;
-pub use rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER};
+pub use rule::{CategoricalRule, LARGEST_FEATURE, MISSING_LEVEL, NumericRule, OTHER};
 pub use spec::{
     Merge, MinGroup, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

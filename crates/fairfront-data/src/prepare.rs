@@ -156,6 +156,7 @@ impl Prepared {
         }
         prepared.balance()?;
         prepared.split = split(&prepared.table, &prepared.rows)?;
+        prepared.check_class_weights()?;
         prepared.settle_groups()?;
         prepared.check_training();
         Ok(prepared)
@@ -190,6 +191,36 @@ impl Prepared {
             }
         }
         counts
+    }
+
+    /// Refuses weights that leave nothing of a class that training rows have.
+    fn check_class_weights(&self) -> Result<(), Error> {
+        let (Some(column), false) = (&self.spec.weight, self.labels.is_empty()) else {
+            return Ok(());
+        };
+        let train = self.split.part(Part::Train);
+        let mut rows = [0_usize; 2];
+        let mut sums = [0.0; 2];
+        for &position in train {
+            let class = usize::from(self.labels[position as usize]);
+            rows[class] += 1;
+            sums[class] += self.weights[position as usize];
+        }
+        for (class, name) in ["negative", "positive"].into_iter().enumerate() {
+            if rows[class] > 0 && sums[class] <= LEAST_CLASS * (sums[0] + sums[1]) {
+                return Err(Error::column(
+                    column,
+                    format!(
+                        "the weights of all {} {name} training rows sum to {:e}, of {:e} in all, so that no \
+                         model can learn from them; fix the weights, or remove --weight",
+                        grouped(rows[class]),
+                        sums[class],
+                        sums[0] + sums[1]
+                    ),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Warns of classes and groups that no training row has.
@@ -534,6 +565,12 @@ fn say_missing_sensitive(
     }
 }
 
+/// Weights must sum to a number in this range: products of such sums are finite, and none is 0.
+const LEAST_WEIGHT: f64 = 1e-100;
+const MOST_WEIGHT: f64 = 1e100;
+/// A class with a smaller share of the weight than this is lost in rounding.
+const LEAST_CLASS: f64 = 1e-12;
+
 /// What is wrong with a weight, if anything.
 pub(crate) fn bad_weight(weight: f64) -> Option<String> {
     let found = match weight.is_nan() {
@@ -566,10 +603,19 @@ fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> 
         }
         total += weight;
     }
-    if total <= 0.0 || !total.is_finite() {
+    if total == 0.0 {
         return Err(Error::column(
             name,
-            format!("the weights sum to {total}; they must sum to a positive number"),
+            "the weights sum to 0; they must sum to a positive number",
+        ));
+    }
+    if !(LEAST_WEIGHT..=MOST_WEIGHT).contains(&total) {
+        return Err(Error::column(
+            name,
+            format!(
+                "the weights sum to {total:e}; multiply all of them by one number, so that they sum to \
+                 one from {LEAST_WEIGHT:e} to {MOST_WEIGHT:e}"
+            ),
         ));
     }
     Ok(rows.iter().map(|row| values.get(*row as usize)).collect())

@@ -31,6 +31,29 @@ pub struct NumericRule {
     pub date: Option<DateOrder>,
 }
 
+/// The largest size of a numeric feature, as read and after scaling. Fourth powers of such numbers and
+/// sums of these stay finite, so that no solver meets an infinite derivative.
+pub const LARGEST_FEATURE: f64 = 1e50;
+
+/// Describes a value that is too large for a feature; `None` if it is not.
+pub(crate) fn too_large(value: f64, rule: Option<&NumericRule>) -> Option<String> {
+    if value.abs() > LARGEST_FEATURE {
+        return Some(format!(
+            "{value:e} is too large for a feature, which must lie within ±{LARGEST_FEATURE:e}; fix the \
+             value, leave it empty if it is missing, or divide the column"
+        ));
+    }
+    let encoded = rule?.encode(value);
+    // Also true for NaN.
+    let fits = encoded.abs() <= LARGEST_FEATURE;
+    (!fits).then(|| {
+        format!(
+            "{value:e} is {encoded:e} after scaling, too large for a feature, which must lie within \
+             ±{LARGEST_FEATURE:e}; fix the value, leave it empty if it is missing, or drop the column"
+        )
+    })
+}
+
 impl NumericRule {
     pub(crate) fn encode(&self, value: f64) -> f64 {
         let present = if value.is_nan() { self.mean } else { value };

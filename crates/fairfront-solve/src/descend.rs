@@ -136,7 +136,8 @@ pub(crate) fn minimise(
             1.0
         };
         let mut found = None;
-        while length > 1e-12 {
+        // Half of an infinite length is infinite: such a step never ends.
+        while length > 1e-12 && length.is_finite() {
             let trial: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x - length * s).collect();
             let there = function.value(&trial, counters)?;
             if there <= current - 1e-4 * length * decrease {

@@ -29,7 +29,7 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
     super::set_threads(args.threads)?;
     let given = table.with_config()?;
     let inputs = given.files().to_vec();
-    if inputs.is_empty() && !args.flush {
+    if inputs.is_empty() && !args.flush && !args.skip_batch {
         let message = "name a file, - for standard input, or a known data set";
         return Err(Error::Usage(message.into()).into());
     }
@@ -62,6 +62,7 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
         follow: args.follow,
         flush: args.flush,
         max_rejected: args.max_rejected,
+        skip_batch: args.skip_batch,
         skip: args.skip,
     };
     let fed = stream.feed(&inputs, &feed, &mut screen);

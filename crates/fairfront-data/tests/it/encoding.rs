@@ -1,6 +1,6 @@
 use fairfront_core::{Dataset, RowSource};
 use fairfront_data::{
-    Encoded, Encoding, MissingPolicy, Part, ReadOptions, RowFacts, Scale, Spec, SplitRule,
+    Encoded, Encoding, MissingPolicy, Notice, Part, ReadOptions, RowFacts, Scale, Spec, SplitRule,
     read_table,
 };
 use proptest::prelude::*;
@@ -152,10 +152,51 @@ fn constant_columns_are_left_out_with_a_notice() {
 }
 
 #[test]
-fn values_too_large_to_scale_are_refused() {
-    let csv = "y,g,n\n1,a,1e308\n0,b,-1e308\n1,b,1e308\n";
-    let prepared = prepare(csv, &spec()).unwrap();
-    assert!(message(Encoded::new(&prepared)).contains("too large to scale"));
+fn values_too_large_for_features_are_refused() {
+    let refused = |csv: &str, scale: Scale| {
+        let mut spec = spec();
+        spec.scale = scale;
+        spec.split = SplitRule::Column("part".into());
+        message(Encoded::new(&prepare(csv, &spec).unwrap()))
+    };
+    // Whatever the split of the row and the scale of the column.
+    for part in ["train", "test"] {
+        for scale in [Scale::Standard, Scale::MinMax, Scale::None] {
+            let csv =
+                format!("y,g,n,part\n1,a,1,train\n0,b,2,train\n1,b,-1e160,{part}\n0,a,3,test\n");
+            let found = refused(&csv, scale);
+            assert!(
+                found.contains("row 3, column \"n\": -1e160 is too large for a feature"),
+                "{found}"
+            );
+            assert!(found.contains("t.csv"), "{found}");
+        }
+    }
+    let csv = "y,g,n,part\n1,a,1e-60,train\n0,b,2e-60,train\n1,b,1,test\n0,a,0,test\n";
+    let found = refused(csv, Scale::MinMax);
+    assert!(
+        found.contains("row 3, column \"n\": 1e0 is 1e60 after scaling, too large"),
+        "{found}"
+    );
+}
+
+#[test]
+fn small_values_keep_their_spread() {
+    let csv = "y,g,n\n1,a,1e-200\n0,b,3e-200\n1,b,5e-200\n0,a,7e-200\n";
+    let encoded = Encoded::new(&prepare(csv, &spec()).unwrap()).unwrap();
+    let rows = dense(encoded.part(Part::Train));
+    let squares: f64 = rows.iter().map(|row| row[0] * row[0]).sum();
+    assert!(
+        (squares / rows.len() as f64 - 1.0).abs() < 1e-12,
+        "{rows:?}"
+    );
+
+    let mut none = spec();
+    none.scale = Scale::None;
+    let encoded = Encoded::new(&prepare(csv, &none).unwrap()).unwrap();
+    let expected = "column \"n\" has values from 1e-200 to 7e-200, which are too close together";
+    let warned = |n: &Notice| n.message.starts_with(expected);
+    assert!(encoded.notices.iter().any(warned), "{:?}", encoded.notices);
 }
 
 #[test]

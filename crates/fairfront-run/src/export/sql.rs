@@ -119,7 +119,8 @@ fn number(sum: &mut String, term: &NumberTerm, missing_numbers: &[String]) {
 }
 
 fn category(sum: &mut String, term: &CategoryTerm, missing_texts: &[&str]) {
-    let column = format!("TRIM(CAST({} AS VARCHAR))", identifier(term.column));
+    // Without the second argument, DuckDB would strip all spaces of Unicode, which belong to categories.
+    let column = format!("TRIM(CAST({} AS VARCHAR), ' ')", identifier(term.column));
     let added = |index: usize| literal(term.coefficients[index]);
     sum.push_str("    + CASE");
     if term.missing != term.unnamed {

@@ -31,9 +31,12 @@ pub(super) struct Done {
 impl Stream {
     /// Takes the first rows that wait as the next batch and commits what comes of it; `None` where it was
     /// stopped meanwhile, and nothing has changed.
+    ///
+    /// `skip` rejects all rows of the batch, and the front stays as it is.
     pub(super) fn update(
         &mut self,
         max_rejected: Option<u64>,
+        skip: bool,
         position: Option<(usize, Position)>,
         watcher: &mut dyn Watcher,
     ) -> Result<Option<Done>, Error> {
@@ -41,7 +44,10 @@ impl Stream {
         self.later = self.pending.split_off(size);
         let records = records(&self.pending);
         let batches = self.state.batches;
-        let done = self.take(&records, max_rejected, position, watcher);
+        let done = match skip {
+            true => self.skip(records.len(), position),
+            false => self.take(&records, max_rejected, position, watcher),
+        };
         match &done {
             Ok(Some(_)) => {}
             // Rows that were taken in are those of no batch.
@@ -82,11 +88,62 @@ impl Stream {
         let fitted = match ready::fit(encoded, request, current, batches, watcher.observer()) {
             Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
             Ok(fitted) => Ok(fitted),
-            // Rows without a class or a group say nothing; the front of before still stands.
-            Err(Error::Data(why)) if self.current.is_some() => Err(ready::without_advice(&why)),
-            Err(error) => return Err(self.of_batch(number, error)),
+            // Rows without a class or a group say nothing, and rows without a solution must not stop the
+            // stream: the current front still stands.
+            Err(error) => match ready::without_front(&error) {
+                Some(why) if self.current.is_some() => Err(why),
+                _ => return Err(self.of_batch(number, error)),
+            },
         };
+        self.finish(
+            (ready, types),
+            (of_batch, composition),
+            kept,
+            fitted,
+            position,
+        )
+        .map(Some)
+    }
 
+    /// Rejects all rows of a batch: the front and the rows that are kept stay as they are.
+    fn skip(
+        &mut self,
+        n_records: usize,
+        position: Option<(usize, Position)>,
+    ) -> Result<Option<Done>, Error> {
+        let Some(settled) = &self.state.settled else {
+            return Err(Error::Usage(
+                "--skip-batch: the stream has no front yet; start another state with rows that can be \
+                 fitted"
+                    .into(),
+            ));
+        };
+        let composition = settled.composition.clone();
+        let (mut ready, types) = self.ready(&[])?;
+        let reason = "the batch was skipped with --skip-batch";
+        let rejected = |index| Rejected {
+            index,
+            reason: reason.into(),
+        };
+        ready.rejected = (0..n_records).map(rejected).collect();
+        let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?);
+        self.kept.add(self.state.batches + 1, &ready.rows)?;
+        let kept = self.kept.rows().map_or(0, StoredRows::n_rows);
+        let why = Err("the batch was skipped".into());
+        self.finish((ready, types), (of_batch, composition), kept, why, position)
+            .map(Some)
+    }
+
+    /// Commits a batch whose front is found, or that leaves the front as it is.
+    fn finish(
+        &mut self,
+        (ready, types): (Ready, Option<ColumnTypes>),
+        (of_batch, composition): (Composition, Composition),
+        kept: usize,
+        fitted: Result<Fitted, String>,
+        position: Option<(usize, Position)>,
+    ) -> Result<Done, Error> {
+        let number = self.state.batches + 1;
         let before = self.state.settled.as_ref();
         let (base_rate, groups) = Composition::shifts(before.map(|s| &s.composition), &of_batch);
         let n_used = ready.rows.n_rows();
@@ -121,7 +178,7 @@ impl Stream {
             self.current = Some(Current::of(fitted));
         }
         let notices = self.unsaid(notices);
-        Ok(Some(Done { drift, notices }))
+        Ok(Done { drift, notices })
     }
 
     /// Rows of a batch on their way to those that are kept, and what the first batch settles.

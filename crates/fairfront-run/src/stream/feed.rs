@@ -19,6 +19,8 @@ pub struct Feed {
     pub flush: bool,
     /// Rows that may be rejected in all; more end the stream.
     pub max_rejected: Option<u64>,
+    /// Reject all rows of the first batch of this call.
+    pub skip_batch: bool,
     /// Standard input starts at its beginning again, and so many of its rows were taken.
     pub skip: Option<u64>,
 }
@@ -296,7 +298,8 @@ impl Stream {
         let start = Instant::now();
         self.sync_spool()?;
         let position = source.and_then(|s| Some((s.input(), s.position()?)));
-        let Some(done) = self.update(feed.max_rejected, position, watcher)? else {
+        let skip = feed.skip_batch && fed.batches == 0;
+        let Some(done) = self.update(feed.max_rejected, skip, position, watcher)? else {
             return Ok(false);
         };
         fed.batches += 1;

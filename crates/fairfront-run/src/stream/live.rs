@@ -262,7 +262,7 @@ impl Live {
         let (kept, fitted) = self.fit(&mut ready, observer)?;
         let fitted = match fitted {
             Ok(fitted) => Ok(fitted),
-            Err(error) => Err(not_yet(&error).ok_or(error)?),
+            Err(error) => Err(ready::without_front(&error).ok_or(error)?),
         };
         Ok(self.settle(ready, kept, fitted, types, n_rows))
     }

@@ -169,8 +169,14 @@ impl Stream {
         };
         let mut stream = Self::of(folder, state, kept);
         stream.generation = found.number;
-        if stream.state.settled.is_some() {
-            stream.current = Some(Current::read(&found.path)?);
+        if let Some(settled) = &stream.state.settled {
+            let current = Current::read(&found.path)?;
+            if !settled.encoding.extends(&current.encoding) {
+                let problem = "state.json and encoding.json have different features; restore both files \
+                               from one copy of the state, or start another state";
+                return Err(Error::file(&found.path, problem));
+            }
+            stream.current = Some(current);
         }
         stream.generations = Some((lock, generations));
         stream.notices = notices;

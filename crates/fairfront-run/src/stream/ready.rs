@@ -6,7 +6,7 @@ use fairfront_data::{
     Arrival, Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
     Split, SplitRule, StoredRows, Table, drawn_part,
 };
-use fairfront_solve::Observer;
+use fairfront_solve::{Error as SolveError, Observer};
 
 use super::current::Current;
 use crate::fit::{Fitted, fit_encoded};
@@ -110,6 +110,15 @@ pub(super) fn fit(
 ) -> Result<Fitted, Error> {
     let earlier = current.map(|c| c.earlier(&encoded.encoding, updates));
     fit_encoded(encoded, request, &[], earlier.as_ref(), None, observer)
+}
+
+/// The reason why rows make no front; `None` for errors that are not about these rows.
+pub(super) fn without_front(error: &Error) -> Option<String> {
+    match error {
+        Error::Data(why) => Some(without_advice(why)),
+        Error::Solve(SolveError::Problem(why)) => Some(without_advice(why)),
+        _ => None,
+    }
 }
 
 /// Why rows make no front, without the advice behind it, which is for a whole table.

@@ -67,8 +67,10 @@ impl Check {
         recomputed: Option<f64>,
         allowed: f64,
     ) {
+        // JSON has no way to write a number that is not finite, and says that there is none.
+        let has_value = |number: Option<f64>| number.is_some_and(f64::is_finite);
         let share = match (stored, recomputed) {
-            (None, None) => 0.0,
+            (a, b) if !has_value(a) && !has_value(b) => 0.0,
             (Some(a), Some(b)) => share(a, b),
             _ => f64::INFINITY,
         };
@@ -196,6 +198,11 @@ mod tests {
         check.number("point 2", "a", None, None, TOLERANCE);
         check.number("point 3", "a", Some(f64::NAN), Some(f64::NAN), TOLERANCE);
         assert!(check.agrees());
+        // Stored as null.
+        let mut infinite = Check::new("numbers");
+        infinite.number("point 0", "a", None, Some(f64::INFINITY), TOLERANCE);
+        infinite.number("point 1", "a", None, Some(f64::NAN), TOLERANCE);
+        assert!(infinite.agrees());
         assert!((check.largest - 2e-10).abs() < 1e-15);
         check.number("point 4", "a", Some(0.5), Some(0.5 + 1e-8), TOLERANCE);
         check.number("point 5", "a", Some(2.0), Some(1.0), TOLERANCE);

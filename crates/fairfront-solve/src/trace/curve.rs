@@ -228,7 +228,7 @@ impl<'a> Curve<'a> {
                 }
                 other => {
                     length *= other.map_or(0.3, |(_, off)| factor(off).clamp(0.1, 0.8));
-                    if length < 1e-6 * r0 {
+                    if length.is_nan() || length < 1e-6 * r0 {
                         return Ok((nodes, false));
                     }
                     continue;

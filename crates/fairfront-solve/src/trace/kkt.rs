@@ -24,9 +24,13 @@ pub(super) struct Kkt {
 
 impl Kkt {
     /// `lower` is the lower triangle of W, row by row. A matrix that is not positive definite gets
-    /// a ridge that makes it so; `None` where none does.
+    /// a ridge that makes it so; `None` if none does, or if an entry of its diagonal is not finite.
     pub(super) fn new(lower: &[f64], n: usize, rows: &[Vec<f64>]) -> Option<Self> {
         let trace: f64 = (0..n).map(|i| lower[i * n + i].abs()).sum();
+        // No ridge exceeds an infinite trace: the loop below would never end.
+        if !trace.is_finite() {
+            return None;
+        }
         let mut ridge = 0.0;
         let w = loop {
             let mut trial = lower.to_vec();
@@ -62,7 +66,7 @@ impl Kkt {
         let mut solved = row.to_vec();
         self.w.solve(&mut solved);
         let size = dot(row, &solved);
-        if size <= 0.0 || size.is_nan() {
+        if size <= 0.0 || !size.is_finite() {
             return;
         }
         let k = self.rows.len();
@@ -146,5 +150,12 @@ mod tests {
         let (dx, _) = kkt.step(&[-1.0, -1.0], &[]);
         assert!((dx[0] + dx[1] - 1.0).abs() < 1e-9);
         assert!(Kkt::new(&[f64::NAN], 1, &[]).is_none());
+    }
+
+    #[test]
+    fn an_infinite_matrix_gets_no_ridge() {
+        assert!(Kkt::new(&[f64::INFINITY], 1, &[]).is_none());
+        // Two finite entries whose sum overflows.
+        assert!(Kkt::new(&[f64::MAX, 0.0, f64::MAX, f64::MAX], 2, &[]).is_none());
     }
 }

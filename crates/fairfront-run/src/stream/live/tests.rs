@@ -138,6 +138,7 @@ fn streamed(at: &Path, live: &LiveOptions, batch: usize) -> ((FrontTable, String
         follow: false,
         flush: true,
         max_rejected: None,
+        skip_batch: false,
         skip: None,
     };
     stream
