@@ -1,7 +1,9 @@
 use std::fmt;
 use std::str::{FromStr, Utf8Error};
+use std::sync::OnceLock;
 
 use fairfront_core::grouped;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::date::DateOrder;
@@ -339,7 +341,7 @@ pub(crate) struct Interner {
     pub(crate) codes: Vec<u32>,
     pub(crate) levels: Vec<String>,
     // Keyed by bytes, so that only new levels have to be checked for UTF-8.
-    index: rustc_hash::FxHashMap<Box<[u8]>, u32>,
+    index: FxHashMap<Box<[u8]>, u32>,
     /// The code last found at each slot: most columns have few levels, and a look here is a third
     /// of the cost of one in the index.
     recent: Vec<u32>,
@@ -440,6 +442,8 @@ pub struct Table {
     n_derived: usize,
     /// What the reader decided for the user.
     pub notices: Vec<Notice>,
+    /// Positions of the columns by name, found when one is first asked for.
+    positions: OnceLock<FxHashMap<String, usize>>,
 }
 
 impl Table {
@@ -466,6 +470,7 @@ impl Table {
             }],
             decimal: Decimal::Point,
             n_derived: 0,
+            positions: OnceLock::new(),
             notices: Vec::new(),
         }
     }
@@ -485,6 +490,7 @@ impl Table {
             sources,
             decimal: Decimal::Point,
             n_derived: 0,
+            positions: OnceLock::new(),
             notices,
         }
     }
@@ -502,6 +508,7 @@ impl Table {
     /// Adds a column that is made of others.
     pub(crate) fn push_derived(&mut self, column: Column) {
         self.columns.push(column);
+        self.positions = OnceLock::new();
         self.n_derived += 1;
     }
 
@@ -513,7 +520,15 @@ impl Table {
 
     /// A column by name.
     pub fn column(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().find(|c| c.name == name)
+        let positions = self.positions.get_or_init(|| {
+            let mut positions = FxHashMap::default();
+            for (position, column) in self.columns.iter().enumerate() {
+                // Of columns with the same name, the first.
+                positions.entry(column.name.clone()).or_insert(position);
+            }
+            positions
+        });
+        positions.get(name).map(|position| &self.columns[*position])
     }
 
     /// A column by name, or an error that names the near ones.
@@ -557,6 +572,7 @@ impl Table {
             sources: self.sources.clone(),
             decimal: self.decimal,
             n_derived: self.n_derived,
+            positions: OnceLock::new(),
             notices: self.notices.clone(),
         }
     }
