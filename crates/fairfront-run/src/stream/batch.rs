@@ -99,7 +99,7 @@ impl Stream {
             (ready, types),
             (of_batch, composition),
             kept,
-            fitted,
+            &fitted,
             position,
         )
         .map(Some)
@@ -130,8 +130,14 @@ impl Stream {
         self.kept.add(self.state.batches + 1, &ready.rows)?;
         let kept = self.kept.rows().map_or(0, StoredRows::n_rows);
         let why = Err("the batch was skipped".into());
-        self.finish((ready, types), (of_batch, composition), kept, why, position)
-            .map(Some)
+        self.finish(
+            (ready, types),
+            (of_batch, composition),
+            kept,
+            &why,
+            position,
+        )
+        .map(Some)
     }
 
     /// Commits a batch whose front is found, or that leaves the front as it is.
@@ -140,7 +146,7 @@ impl Stream {
         (ready, types): (Ready, Option<ColumnTypes>),
         (of_batch, composition): (Composition, Composition),
         kept: usize,
-        fitted: Result<Fitted, String>,
+        fitted: &Result<Fitted, String>,
         position: Option<(usize, Position)>,
     ) -> Result<Done, Error> {
         let number = self.state.batches + 1;
@@ -163,7 +169,7 @@ impl Stream {
             new_groups: named(ready.growth.groups.iter().map(|g| (&g.attribute, &g.group))),
             base_rate,
             groups,
-            front: self.front_shift(&fitted)?,
+            front: self.front_shift(fitted)?,
         };
         let notices = [
             ready.growth.notices.clone(),
@@ -174,7 +180,7 @@ impl Stream {
         .concat();
         self.settle((ready, types), composition, fitted.as_ref().ok(), position);
         self.write(&drift, fitted.as_ref().ok())?;
-        if let Ok(fitted) = &fitted {
+        if let Ok(fitted) = fitted {
             self.current = Some(Current::of(fitted));
         }
         let notices = self.unsaid(notices);

@@ -115,8 +115,7 @@ pub(super) fn fit(
 /// The reason why rows make no front; `None` for errors that are not about these rows.
 pub(super) fn without_front(error: &Error) -> Option<String> {
     match error {
-        Error::Data(why) => Some(without_advice(why)),
-        Error::Solve(SolveError::Problem(why)) => Some(without_advice(why)),
+        Error::Data(why) | Error::Solve(SolveError::Problem(why)) => Some(without_advice(why)),
         _ => None,
     }
 }

@@ -451,3 +451,29 @@ fn a_front_whose_solver_was_stopped_counts() {
         assert_eq!(live.run().unwrap().front.len(), fitted.outcome.front.len());
     }
 }
+
+#[test]
+fn a_batch_with_a_huge_number_is_refused_and_the_next_one_taken() {
+    let good = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 240);
+    let mut huge = vec![(1.0, "a", "0", "f"); 20];
+    huge[3].0 = 1e200;
+    let huge = rows(&huge);
+    let refused = |live: &mut Live| {
+        let error = live.update(huge.clone(), &mut ()).expect_err("too large");
+        assert!(
+            error
+                .to_string()
+                .contains("(row 4) because of column \"x\": 1e200 is too large for a feature"),
+            "{error}"
+        );
+    };
+    let mut live = Live::begin(small(Keep::All)).expect("options");
+    refused(&mut live);
+    assert_eq!((live.batches(), live.kept()), (0, 0));
+    let first = live.update(good.clone(), &mut ()).expect("taken");
+    assert!(first.is_some());
+    refused(&mut live);
+    assert_eq!((live.batches(), live.kept()), (1, 240));
+    assert!(live.update(good, &mut ()).expect("taken").is_some());
+    assert_eq!(live.kept(), 480);
+}
