@@ -21,9 +21,14 @@ pub struct Remainder {
 impl Remainder {
     /// The bounds of a problem under this signal.
     pub fn new(problem: &dyn Problem, stop: StopSignal) -> Self {
-        let params = problem.n_params().clamp(1, MOST_PARAMS);
+        Self::of(problem.n_rows(), problem.n_params(), stop)
+    }
+
+    /// The bounds for so many rows and parameters.
+    pub fn of(rows: usize, params: usize, stop: StopSignal) -> Self {
+        let params = params.clamp(1, MOST_PARAMS);
         Self {
-            size: problem.n_rows().max(1).saturating_mul(params),
+            size: rows.max(1).saturating_mul(params),
             stop,
         }
     }

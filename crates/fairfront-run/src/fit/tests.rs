@@ -1,6 +1,9 @@
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fairfront_core::{LANES, Lanes, OfRoots, Root, Rows};
 use fairfront_data::{Known, Spec};
-use fairfront_solve::{Trace, Weighted};
+use fairfront_solve::{Progress, StopSignal, Trace, Weighted};
 
 use super::*;
 use crate::{FrontColumns, Rule, Run, figures, select};
@@ -264,4 +267,79 @@ fn own_objectives_are_judged_in_objectives() {
     };
     let refused = fit_with(&prepared, &in_measures, &custom, &mut ()).unwrap_err();
     assert!(refused.to_string().contains("there is no measure for own"));
+}
+
+/// Stops at its first round, or before any work.
+struct Impatient(Arc<AtomicBool>);
+
+impl Impatient {
+    fn new(at_once: bool) -> Self {
+        Self(Arc::new(AtomicBool::new(at_once)))
+    }
+}
+
+impl Observer for Impatient {
+    fn round(&mut self, _: &Progress) -> ControlFlow<()> {
+        self.0.store(true, Ordering::Relaxed);
+        ControlFlow::Break(())
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        let stop = Arc::clone(&self.0);
+        StopSignal::new(move || stop.load(Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn little_is_done_after_a_stop_and_the_run_says_so() {
+    let known = Known::parse("demo(rows=300000)").unwrap().unwrap();
+    let many = Prepared::from_known(&known, &known.spec(), None).unwrap();
+    let weighted = || Method::Weighted(Weighted::default());
+    let covariances = ["log_loss", "disparate_impact(sex)"];
+    let trace = Method::Trace(Trace {
+        points: 100_000,
+        ..Trace::default()
+    });
+    for (request, at_once) in [
+        (request(&[], weighted()), false),
+        (request(&[], weighted()), true),
+        (request(&covariances, trace.clone()), false),
+        (request(&covariances, trace), true),
+    ] {
+        let fitted = fit(&many, &request, &mut Impatient::new(at_once)).unwrap();
+        assert_eq!(fitted.outcome.stop, StopReason::Stopped);
+        assert!(fitted.judged.candidates <= 32, "{:?}", fitted.judged);
+        assert!(!fitted.outcome.front.is_empty() && fitted.outcome.front.len() <= 32);
+        assert!(fitted.outcome.counters.evaluations < 1_000);
+        assert_eq!(fitted.judged.moved, 0);
+        assert!(fitted.outcome.certificates.is_empty());
+        assert_eq!(fitted.interval_info.replicates, 0);
+        for left_out in [
+            LeftOut::OptimalityProofs,
+            LeftOut::Redraws,
+            LeftOut::Calibration,
+        ] {
+            assert!(fitted.left_out.contains(&left_out), "{:?}", fitted.left_out);
+        }
+        assert_eq!(fitted.left_out.contains(&LeftOut::CrossValidation), at_once);
+        let said = |n: &Notice| n.message.contains("left out") && n.message.contains("redraws");
+        assert!(fitted.notices.iter().any(said), "{:?}", fitted.notices);
+        // Bands without redraws hold for all contrasts at once.
+        let bands = &fitted.evidence.certify.as_ref().unwrap().bands;
+        assert!(bands.iter().all(|band| band.quantiles.is_empty()));
+    }
+}
+
+#[test]
+fn small_tables_are_measured_in_full_after_a_stop() {
+    let few = prepared(|_| ());
+    let request = request(&[], Method::Weighted(Weighted::default()));
+    let fitted = fit(&few, &request, &mut Impatient::new(false)).unwrap();
+    assert_eq!(fitted.outcome.stop, StopReason::Stopped);
+    assert!(fitted.left_out.is_empty(), "{:?}", fitted.left_out);
+    assert_eq!(fitted.interval_info.replicates, REPLICATES);
+    assert_eq!(
+        fitted.outcome.certificates.len(),
+        fitted.outcome.front.len()
+    );
 }

@@ -10,7 +10,7 @@ mod wide;
 
 pub use settings::Trace;
 
-use fairfront_core::{MOST_DENSE, Metric, Points, Problem};
+use fairfront_core::{LANES, MOST_DENSE, Metric, Points, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
@@ -87,7 +87,10 @@ impl Trace {
         let model = Model::new(problem, &stop)?;
         let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
         let ground = Ground::find(problem, near, metric, &mut counters, &stop)?;
+        let remainder = Remainder::new(problem, stop.clone());
         let (front, certificates, complete) = match m {
+            // Stopped before there was anything else.
+            2.. if remainder.leaves_out(LANES) => (ground.unmitigated.clone(), Vec::new(), false),
             1 => {
                 let front = ground.unmitigated.clone();
                 let certificates = certify(problem, &front)?;
@@ -110,7 +113,6 @@ impl Trace {
                     None => mesh.refine(&mut counters, observer)?,
                 };
                 counters.largest_hole = surface.hole;
-                let remainder = Remainder::new(problem, stop.clone());
                 let start = ground.unmitigated.clone();
                 if remainder.is_too_much(surface.points.len()) {
                     // The corners come first, then points halfway between them, and so on.
