@@ -134,7 +134,8 @@ pub(crate) fn judge(
             None => outcome.front.points.clone(),
         })
     };
-    if rest.remainder.is_too_much(candidates.len()) {
+    let mut are_few = rest.remainder.is_too_much(candidates.len());
+    if are_few {
         rest.leave_out(LeftOut::Candidates);
         candidates = few(rest)?;
     }
@@ -150,13 +151,15 @@ pub(crate) fn judge(
     let mut moved = move_thresholds(train, &movable, &measures, rest)?;
     moved.iter().for_each(|point| candidates.push(point));
     let (all, chosen) = loop {
-        if let Some(evaluated) = evaluate(problem, encoded, &candidates, &measures, rest)? {
+        let chunks = (!are_few).then_some(&*rest);
+        if let Some(evaluated) = evaluate(problem, encoded, &candidates, &measures, chunks)? {
             break evaluated;
         }
         // A stop came: the best of the solver's own front have to do.
         rest.leave_out(LeftOut::Candidates);
         rest.leave_out(LeftOut::Thresholds);
         moved = Points::new(problem.n_params());
+        are_few = true;
         candidates = with_unmitigated(few(rest)?);
     };
     let by_objectives = best_in_objectives(problem, &all)?;
@@ -218,6 +221,17 @@ pub(crate) fn judge(
     })
 }
 
+fn in_chunks<T>(
+    rest: Option<&Rest>,
+    points: &Points,
+    mut work: impl FnMut(&Points) -> Result<Vec<T>, Error>,
+) -> Result<Option<Vec<T>>, Error> {
+    match rest {
+        Some(rest) => rest.in_chunks(points, work),
+        None => work(points).map(Some),
+    }
+}
+
 /// The models that moved thresholds make; a stop leaves the rest of them out.
 fn move_thresholds(
     train: &Dataset,
@@ -242,15 +256,15 @@ fn move_thresholds(
 }
 
 /// Candidates in the order of their objectives, and their measures; `None` if a stop came before all were
-/// evaluated, and they are too many.
+/// evaluated, and they are too many. Without `rest`, all of them are evaluated.
 fn evaluate(
     problem: &FairProblem,
     encoded: &Encoded,
     candidates: &Points,
     measures: &[Measure],
-    rest: &Rest,
+    rest: Option<&Rest>,
 ) -> Result<Option<(Front, Result<Vec<f64>, Measure>)>, Error> {
-    let values = rest.in_chunks(candidates, |some| Ok(problem.values(some)?))?;
+    let values = in_chunks(rest, candidates, |some| Ok(problem.values(some)?))?;
     let Some(values) = values else {
         return Ok(None);
     };
@@ -262,7 +276,7 @@ fn evaluate(
     // Of points with equal measures the one with the better objectives is kept.
     .sorted();
     let mut without = None;
-    let chosen = rest.in_chunks(&all.points, |some| {
+    let chosen = in_chunks(rest, &all.points, |some| {
         Ok(match chosen_by(encoded, some, measures)? {
             Ok(values) => values,
             Err(measure) => {
