@@ -24,6 +24,7 @@ use clap::Parser;
 
 /// Runs the command with these arguments, the program's name first.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    progress::keep_hangup_ignored();
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !fairfront_data::panics_are_caught() {

@@ -9,15 +9,39 @@ use fairfront_core::counted;
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, Progress, StopSignal};
 
-/// Set by Ctrl-C.
+/// Set by Ctrl-C, SIGTERM and SIGHUP.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether Ctrl-C was pressed.
+/// Whether Ctrl-C was pressed, or SIGTERM or SIGHUP arrived.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// From here on Ctrl-C is remembered; the second time it ends the program.
+/// Keeps SIGHUP ignored if it is ignored from the start, as under `nohup`: a handler would replace that, so
+/// the signal is blocked before any other thread starts, and threads inherit the block.
+pub(crate) fn keep_hangup_ignored() {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sys::signal::{SigSet, Signal};
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        if is_ignored(&status, Signal::SIGHUP as u32) {
+            let mut hangup = SigSet::empty();
+            hangup.add(Signal::SIGHUP);
+            // A signal that cannot be blocked ends the fit as Ctrl-C does.
+            let _ = hangup.thread_block();
+        }
+    }
+}
+
+/// Whether `/proc/self/status` lists a signal as ignored.
+#[cfg(target_os = "linux")]
+fn is_ignored(status: &str, signal: u32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| (mask >> (signal - 1)) & 1 == 1)
+}
+
+/// From here on Ctrl-C, SIGTERM and SIGHUP are remembered; the second of them ends the program.
 pub(crate) fn listen() {
     // A handler that is there already (another front end's) stays.
     let _ = ctrlc::set_handler(|| {
@@ -200,5 +224,15 @@ mod tests {
         // A box without volume: the unmitigated model is fair already.
         assert_eq!(share(&[0.5, 0.0], &[1.0, 0.0]), None);
         assert_eq!(share(&[0.5, 0.5], &[f64::INFINITY, 1.0]), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ignored_signals_are_read_from_their_mask() {
+        let status = "Name:\tfairfront\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n";
+        assert!(is_ignored(status, 1));
+        assert!(is_ignored(status, 13));
+        assert!(!is_ignored(status, 2));
+        assert!(!is_ignored("", 1));
     }
 }

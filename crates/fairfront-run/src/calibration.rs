@@ -16,6 +16,29 @@ pub(crate) const INTERCEPT: &str = "calibration.intercept";
 ///
 /// Calibration changes no decision and decides nothing about which models are kept.
 pub(crate) fn calibrations(encoded: &Encoded, points: &Points) -> Result<Vec<Calibration>, Error> {
+    calibrations_unless(encoded, points, points.len(), &|| false)
+}
+
+/// The same, `chunk` models at a time. If the work is over before all of them are calibrated, probabilities
+/// are those of the scores as they are.
+pub(crate) fn calibrations_unless(
+    encoded: &Encoded,
+    points: &Points,
+    chunk: usize,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Vec<Calibration>, Error> {
+    let numbers: Vec<usize> = (0..points.len()).collect();
+    let mut all = Vec::with_capacity(points.len());
+    for some in numbers.chunks(chunk.max(1)) {
+        if is_over() {
+            return Ok(vec![Calibration::default(); points.len()]);
+        }
+        all.extend(of_some(encoded, &points.select(some))?);
+    }
+    Ok(all)
+}
+
+fn of_some(encoded: &Encoded, points: &Points) -> Result<Vec<Calibration>, Error> {
     if encoded.parts_for(RowRole::Calibration) == [Part::Validation]
         && let Some(found) = calibrate(&Linear, encoded.part(Part::Validation), points)?
     {

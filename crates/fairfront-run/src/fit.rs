@@ -11,18 +11,22 @@ use fairfront_data::{
     AttributeRule, Encoded, Findings, Notice, Part, Prepared, attribute_name, by_level, grammar,
 };
 use fairfront_pareto::hypervolume;
-use fairfront_solve::{Certificate, Front, Method, Observer, Outcome, Polish, Polished, certify};
+use fairfront_solve::{
+    Certificate, Front, Method, Observer, Outcome, Polish, Polished, StopReason,
+    certify_unless_stopped,
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::calibration::calibrations;
-use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed, weigh};
+use crate::calibration::calibrations_unless;
+use crate::certify::{Evidence, IntervalInfo, REPLICATES, SplitIntervals, Weighed, weigh};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::objective::parse_with_penalty;
+use crate::rest::{LeftOut, Rest};
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, Penalty, PenaltyInfo, attribute_texts, notice};
+use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, notice};
 
 /// Points of an updated front whose thresholds are moved, at most.
 const MOST_MOVED: usize = 96;
@@ -127,6 +131,8 @@ pub struct Fitted {
     pub(crate) standing: Standing,
     /// Where the solver started from, where that was found for it.
     pub(crate) starts: Option<Points>,
+    /// Work that was left out after a stop.
+    pub left_out: Vec<LeftOut>,
     /// Front and unmitigated model on each split that has rows.
     pub splits: Vec<SplitValues>,
     /// Counts that order models and certify requirements.
@@ -262,15 +268,31 @@ pub(crate) fn fit_encoded(
     request: &FitRequest,
     custom: &[Arc<dyn Objective>],
     earlier: Option<&Earlier>,
-    checkpoints: Option<&mut Checkpoints>,
+    mut checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let solving = Instant::now();
     let requested = request.objectives.clone();
-    let task = match earlier {
-        Some(earlier) => Task::with_penalty(&encoded, request, custom, earlier.penalty.clone())?,
-        None => Task::new(&encoded, request, custom)?,
+    let stop = observer.stop_signal();
+    let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
+    let task = match (earlier, found) {
+        (Some(earlier), _) => {
+            Task::with_penalty(&encoded, request, custom, earlier.penalty.clone())?
+        }
+        (None, Some(penalty)) => Task::with_penalty(&encoded, request, custom, Some(penalty))?,
+        (None, None) => Task::new(&encoded, request, custom, &stop)?,
     };
+    let mut rest = Rest::new(&task.problem, stop);
+    match &task.penalty {
+        Some(penalty) if penalty.rule == PenaltyRule::Stopped => {
+            rest.leave_out(LeftOut::CrossValidation);
+        }
+        penalty => {
+            if let Some(checkpoints) = &mut checkpoints {
+                checkpoints.set_penalty(penalty.clone());
+            }
+        }
+    }
     let Task {
         problem, candidate, ..
     } = &task;
@@ -280,7 +302,14 @@ pub(crate) fn fit_encoded(
         polish: polished,
         notice,
         starts,
-    } = solve(&task, &encoded, earlier, checkpoints, observer)?;
+    } = solve(
+        &task,
+        &encoded,
+        earlier,
+        checkpoints.as_deref_mut(),
+        observer,
+        &mut rest,
+    )?;
     method_notices.extend(notice);
     let most_points = candidate.method.points();
     let most_moved = match earlier {
@@ -296,11 +325,16 @@ pub(crate) fn fit_encoded(
         &encoded,
         outcome,
         front_in,
-        most_points,
-        most_moved,
+        (most_points, most_moved),
+        &mut rest,
     )?;
+    judged.trim(&mut rest)?;
     if judged.outcome.certificates.is_empty() {
-        judged.outcome.certificates = certify(problem, &judged.outcome.front)?;
+        let front = &judged.outcome.front;
+        match certify_unless_stopped(problem, front, &rest.remainder)? {
+            Some(certificates) => judged.outcome.certificates = certificates,
+            None => rest.leave_out(LeftOut::OptimalityProofs),
+        }
     }
     let solving_s = solving.elapsed().as_secs_f64();
 
@@ -308,17 +342,29 @@ pub(crate) fn fit_encoded(
     let unmitigated = judged.outcome.unmitigated.points.get(0);
     let mut models = judged.outcome.front.points.clone();
     models.push(unmitigated);
-    let (splits, calibrations) =
-        split_values(problem, &encoded, &judged.outcome.front.points, unmitigated)?;
+    let is_over = |rest: &Rest| rest.remainder.leaves_out(models.len());
+    let calibrations = calibrations_unless(&encoded, &models, rest.chunk(), &|| is_over(&rest))?;
+    if calibrations.iter().all(|c| *c == Calibration::default()) && is_over(&rest) {
+        rest.leave_out(LeftOut::Calibration);
+    }
+    let splits = split_values(problem, &encoded, &models, &calibrations)?;
     judged.count_on_test(&splits)?;
+    let compared = judge::compared_in(problem);
+    let weighed = match weigh(&encoded, &models, &compared, REPLICATES, &|| is_over(&rest))? {
+        Some(weighed) => Some(weighed),
+        None => {
+            rest.leave_out(LeftOut::Redraws);
+            weigh(&encoded, &models, &compared, 0, &|| false)?
+        }
+    };
     let Weighed {
         evidence,
         intervals,
         info: interval_info,
         notices: interval_notices,
-    } = weigh(&encoded, &models, &judge::compared_in(problem))?;
+    } = weighed.ok_or_else(|| Error::Data("models were not weighed".into()))?;
     let Judged {
-        outcome,
+        mut outcome,
         info: judged,
         notices: judged_notices,
         ..
@@ -332,6 +378,14 @@ pub(crate) fn fit_encoded(
         &splits,
         earlier.map(|e| &e.front),
     )?;
+    let left_out = rest.all();
+    if !left_out.is_empty() {
+        outcome.stop = StopReason::Stopped;
+        if let Some(checkpoints) = checkpoints {
+            checkpoints.set_stopped(true)?;
+        }
+    }
+    method_notices.extend(rest.notice());
     let notices = [
         encoded.notices.clone(),
         method_notices,
@@ -350,6 +404,7 @@ pub(crate) fn fit_encoded(
         judged,
         standing,
         starts,
+        left_out,
         splits,
         evidence,
         intervals,
@@ -373,6 +428,7 @@ fn solve(
     earlier: Option<&Earlier>,
     checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
+    rest: &mut Rest,
 ) -> Result<Solved, Error> {
     let train = encoded.part(Part::Train);
     let mut solved = match earlier {
@@ -384,7 +440,7 @@ fn solve(
         }
     };
     let outcome = &mut solved.outcome;
-    if let Some(model) = task.unmitigated(train)? {
+    if let Some(model) = task.unmitigated(train, solved.starts.as_ref(), rest)? {
         outcome.unmitigated = model;
     }
     if task.problem.n_objectives() == 1 {
@@ -469,22 +525,18 @@ impl<'a> PolishStart<'a> {
     }
 }
 
-/// Values of a front's models and of the unmitigated one on each split that has rows, and their calibrations.
+/// Values of a front's models and of the unmitigated one, which comes last, on each split that has rows.
 pub(crate) fn split_values(
     problem: &FairProblem,
     encoded: &Encoded,
-    front: &Points,
-    unmitigated: &[f64],
-) -> Result<(Vec<SplitValues>, Vec<Calibration>), Error> {
-    let mut points = front.clone();
-    points.push(unmitigated);
-    let calibrations = calibrations(encoded, &points)?;
+    models: &Points,
+    calibrations: &[Calibration],
+) -> Result<Vec<SplitValues>, Error> {
     let parts = Part::SHOWN.into_iter();
     let with_rows = parts.filter(|part| encoded.part(*part).n_rows() > 0);
-    let splits: Vec<SplitValues> = with_rows
-        .map(|part| values_on(problem, part, encoded.part(part), &points, &calibrations))
-        .collect::<Result<_, _>>()?;
-    Ok((splits, calibrations))
+    with_rows
+        .map(|part| values_on(problem, part, encoded.part(part), models, calibrations))
+        .collect()
 }
 
 /// Values on one split; the unmitigated model is the last point.

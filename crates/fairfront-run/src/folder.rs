@@ -19,7 +19,7 @@ use crate::figure;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
 use crate::group_rows::{GroupRows, group_rows};
 use crate::store::{Lock, is_state, read_stable, resolve};
-use crate::{Error, FrontIn, FrontTable, JudgedInfo, PenaltyInfo, Run, StreamInfo};
+use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
 const VERSION: u32 = 1;
@@ -86,6 +86,9 @@ pub struct RunInfo {
     pub points: usize,
     /// Why the solver ended; `stopped` means before its time.
     pub stop: StopReason,
+    /// Work that a stopped fit left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// What was spent.
     pub counters: Counters,
     /// Wall seconds of encoding, solving and measuring.
@@ -339,6 +342,7 @@ pub(crate) fn run_info_of(
         certified: None,
         points: fitted.outcome.front.len(),
         stop: fitted.outcome.stop,
+        left_out: fitted.left_out.clone(),
         counters: fitted.outcome.counters.clone(),
         seconds: named(vec![
             ("encode", encoding),

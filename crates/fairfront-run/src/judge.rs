@@ -1,7 +1,7 @@
 //! Which points make the front: judged by the objectives, or by the measures that people read.
 
 use fairfront_core::{
-    FairProblem, Linear, Measure, Measures, Objective, Points, Problem, RowSource,
+    Dataset, FairProblem, Linear, Measure, Measures, Objective, Points, Problem, RowSource,
     better_thresholds, measure, rescaled,
 };
 use fairfront_data::{Encoded, Notice, Part, RowRole};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::fit::SplitValues;
+use crate::rest::{LeftOut, Rest};
 
 /// By what points are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,8 +96,8 @@ pub(crate) fn judge(
     encoded: &Encoded,
     mut outcome: Outcome,
     asked: Option<FrontIn>,
-    most_points: usize,
-    most_moved: usize,
+    (most_points, most_moved): (usize, usize),
+    rest: &mut Rest,
 ) -> Result<Judged, Error> {
     // Rates are smooth versions of measures; covariances only stand in for them.
     let has_rates = problem.softened(2.0).is_some();
@@ -126,23 +127,43 @@ pub(crate) fn judge(
         true => outcome.front.points.clone(),
         false => std::mem::take(&mut outcome.candidates),
     };
-    let unmitigated = outcome.unmitigated.points.get(0);
-    if candidates.iter().all(|point| point != unmitigated) {
-        candidates.push(unmitigated);
-    }
-    let movable = movable(&outcome.front, &candidates, most_moved)?;
-    let moved = better_thresholds(&Linear, train, &movable, &measures)?;
-    moved.iter().for_each(|point| candidates.push(point));
     let m = problem.n_objectives();
-    let all = Front {
-        values: problem.values(&candidates)?,
-        points: candidates,
-        n_objectives: m,
+    let few = |rest: &mut Rest| -> Result<Points, Error> {
+        Ok(match rest.selection(&outcome.front.values, m)? {
+            Some(few) => outcome.front.points.select(&few),
+            None => outcome.front.points.clone(),
+        })
+    };
+    let mut are_few = rest.remainder.is_too_much(candidates.len());
+    if are_few {
+        rest.leave_out(LeftOut::Candidates);
+        candidates = few(rest)?;
     }
-    // Of points with equal measures the one with the better objectives is kept.
-    .sorted();
+    let unmitigated = outcome.unmitigated.points.get(0);
+    let with_unmitigated = |mut candidates: Points| {
+        if candidates.iter().all(|point| point != unmitigated) {
+            candidates.push(unmitigated);
+        }
+        candidates
+    };
+    candidates = with_unmitigated(candidates);
+    let movable = movable(&outcome.front, &candidates, most_moved)?;
+    let mut moved = move_thresholds(train, &movable, &measures, rest)?;
+    moved.iter().for_each(|point| candidates.push(point));
+    let (all, chosen) = loop {
+        let chunks = (!are_few).then_some(&*rest);
+        if let Some(evaluated) = evaluate(problem, encoded, &candidates, &measures, chunks)? {
+            break evaluated;
+        }
+        // A stop came: the best of the solver's own front have to do.
+        rest.leave_out(LeftOut::Candidates);
+        rest.leave_out(LeftOut::Thresholds);
+        moved = Points::new(problem.n_params());
+        are_few = true;
+        candidates = with_unmitigated(few(rest)?);
+    };
     let by_objectives = best_in_objectives(problem, &all)?;
-    let by_measures = match chosen_by(encoded, &all.points, &measures)? {
+    let by_measures = match chosen {
         Ok(values) => Ok((nondominated(Values::new(&values, m)?), values)),
         Err(measure) => Err(measure.name(train.schema())),
     };
@@ -183,7 +204,8 @@ pub(crate) fn judge(
         values: select(&all.values, &kept, m),
         n_objectives: m,
     };
-    if front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss) {
+    let decided = front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss);
+    if decided && !rest.leaves_out(LeftOut::Calibration, outcome.front.len()) {
         // Decisions do not depend on the scale: take the one with which probabilities fit best.
         for front in [&mut outcome.front, &mut outcome.unmitigated] {
             front.points = rescaled(&Linear, train, &front.points)?;
@@ -197,6 +219,73 @@ pub(crate) fn judge(
         notices,
         measures,
     })
+}
+
+fn in_chunks<T>(
+    rest: Option<&Rest>,
+    points: &Points,
+    mut work: impl FnMut(&Points) -> Result<Vec<T>, Error>,
+) -> Result<Option<Vec<T>>, Error> {
+    match rest {
+        Some(rest) => rest.in_chunks(points, work),
+        None => work(points).map(Some),
+    }
+}
+
+/// The models that moved thresholds make; a stop leaves the rest of them out.
+fn move_thresholds(
+    train: &Dataset,
+    movable: &Points,
+    measures: &[Measure],
+    rest: &mut Rest,
+) -> Result<Points, Error> {
+    let mut moved = Points::new(movable.n_params());
+    if measures.contains(&Measure::LogLoss) {
+        // It depends on more than decisions: there is nothing to move.
+        return Ok(moved);
+    }
+    let numbers: Vec<usize> = (0..movable.len()).collect();
+    for some in numbers.chunks(rest.chunk()) {
+        if rest.leaves_out(LeftOut::Thresholds, movable.len()) {
+            break;
+        }
+        let some = better_thresholds(&Linear, train, &movable.select(some), measures)?;
+        some.iter().for_each(|point| moved.push(point));
+    }
+    Ok(moved)
+}
+
+/// Candidates in the order of their objectives, and their measures; `None` if a stop came before all were
+/// evaluated, and they are too many. Without `rest`, all of them are evaluated.
+fn evaluate(
+    problem: &FairProblem,
+    encoded: &Encoded,
+    candidates: &Points,
+    measures: &[Measure],
+    rest: Option<&Rest>,
+) -> Result<Option<(Front, Result<Vec<f64>, Measure>)>, Error> {
+    let values = in_chunks(rest, candidates, |some| Ok(problem.values(some)?))?;
+    let Some(values) = values else {
+        return Ok(None);
+    };
+    let all = Front {
+        values,
+        points: candidates.clone(),
+        n_objectives: problem.n_objectives(),
+    }
+    // Of points with equal measures the one with the better objectives is kept.
+    .sorted();
+    let mut without = None;
+    let chosen = in_chunks(rest, &all.points, |some| {
+        Ok(match chosen_by(encoded, some, measures)? {
+            Ok(values) => values,
+            Err(measure) => {
+                without = Some(measure);
+                Vec::new()
+            }
+        })
+    })?;
+    Ok(chosen.map(|chosen| (all, without.map_or(Ok(chosen), Err))))
 }
 
 /// Positions in the order of the values that points are judged by, the loss or errors first.
@@ -221,6 +310,22 @@ fn movable(front: &Front, candidates: &Points, most: usize) -> Result<Points, Er
 }
 
 impl Judged {
+    /// Leaves models out that are too many to be measured after a stop.
+    pub(crate) fn trim(&mut self, rest: &mut Rest) -> Result<(), Error> {
+        let front = &mut self.outcome.front;
+        let m = front.n_objectives;
+        let Some(mut kept) = rest.selection(&front.values, m)? else {
+            return Ok(());
+        };
+        kept.sort_unstable();
+        front.values = select(&front.values, &kept, m);
+        front.points = front.points.select(&kept);
+        let certificates = std::mem::take(&mut self.outcome.certificates);
+        let of = |i: &usize| certificates.get(*i).cloned();
+        self.outcome.certificates = kept.iter().filter_map(of).collect();
+        Ok(())
+    }
+
     /// Counts the points that hold on test rows.
     pub(crate) fn count_on_test(&mut self, splits: &[SplitValues]) -> Result<(), Error> {
         let m = self.outcome.front.n_objectives;

@@ -31,6 +31,7 @@ mod page;
 mod penalty;
 mod predict;
 mod preset;
+mod rest;
 mod run;
 mod select;
 mod standing;
@@ -77,6 +78,7 @@ pub use predict::{
     Unknown, predict, score_file, score_table,
 };
 pub use preset::{PAPER_PENALTY, paper_eps_fair, paper_pf_smg};
+pub use rest::LeftOut;
 pub use run::Run;
 pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Opening, Price, Requirement, Rule, Selection,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use fairfront_core::{
     BLOCK_ROWS, Cholesky, Dataset, FairProblem, Linear, LogLoss, Metric, Objective, Points,
-    Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream,
+    Predictor, Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream,
 };
-use fairfront_solve::{StopSignal, Trace, minimize_loss};
+use fairfront_solve::{Remainder, StopSignal, Trace, minimize_loss};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -24,6 +24,8 @@ const MOST_ROWS: usize = 10_000;
 /// Up to this many parameters the path is followed by Newton's method; beyond, its matrices cost more
 /// than the gradients of a quasi-Newton method.
 const MOST_NEWTON: usize = 160;
+/// Passes over the rows that each model of a cross-validation takes, roughly.
+const PASSES: usize = 12;
 /// A Newton step that promises less than this is the last: losses are compared to about four digits.
 const PRECISION: f64 = 1e-9;
 /// The same for the quasi-Newton method, as a share of the loss.
@@ -56,6 +58,8 @@ pub enum PenaltyRule {
     Fixed,
     /// The largest one whose held-out loss exceeds the least by no more than one standard error.
     OneStandardError,
+    /// One row's worth, because the fit was stopped before the end of the cross-validation.
+    Stopped,
 }
 
 /// The penalty of a run and how it was chosen, as `run.json` says it.
@@ -108,10 +112,14 @@ impl PenaltyInfo {
     }
 
     /// The penalty that is asked for, on these training rows.
-    pub(crate) fn choose(asked: Penalty, train: &Dataset) -> Result<Self, Error> {
+    pub(crate) fn choose(
+        asked: Penalty,
+        train: &Dataset,
+        stop: &StopSignal,
+    ) -> Result<Self, Error> {
         match asked {
             Penalty::Fixed(lambda) => Ok(Self::fixed(lambda)),
-            Penalty::Auto { seed } => by_cross_validation(train, seed),
+            Penalty::Auto { seed } => by_cross_validation(train, seed, stop),
         }
     }
 
@@ -136,7 +144,17 @@ pub(crate) fn logistic_model(train: &Dataset, lambda: f64) -> Result<Points, Err
 }
 
 /// The largest penalty whose mean held-out loss is within one standard error of the least.
-fn by_cross_validation(train: &Dataset, seed: u64) -> Result<PenaltyInfo, Error> {
+fn by_cross_validation(
+    train: &Dataset,
+    seed: u64,
+    stop: &StopSignal,
+) -> Result<PenaltyInfo, Error> {
+    let (rows, params) = (
+        train.n_rows().min(MOST_ROWS),
+        Linear.n_params(train.schema()),
+    );
+    let remainder = Remainder::of(rows, params, stop.clone());
+    let stop = StopSignal::new(move || remainder.leaves_out(FOLDS * PATH.len() * PASSES));
     let folds = folds(train, seed);
     let rows = folds.iter().map(Vec::len).sum();
     let total = weight_of(train.blocks().map(RowBlock::weights));
@@ -147,9 +165,16 @@ fn by_cross_validation(train: &Dataset, seed: u64) -> Result<PenaltyInfo, Error>
         others.for_each(|(_, fold)| kept.extend(fold));
         kept.sort_unstable();
         let (kept, held_out) = (gathered(train, &kept)?, gathered(train, &folds[held_out])?);
-        if let Some(of_fold) = held_out_losses(&kept, &held_out, &PATH, total)? {
+        if let Some(of_fold) = held_out_losses(&kept, &held_out, &PATH, total, &stop)? {
             losses.push(of_fold);
         }
+    }
+    if stop.is_set() {
+        return Ok(PenaltyInfo {
+            chosen: 1.0 / total.max(1.0),
+            rule: PenaltyRule::Stopped,
+            validation: None,
+        });
     }
     let path = summary(&PATH, &losses);
     // Without a loss to compare, the penalty is that of a usual prior: one row's worth.
@@ -209,6 +234,7 @@ fn held_out_losses(
     held_out: &Dataset,
     path: &[f64],
     total: f64,
+    stop: &StopSignal,
 ) -> Result<Option<Vec<f64>>, Error> {
     let weight = |rows: &Dataset| weight_of(rows.blocks().map(RowBlock::weights));
     let own = weight(kept);
@@ -220,8 +246,11 @@ fn held_out_losses(
     let mut x = vec![0.0; judge.n_params()];
     let mut models = Points::new(judge.n_params());
     for lambda in path {
+        if stop.is_set() {
+            return Ok(None);
+        }
         let problem = log_loss(rows.clone(), lambda * total / own)?;
-        x = minimize(&problem, &x)?;
+        x = minimize(&problem, &x, stop)?;
         models.push(&x);
     }
     Ok(Some(judge.values_on(held_out, &models)?))
@@ -237,10 +266,10 @@ fn log_loss(rows: Arc<Dataset>, lambda: f64) -> Result<FairProblem, Error> {
 }
 
 /// The minimizer of a convex loss, from a point near it, as precisely as comparing losses takes.
-fn minimize(problem: &FairProblem, near: &[f64]) -> Result<Vec<f64>, Error> {
+fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Vec<f64>, Error> {
     let n = problem.n_params();
     if n > MOST_NEWTON {
-        return wide(problem, near);
+        return wide(problem, near, stop);
     }
     let value = |x: &[f64]| -> Result<f64, Error> {
         Ok(problem.values(&Points::from_vec(n, x.to_vec()))?[0])
@@ -253,12 +282,12 @@ fn minimize(problem: &FairProblem, near: &[f64]) -> Result<Vec<f64>, Error> {
             mut lower,
         }) = problem.second_order(&x)?
         else {
-            return wide(problem, near);
+            return wide(problem, near, stop);
         };
         let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
         (0..n).for_each(|i| lower[i * n + i] += 1e-12 * trace / n as f64);
         let Some(factor) = Cholesky::new(lower, n) else {
-            return wide(problem, near);
+            return wide(problem, near, stop);
         };
         let mut step = gradient.clone();
         factor.solve(&mut step);
@@ -285,16 +314,9 @@ fn minimize(problem: &FairProblem, near: &[f64]) -> Result<Vec<f64>, Error> {
 }
 
 /// The same for many parameters: no matrix is made, steps are scaled by the size of each feature.
-fn wide(problem: &FairProblem, near: &[f64]) -> Result<Vec<f64>, Error> {
+fn wide(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Vec<f64>, Error> {
     let metric: Metric = problem.diagonal_metric(near)?;
-    let stop = StopSignal::default();
-    Ok(minimize_loss(
-        problem,
-        near,
-        &metric,
-        WIDE_PRECISION,
-        &stop,
-    )?)
+    Ok(minimize_loss(problem, near, &metric, WIDE_PRECISION, stop)?)
 }
 
 /// Means and standard errors over the folds.

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Objective, Points, Problem, RowBlock, RowSource,
+    Dataset, FairProblem, LANES, Linear, Objective, Points, Problem, RowBlock, RowSource,
 };
 use fairfront_data::{Encoded, Part};
-use fairfront_solve::{Front, Observer, polish};
+use fairfront_solve::{Front, Observer, StopSignal, polish};
 
 use crate::checkpoint::Solved;
 use crate::fit::{Earlier, PolishStart, parse_objectives, values_at_zero};
 use crate::objective::sets_penalty;
+use crate::rest::{LeftOut, Rest};
 use crate::{Error, FitRequest, MethodChoice, PenaltyInfo, judge, penalty, warm};
 
 /// A problem with the solver that is to work on it.
@@ -31,6 +32,7 @@ impl Task {
         encoded: &Encoded,
         request: &FitRequest,
         custom: &[Arc<dyn Objective>],
+        stop: &StopSignal,
     ) -> Result<Self, Error> {
         let train = encoded.part(Part::Train);
         // Wrong objectives and rows are errors before the penalty is chosen.
@@ -39,7 +41,7 @@ impl Task {
         let own = |text: &String| custom.iter().any(|own| own.name() == *text);
         let first = request.objectives.first().filter(|text| !own(text));
         let penalty = match first.and_then(|text| penalty_matters(text)) {
-            Some(()) => Some(PenaltyInfo::choose(request.penalty, train)?),
+            Some(()) => Some(PenaltyInfo::choose(request.penalty, train, stop)?),
             None => None,
         };
         Self::with_penalty(encoded, request, custom, penalty)
@@ -83,19 +85,32 @@ impl Task {
 
     /// The model that ignores fairness, if it is not the one that minimizes the first objective: the smooth
     /// error rate fits small tables too closely whatever its penalty, and the log loss does not.
-    pub(crate) fn unmitigated(&self, train: &Dataset) -> Result<Option<Front>, Error> {
+    ///
+    /// After a stop it is the model that the solver started from, if there is one.
+    pub(crate) fn unmitigated(
+        &self,
+        train: &Dataset,
+        starts: Option<&Points>,
+        rest: &mut Rest,
+    ) -> Result<Option<Front>, Error> {
         let Some(penalty) = &self.penalty else {
             return Ok(None);
         };
-        let is_log_loss = self
-            .problem
-            .objectives()
-            .next()
-            .is_some_and(Objective::is_log_loss);
-        if is_log_loss {
+        let first = self.problem.objectives().next();
+        if first.is_some_and(Objective::is_log_loss) {
             return Ok(None);
         }
-        let points = penalty::logistic_model(train, penalty.chosen)?;
+        let points = if rest.remainder.leaves_out(LANES) {
+            // The first start minimizes the log loss, unless errors of unequal costs moved it.
+            let shift = first.map_or(0.0, Objective::start_shift);
+            let Some(starts) = starts.filter(|_| shift == 0.0) else {
+                rest.leave_out(LeftOut::UnmitigatedModel);
+                return Ok(None);
+            };
+            starts.select(&[0])
+        } else {
+            penalty::logistic_model(train, penalty.chosen)?
+        };
         Ok(Some(Front {
             values: self.problem.values(&points)?,
             points,

@@ -7,7 +7,7 @@ use fairfront_core::{
     Problem, RowSource,
 };
 use fairfront_data::Notice;
-use fairfront_solve::{Method, Observer, Trace};
+use fairfront_solve::{Method, Observer, Remainder, Trace};
 
 use crate::Error;
 
@@ -29,6 +29,11 @@ pub(crate) fn starts(
     let own = |i: usize| problem.n_roots(i) > 0;
     let by_covariance = (1..problem.n_objectives()).all(own) && problem.softened(2.0).is_none();
     if by_covariance || problem.n_objectives() == 1 || !method.takes_starts() {
+        return Ok((None, None));
+    }
+    // After a stop the solver's own start has to do.
+    let remainder = Remainder::new(problem, observer.stop_signal());
+    if remainder.leaves_out(POINTS) {
         return Ok((None, None));
     }
     let mut attributes: Vec<usize> = Vec::new();

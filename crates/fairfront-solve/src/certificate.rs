@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::descend::{dot, energy};
-use crate::{Error, Front, MinNorm};
+use crate::{Error, Front, MinNorm, Remainder};
 
 /// Objectives below this share of their largest value are also tried as zeros.
 const SMALL: f64 = 1e-6;
@@ -39,9 +39,33 @@ pub struct Certificate {
 /// gradients have changed by at most δ times a coupling R, so that `|g_b|δ + (‖g′‖ + δR)²/(2μ)` is a gap
 /// too, with g′ the gradient by the others. docs/method.md has the proof.
 pub fn certify(problem: &dyn Problem, front: &Front) -> Result<Vec<Certificate>, Error> {
-    let all: Vec<usize> = (0..front.len()).collect();
-    Evaluated::new(problem, &front.points)?.certify_front(&all, front)
+    let all = certify_unless(problem, front, &|| false)?;
+    Ok(all.unwrap_or_default())
 }
+
+/// The same, or `None` if a stop came before all of them were found and the rest would take long.
+pub fn certify_unless_stopped(
+    problem: &dyn Problem,
+    front: &Front,
+    remainder: &Remainder,
+) -> Result<Option<Vec<Certificate>>, Error> {
+    certify_unless(problem, front, &|| remainder.leaves_out(front.len()))
+}
+
+fn certify_unless(
+    problem: &dyn Problem,
+    front: &Front,
+    is_over: IsOver,
+) -> Result<Option<Vec<Certificate>>, Error> {
+    let all: Vec<usize> = (0..front.len()).collect();
+    match Evaluated::unless(problem, &front.points, is_over)? {
+        Some(evaluated) => evaluated.certify_front(&all, front, is_over),
+        None => Ok(None),
+    }
+}
+
+/// Says whether to leave out the work that is not done yet.
+type IsOver<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Points with values and gradients of all objectives.
 pub(crate) struct Evaluated<'a> {
@@ -52,17 +76,25 @@ pub(crate) struct Evaluated<'a> {
 }
 
 impl<'a> Evaluated<'a> {
-    pub(crate) fn new(problem: &'a dyn Problem, points: &'a Points) -> Result<Self, Error> {
+    /// Evaluates points; `None` if the work was over before all of them were evaluated.
+    pub(crate) fn unless(
+        problem: &'a dyn Problem,
+        points: &'a Points,
+        is_over: IsOver,
+    ) -> Result<Option<Self>, Error> {
         let numbers: Vec<usize> = (0..points.len()).collect();
-        let blocks = numbers
+        let blocks: Option<Vec<_>> = numbers
             .par_chunks(LANES)
-            .map(|block| Ok(problem.evaluate(&points.select(block))?))
+            .map(|block| match is_over() {
+                true => Ok(None),
+                false => Ok(Some(problem.evaluate(&points.select(block))?)),
+            })
             .collect::<Result<_, Error>>()?;
-        Ok(Self {
+        Ok(blocks.map(|blocks| Self {
             problem,
             points,
             blocks,
-        })
+        }))
     }
 
     /// Values of all points.
@@ -70,21 +102,28 @@ impl<'a> Evaluated<'a> {
         self.blocks.iter().flat_map(|(v, _)| v.clone()).collect()
     }
 
-    /// Certificates of a front that is some of these points, by nothing but the front itself.
+    /// Certificates of a front that is some of these points, by nothing but the front itself; `None` if
+    /// the work was over before all of them were found.
     pub(crate) fn certify_front(
         &self,
         kept: &[usize],
         front: &Front,
-    ) -> Result<Vec<Certificate>, Error> {
-        self.certify(kept, &anchors(self.problem, front)?)
+        is_over: IsOver,
+    ) -> Result<Option<Vec<Certificate>>, Error> {
+        match anchors(self.problem, front, is_over)? {
+            Some(anchors) => self.certify(kept, &anchors, is_over),
+            None => Ok(None),
+        }
     }
 
-    /// Certificates of some of the points, where second derivatives are known at others.
+    /// Certificates of some of the points, where second derivatives are known at others; `None` if the
+    /// work was over before all of them were found.
     pub(crate) fn certify(
         &self,
         kept: &[usize],
         anchors: &[Anchor],
-    ) -> Result<Vec<Certificate>, Error> {
+        is_over: IsOver,
+    ) -> Result<Option<Vec<Certificate>>, Error> {
         let m = self.problem.n_objectives();
         let mut largest = vec![0.0; m];
         for &point in kept {
@@ -92,11 +131,14 @@ impl<'a> Evaluated<'a> {
                 *largest = f64::max(*largest, *value);
             }
         }
-        let blocks: Vec<Vec<Certificate>> = kept
+        let blocks: Option<Vec<Vec<Certificate>>> = kept
             .par_chunks(LANES)
-            .map(|block| self.certify_block(block, &largest, anchors))
+            .map(|block| match is_over() {
+                true => Ok(None),
+                false => self.certify_block(block, &largest, anchors).map(Some),
+            })
             .collect::<Result<_, Error>>()?;
-        Ok(blocks.into_iter().flatten().collect())
+        Ok(blocks.map(|blocks| blocks.into_iter().flatten().collect()))
     }
 
     fn value(&self, point: usize) -> &[f64] {
@@ -273,23 +315,31 @@ impl Anchor {
     }
 }
 
-/// Anchors well spread along a front, where there are second derivatives.
-fn anchors(problem: &dyn Problem, front: &Front) -> Result<Vec<Anchor>, Error> {
+/// Anchors well spread along a front, where there are second derivatives; `None` if the work was over
+/// before.
+fn anchors(
+    problem: &dyn Problem,
+    front: &Front,
+    is_over: IsOver,
+) -> Result<Option<Vec<Anchor>>, Error> {
     let known = problem.bounds(front.values.first().copied().unwrap_or(0.0))?;
     let coupled =
         known.is_some_and(|b| b.coupling.is_some() && free_parameter(&b.modulus).is_some());
     if !coupled || front.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     }
     let values = front.judged()?;
     let mut anchors = Vec::new();
     for i in select_spread(values, ANCHORS, &ranges(values, None)) {
+        if is_over() {
+            return Ok(None);
+        }
         let x = front.points.get(i);
         if let Some(second) = problem.second_order(x)? {
             anchors.push(Anchor::new(x.to_vec(), second.lower));
         }
     }
-    Ok(anchors)
+    Ok(Some(anchors))
 }
 
 /// What may hold the loss in balance.

@@ -25,12 +25,13 @@ mod min_norm;
 mod outcome;
 mod pf_smg;
 mod polish;
+mod remainder;
 mod setting;
 mod trace;
 mod update;
 mod weighted;
 
-pub use certificate::{Certificate, certify};
+pub use certificate::{Certificate, certify, certify_unless_stopped};
 pub use checkpoint::Checkpoint;
 pub use descend::minimize_loss;
 pub use eps_fair::EpsFair;
@@ -43,5 +44,6 @@ pub use outcome::{
 };
 pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 pub use polish::{Polish, polish, resume_polish};
+pub use remainder::Remainder;
 pub use trace::Trace;
 pub use weighted::Weighted;

@@ -71,12 +71,18 @@ pub(crate) struct Weighed {
 }
 
 /// Counts decisions on the rows that order and certify, and redraws those that are shown. `models` has the
-/// unmitigated model last; `judged` are the measures that models are compared in.
+/// unmitigated model last; `judged` are the measures that models are compared in. `None` if the work was
+/// over before all replicates were made.
 pub(crate) fn weigh(
     encoded: &Encoded,
     models: &Points,
     judged: &[Measure],
-) -> Result<Weighed, Error> {
+    replicates: usize,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Option<Weighed>, Error> {
+    if is_over() {
+        return Ok(None);
+    }
     let first = |role: RowRole| encoded.parts_for(role).first().copied();
     let order = first(RowRole::Order).unwrap_or(Part::Train);
     let certifying = first(RowRole::Certification);
@@ -91,7 +97,7 @@ pub(crate) fn weigh(
         intervals: Vec::new(),
         info: IntervalInfo {
             confidence: CONFIDENCE,
-            replicates: REPLICATES,
+            replicates,
             left_out: 0.0,
         },
         notices: Vec::new(),
@@ -110,7 +116,11 @@ pub(crate) fn weigh(
         };
         let schema = encoded.part(part).schema();
         let tallies = &counted.tallies;
-        let found = intervals(&decisions, tallies, schema, judged, part as u64, scope)?;
+        let (key, limits) = (part as u64, (replicates, is_over));
+        let found = intervals(&decisions, tallies, schema, judged, key, scope, limits)?;
+        let Some(found) = found else {
+            return Ok(None);
+        };
         if part != Part::Validation {
             weighed.info.left_out = weighed.info.left_out.max(found.left_out);
         }
@@ -130,7 +140,7 @@ pub(crate) fn weigh(
             weighed.intervals.push(SplitIntervals { part, intervals });
         }
     }
-    Ok(weighed)
+    Ok(Some(weighed))
 }
 
 impl Counted {
@@ -208,7 +218,9 @@ impl Evidence {
         let mut certifying = counted(Part::Certify, certify);
         if bands {
             let (tallies, key) = (&certifying.tallies, Part::Certify as u64);
-            certifying.bands = intervals(certify, tallies, schema, &[], key, Scope::Bands)?.bands;
+            let limits: (usize, &dyn Fn() -> bool) = (REPLICATES, &|| false);
+            let found = intervals(certify, tallies, schema, &[], key, Scope::Bands, limits)?;
+            certifying.bands = found.map(|found| found.bands).unwrap_or_default();
         }
         Ok(Self {
             format: FORMAT.into(),

@@ -1,7 +1,7 @@
 //! Intervals of measures: pointwise, and simultaneous over all models of a front.
 
 use fairfront_core::{
-    Costs, Decisions, Measure, Redrawn, Schema, Tallies, normal_quantile, redraw,
+    Costs, Decisions, MOST_REDRAWN, Measure, Redrawn, Schema, Tallies, normal_quantile, redraw,
 };
 use fairfront_pareto::{Values, nondominated};
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ pub(crate) const REPLICATES: usize = 1_000;
 const LEVELS: [f64; 7] = [0.5, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99];
 /// Replicates whose results are held at a time.
 const CHUNK: usize = 128;
+/// The same for rows whose redraws take long, from so many rows on.
+const FEW: usize = 32;
+const FEWER_FROM: usize = 100_000;
 /// The seed of redraws: which rows there are depends on the run's seed already.
 pub(crate) const SEED: u64 = 0;
 
@@ -38,12 +41,14 @@ impl Band {
         let stored = self.quantiles.iter().find(|[at, _]| *at >= level - 1e-12);
         match stored {
             Some([_, quantile]) => *quantile,
-            None => {
-                let share = (1.0 - level) / (2.0 * self.contrasts.max(1) as f64);
-                -normal_quantile(share)
-            }
+            None => bonferroni(level, self.contrasts),
         }
     }
+}
+
+/// Standard errors to either side that hold for so many contrasts at once.
+fn bonferroni(level: f64, contrasts: usize) -> f64 {
+    -normal_quantile((1.0 - level) / (2.0 * contrasts.max(1) as f64))
 }
 
 /// What redraws of some rows say about models; the unmitigated model comes last.
@@ -68,6 +73,8 @@ pub(crate) enum Scope {
 }
 
 /// Redraws the rows behind these decisions. `judged` are the measures that models are compared in.
+/// Without replicates, bands are Bonferroni's, and changes have no intervals. `None` if the work was over
+/// before all replicates were made.
 pub(crate) fn intervals(
     decisions: &Decisions,
     tallies: &Tallies,
@@ -75,7 +82,8 @@ pub(crate) fn intervals(
     judged: &[Measure],
     key: u64,
     scope: Scope,
-) -> Result<Intervals, Error> {
+    (replicates, is_over): (usize, &dyn Fn() -> bool),
+) -> Result<Option<Intervals>, Error> {
     let mut families = Family::all(schema);
     if scope == Scope::Changes {
         families.retain(Family::is_overall);
@@ -83,8 +91,17 @@ pub(crate) fn intervals(
     let mut found = Redraws::new(&families, tallies);
     let compared = compared(&families, judged, schema);
     let mut done = 0;
-    while done < REPLICATES {
-        let n = CHUNK.min(REPLICATES - done);
+    // Beyond a million rows each chunk has a cost of its own.
+    let many = FEWER_FROM..=MOST_REDRAWN;
+    let chunk = match many.contains(&decisions.n_rows()) {
+        true => FEW,
+        false => CHUNK,
+    };
+    while done < replicates {
+        if is_over() {
+            return Ok(None);
+        }
+        let n = chunk.min(replicates - done);
         let made = redraw(decisions, SEED, key, done..done + n, |redrawn| {
             found.of(redrawn, compared.as_deref())
         });
@@ -93,7 +110,7 @@ pub(crate) fn intervals(
         }
         done += n;
     }
-    Ok(found.finish(scope, compared.is_some()))
+    Ok(Some(found.finish(scope, compared.is_some(), replicates)))
 }
 
 /// What models are compared in; less is better.
@@ -317,8 +334,8 @@ impl<'a> Redraws<'a> {
         }
     }
 
-    fn finish(mut self, scope: Scope, compared: bool) -> Intervals {
-        let total = REPLICATES as f64;
+    fn finish(mut self, scope: Scope, compared: bool, replicates: usize) -> Intervals {
+        let total = replicates as f64;
         let mut left_out = 0.0_f64;
         let mut bands = Vec::new();
         let mut columns: Vec<(String, Vec<Option<f64>>)> = Vec::new();
@@ -327,20 +344,28 @@ impl<'a> Redraws<'a> {
             let contrasts = self.signed[at].iter().flatten().flatten().count();
             // If a group has no rows at all, nothing was left out by chance; rates of single groups have
             // intervals of their own.
-            if contrasts > 0 && family.is_overall() {
+            if contrasts > 0 && family.is_overall() && replicates > 0 {
                 left_out = left_out.max(1.0 - self.largest[at].len() as f64 / total);
             }
             self.largest[at].sort_by(f64::total_cmp);
             let largest = &self.largest[at];
-            let quantiles = LEVELS.map(|level| [level, quantile(largest, level, z)]);
+            let quantiles = match replicates {
+                0 => Vec::new(),
+                _ => LEVELS
+                    .map(|level| [level, quantile(largest, level, z)])
+                    .to_vec(),
+            };
             let band = Band {
                 measure: family.name.clone(),
                 contrasts,
-                quantiles: quantiles.to_vec(),
+                quantiles,
             };
             let simultaneous = band.reach(CONFIDENCE);
             if scope == Scope::All {
                 let pointwise = |model: usize| match self.of_models[at].get(model) {
+                    Some(_) if replicates == 0 => {
+                        bonferroni(CONFIDENCE, self.signed[at][model].iter().flatten().count())
+                    }
                     Some(own) => {
                         let mut own: Vec<f64> = own.iter().map(|v| f64::from(*v)).collect();
                         own.sort_by(f64::total_cmp);

@@ -26,7 +26,7 @@ pub(crate) use self::solve::{Solved, solve};
 use crate::fit::{fingerprint, with_objectives};
 use crate::folder::{Place, info_in, look};
 use crate::store::{Generations, Lock};
-use crate::{Error, FitRequest, RunInfo};
+use crate::{Error, FitRequest, PenaltyInfo, RunInfo};
 
 /// The folder of a run's checkpoints.
 pub(crate) const FOLDER: &str = "checkpoint";
@@ -54,6 +54,8 @@ pub struct Checkpoints {
     held: Option<Snapshot>,
     held_at: Instant,
     stopped: bool,
+    /// The penalty of the fit, which later calls do not choose again.
+    penalty: Option<PenaltyInfo>,
     notices: Vec<Notice>,
     trouble: Vec<Notice>,
 }
@@ -87,6 +89,7 @@ impl Checkpoints {
             held: None,
             held_at: now,
             stopped: false,
+            penalty: None,
             notices: Vec::new(),
             trouble: Vec::new(),
         };
@@ -218,7 +221,7 @@ impl Checkpoints {
         let found = self.found.take().map(|(snapshot, _)| snapshot);
         if found.is_none() {
             let note = Note::new(Phase::Begin, None);
-            self.commit(&Snapshot::new(note, None, None))?;
+            self.commit(Snapshot::new(note, None, None))?;
         }
         self.saved = Instant::now();
         self.held_at = self.saved;
@@ -231,7 +234,7 @@ impl Checkpoints {
         if now - self.saved >= self.every {
             self.held = None;
             // A fit is worth more than its checkpoints: it goes on, and this is said.
-            if let Err(error) = self.commit(&state()) {
+            if let Err(error) = self.commit(state()) {
                 let message = format!("a checkpoint could not be written: {error}");
                 let notice = Notice::warning(message);
                 if !self.trouble.contains(&notice) {
@@ -245,16 +248,33 @@ impl Checkpoints {
         }
     }
 
-    /// Solving is over. Where it was cut short, the last state before that is kept.
-    fn set_stopped(&mut self, stopped: bool) -> Result<(), Error> {
+    /// Holds a state, in case the work after it is cut short.
+    fn hold(&mut self, state: Snapshot) {
+        self.held = Some(state);
+    }
+
+    /// The penalty that was chosen when the checkpoint was written.
+    pub(crate) fn penalty_found(&self) -> Option<PenaltyInfo> {
+        let (snapshot, _) = self.found.as_ref()?;
+        snapshot.note.penalty.clone()
+    }
+
+    /// The penalty of the fit, to be kept with its states.
+    pub(crate) fn set_penalty(&mut self, penalty: Option<PenaltyInfo>) {
+        self.penalty = penalty;
+    }
+
+    /// Solving is over, or the work after it. If it was cut short, the last state before that is kept.
+    pub(crate) fn set_stopped(&mut self, stopped: bool) -> Result<(), Error> {
         self.stopped = stopped;
         match self.held.take() {
-            Some(held) if stopped => self.commit(&held),
+            Some(held) if stopped => self.commit(held),
             _ => Ok(()),
         }
     }
 
-    fn commit(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+    fn commit(&mut self, mut snapshot: Snapshot) -> Result<(), Error> {
+        snapshot.note.penalty.clone_from(&self.penalty);
         let Some(open) = &mut self.open else {
             return Ok(());
         };

@@ -7,7 +7,7 @@ use fairfront_data::Notice;
 use fairfront_solve::{Checkpoint, Outcome};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, PolishInfo};
+use crate::{Error, PenaltyInfo, PolishInfo};
 
 const REQUEST: &str = "request.json";
 const PHASE: &str = "phase.json";
@@ -36,6 +36,9 @@ pub(crate) struct Note {
     pub(crate) notice: Option<Notice>,
     /// What polishing did, once it is done.
     pub(crate) polish: Option<PolishInfo>,
+    /// The penalty of the fit, if its losses take one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) penalty: Option<PenaltyInfo>,
 }
 
 impl Note {
@@ -44,6 +47,7 @@ impl Note {
             phase,
             notice: notice.cloned(),
             polish: None,
+            penalty: None,
         }
     }
 }

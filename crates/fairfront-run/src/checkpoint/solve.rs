@@ -132,6 +132,15 @@ impl Work<'_> {
         }
     }
 
+    /// Holds the state before judging, which a stop may cut short.
+    fn hold(&mut self, polish: Option<&PolishInfo>) {
+        let mut note = Note::new(self.phase, self.notice.as_ref());
+        note.polish = polish.cloned();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.hold(Snapshot::new(note, None, self.outcome.as_ref()));
+        }
+    }
+
     /// All is done, or as much of it as there was time for.
     fn end(&mut self, problem: &FairProblem, solved: &Solved) -> Result<(), Error> {
         let signal = self.observer.stop_signal().is_set();
@@ -143,6 +152,9 @@ impl Work<'_> {
                 self.outcome = Some(Checkpoint::of_outcome(problem, &solved.outcome));
                 self.offer(solved.polish.as_ref());
             }
+        }
+        if !stopped {
+            self.hold(solved.polish.as_ref());
         }
         Ok(())
     }
@@ -161,7 +173,7 @@ impl Observer for Work<'_> {
 
     fn checkpoint(&mut self, state: &dyn Fn() -> Checkpoint) {
         // The solver that finds points to start from is another one, and quick.
-        if self.cut || self.phase == Phase::Begin {
+        if self.cut || self.phase == Phase::Begin || self.stop_signal().is_set() {
             return;
         }
         if let Some(checkpoints) = &mut self.checkpoints {

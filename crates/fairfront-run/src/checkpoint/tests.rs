@@ -422,3 +422,60 @@ fn placing_a_run_can_be_interrupted_anywhere() {
         }
     }
 }
+
+/// Asks for a stop once the solver is done, as soon as the state before judging is kept.
+struct Late<'a>(&'a Path);
+
+impl Observer for Late<'_> {
+    fn round(&mut self, _: &Progress) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        let folder = self.0.join(FOLDER);
+        StopSignal::new(move || {
+            let names = names_in(&folder).unwrap_or_default();
+            names.iter().any(|name| {
+                let phase = std::fs::read_to_string(folder.join(name).join("phase.json"));
+                phase.is_ok_and(|phase| phase.contains("\"judge\""))
+            })
+        })
+    }
+}
+
+#[test]
+fn a_fit_that_is_stopped_while_it_judges_goes_on() {
+    let known = Known::named("demo(rows=300000)").expect("a name");
+    let known = known.expect("a known data set");
+    let rows = Prepared::from_known(&known, &known.spec(), None).expect("rows");
+    let weighted = Method::Weighted(Weighted {
+        sums: 4,
+        most_steps: 2,
+        ..Weighted::default()
+    });
+    let request = request(weighted, false, &[]);
+    let content = |fitted: &Fitted| {
+        let mut info = run_info(&rows, fitted);
+        info.seconds = fairfront_data::Ordered(Vec::new());
+        (
+            front_table(fitted),
+            serde_json::to_string(&info).expect("json"),
+        )
+    };
+    let (_folder, run) = folder();
+    let mut checkpoints = open(&run, false, false).expect("checkpoints");
+    let fitted = fit_with_checkpoints(&rows, &request, &mut checkpoints, &mut Late(&run));
+    let fitted = fitted.expect("a front");
+    assert!(!fitted.left_out.is_empty());
+    assert!(checkpoints.stopped);
+    checkpoints
+        .place(&mut Run::of(&rows, &fitted))
+        .expect("a run");
+    assert!(is_unfinished(&run));
+    let mut checkpoints = open(&run, true, false).expect("checkpoints");
+    // The penalty is not chosen again.
+    assert!(checkpoints.penalty_found().is_some());
+    let fitted = fit_with_checkpoints(&rows, &request, &mut checkpoints, &mut ());
+    let whole = fit(&rows, &request, &mut ()).expect("a front");
+    assert!(content(&fitted.expect("a front")) == content(&whole));
+}

@@ -1,6 +1,9 @@
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fairfront_core::{LANES, Lanes, OfRoots, Root, Rows};
 use fairfront_data::{Known, Spec};
-use fairfront_solve::{Trace, Weighted};
+use fairfront_solve::{Progress, StopSignal, Trace, Weighted};
 
 use super::*;
 use crate::{FrontColumns, Rule, Run, figures, select};
@@ -264,4 +267,92 @@ fn own_objectives_are_judged_in_objectives() {
     };
     let refused = fit_with(&prepared, &in_measures, &custom, &mut ()).unwrap_err();
     assert!(refused.to_string().contains("there is no measure for own"));
+}
+
+/// Stops after so many rounds.
+struct Impatient {
+    rounds: usize,
+    stop: Arc<AtomicBool>,
+}
+
+impl Impatient {
+    fn after(rounds: usize) -> Self {
+        Self {
+            rounds,
+            stop: Arc::new(AtomicBool::new(rounds == 0)),
+        }
+    }
+}
+
+impl Observer for Impatient {
+    fn round(&mut self, _: &Progress) -> ControlFlow<()> {
+        self.rounds = self.rounds.saturating_sub(1);
+        self.stop.store(self.rounds == 0, Ordering::Relaxed);
+        match self.rounds {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        let stop = Arc::clone(&self.stop);
+        StopSignal::new(move || stop.load(Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn little_is_done_after_a_stop_and_the_run_says_so() {
+    let known = Known::parse("demo(rows=1000000)").unwrap().unwrap();
+    let many = Prepared::from_known(&known, &known.spec(), None).unwrap();
+    let weighted = || Method::Weighted(Weighted::default());
+    let trace = Method::Trace(Trace {
+        points: 100_000,
+        ..Trace::default()
+    });
+    let covariances = ["log_loss", "disparate_impact(sex)"];
+    // The covariance front that sums start from has more rounds than 12.
+    for (request, rounds) in [
+        (request(&[], weighted()), 12),
+        (request(&covariances, trace), 4),
+    ] {
+        let fitted = fit(&many, &request, &mut Impatient::after(rounds)).unwrap();
+        assert_eq!(fitted.outcome.stop, StopReason::Stopped);
+        assert!(fitted.judged.candidates <= 32, "{:?}", fitted.judged);
+        assert!(fitted.outcome.front.len() > 8 && fitted.outcome.front.len() <= 32);
+        assert!(fitted.outcome.counters.evaluations < 1_000);
+        assert_eq!(fitted.judged.moved, 0);
+        assert!(fitted.outcome.certificates.is_empty());
+        assert_eq!(fitted.interval_info.replicates, 0);
+        for left_out in [
+            LeftOut::OptimalityProofs,
+            LeftOut::Redraws,
+            LeftOut::Calibration,
+        ] {
+            assert!(fitted.left_out.contains(&left_out), "{:?}", fitted.left_out);
+        }
+        let said = |n: &Notice| n.message.contains("left out") && n.message.contains("redraws");
+        assert!(fitted.notices.iter().any(said), "{:?}", fitted.notices);
+        // Bands without redraws hold for all contrasts at once.
+        let bands = &fitted.evidence.certify.as_ref().unwrap().bands;
+        assert!(bands.iter().all(|band| band.quantiles.is_empty()));
+    }
+    let at_once = fit(&many, &request(&[], weighted()), &mut Impatient::after(0)).unwrap();
+    assert_eq!(at_once.outcome.stop, StopReason::Stopped);
+    assert!(at_once.left_out.contains(&LeftOut::CrossValidation));
+    assert_eq!(at_once.penalty.unwrap().rule, PenaltyRule::Stopped);
+    assert!(at_once.outcome.counters.evaluations < 100);
+}
+
+#[test]
+fn small_tables_are_measured_in_full_after_a_stop() {
+    let few = prepared(|_| ());
+    let request = request(&[], Method::Weighted(Weighted::default()));
+    let fitted = fit(&few, &request, &mut Impatient::after(1)).unwrap();
+    assert_eq!(fitted.outcome.stop, StopReason::Stopped);
+    assert!(fitted.left_out.is_empty(), "{:?}", fitted.left_out);
+    assert_eq!(fitted.interval_info.replicates, REPLICATES);
+    assert_eq!(
+        fitted.outcome.certificates.len(),
+        fitted.outcome.front.len()
+    );
 }

@@ -88,7 +88,8 @@ fn of_many_rows_a_sample_is_cross_validated() {
 #[test]
 fn held_out_losses_are_those_of_models_fitted_from_scratch() {
     let (_, train) = demo(500);
-    let info = PenaltyInfo::choose(Penalty::Auto { seed: 5 }, &train).unwrap();
+    let info =
+        PenaltyInfo::choose(Penalty::Auto { seed: 5 }, &train, &StopSignal::default()).unwrap();
     let validation = info.validation.as_ref().unwrap();
     assert_eq!((validation.folds, validation.rows), (FOLDS, train.n_rows()));
     let folds = folds(&train, 5);
@@ -134,8 +135,8 @@ fn both_ways_to_minimize_agree() {
             problem.values(&Points::from_vec(n, x)).unwrap()[0]
         };
         let exact = value(problem.minimiser().unwrap().unwrap());
-        let newton = value(minimize(&problem, &zero).unwrap());
-        let wide = value(wide(&problem, &zero).unwrap());
+        let newton = value(minimize(&problem, &zero, &StopSignal::default()).unwrap());
+        let wide = value(wide(&problem, &zero, &StopSignal::default()).unwrap());
         assert!((newton - exact).abs() < 1e-9, "{lambda}: {newton} {exact}");
         // Three steps of a millionth of the loss are left out at the end, and what they would lead to.
         assert!((wide - exact).abs() < 1e-4, "{lambda}: {wide} {exact}");
@@ -160,7 +161,8 @@ fn rows_that_cannot_tell_get_the_penalty_of_one_row() {
     );
     let rows = Dataset::new(schema, vec![block.unwrap()]).unwrap();
     // Two rows are in the same fold, and nothing is left to learn from.
-    let info = PenaltyInfo::choose(Penalty::Auto { seed: 0 }, &rows).unwrap();
+    let info =
+        PenaltyInfo::choose(Penalty::Auto { seed: 0 }, &rows, &StopSignal::default()).unwrap();
     assert_eq!(info.chosen, 0.5);
     assert!(info.validation.unwrap().path.is_empty());
 }
@@ -237,7 +239,9 @@ fn the_choice_does_not_depend_on_threads() {
     let (_, train) = demo(3_000);
     let on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let choose = || PenaltyInfo::choose(Penalty::Auto { seed: 1 }, &train).unwrap();
+        let choose = || {
+            PenaltyInfo::choose(Penalty::Auto { seed: 1 }, &train, &StopSignal::default()).unwrap()
+        };
         pool.build().unwrap().install(choose)
     };
     assert_eq!(on(1), on(3));

@@ -194,7 +194,7 @@ pub fn tune(
     }
     let encoded = Encoded::new(prepared)?;
     // What no combination could change is said before any of them is run.
-    let task = Task::new(&encoded, &request, &[])?;
+    let task = Task::new(&encoded, &request, &[], &watcher.observer().stop_signal())?;
     let candidate = task.candidate.clone();
     let mut grid = grid.clone();
     if grid.axes.is_empty() {

@@ -10,16 +10,17 @@ use fairfront_core::{
 };
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_pareto::{Values, dominates, nondominated};
-use fairfront_solve::{Certificate, Front, certify};
+use fairfront_solve::{Certificate, Front, StopSignal, certify};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 
+use crate::calibration::calibrations;
 use crate::certify::{
-    Certificate as Certified, Demand, IntervalInfo, Log, Plan, Stated, TALLIES, TestKind, USES,
-    Use, Weighed, weigh,
+    Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, Stated, TALLIES,
+    TestKind, USES, Use, Weighed, weigh,
 };
 use crate::fit::{
     CertificateInfo, SplitValues, fingerprint, parse_objectives, split_values, values_at_zero,
@@ -28,7 +29,7 @@ use crate::folder::{Described, info_in, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::store::read_stable;
 use crate::stream;
-use crate::{Error, FrontTable, PenaltyInfo, Run, RunInfo};
+use crate::{Error, FrontTable, LeftOut, PenaltyInfo, PenaltyRule, Run, RunInfo};
 
 /// What recomputing a run found.
 #[derive(Debug, Clone, Serialize)]
@@ -109,7 +110,10 @@ pub fn verify(
         features: encoded.encoding.schema().feature_names(),
         rows: rows_by_split(&encoded),
         penalty: match (&info.penalty, &info.stream) {
-            (Some(penalty), None) => Some(PenaltyInfo::choose(penalty.asked(), train)?),
+            (Some(penalty), None) if penalty.rule != PenaltyRule::Stopped => {
+                let stop = StopSignal::default();
+                Some(PenaltyInfo::choose(penalty.asked(), train, &stop)?)
+            }
             // That of a stream was chosen on the rows of its first front.
             (penalty, _) => penalty.clone(),
         },
@@ -519,8 +523,20 @@ impl Recomputed {
     ) -> Result<Self, Error> {
         let last = models.len() - 1;
         let points = models.select(&(0..last).collect::<Vec<_>>());
-        let weighed = weigh(encoded, models, &compared_in(problem))?;
-        let (splits, calibrations) = split_values(problem, encoded, &points, models.get(last))?;
+        let left_out = |work: LeftOut| info.left_out.contains(&work);
+        let replicates = match left_out(LeftOut::Redraws) {
+            true => 0,
+            false => REPLICATES,
+        };
+        let weighed = weigh(encoded, models, &compared_in(problem), replicates, &|| {
+            false
+        })?;
+        let weighed = weighed.ok_or_else(|| Error::Data("models were not weighed".into()))?;
+        let calibrations = match left_out(LeftOut::Calibration) {
+            true => vec![Calibration::default(); models.len()],
+            false => calibrations(encoded, models)?,
+        };
+        let splits = split_values(problem, encoded, models, &calibrations)?;
         let front = Front {
             values: splits[0].objectives.clone(),
             points,
@@ -528,7 +544,10 @@ impl Recomputed {
         };
         let has_measures = problem.softened(2.0).is_some() || !info.judged.measures.is_empty();
         Ok(Self {
-            certificates: certify(problem, &front).map_err(|e| e.to_string()),
+            certificates: match left_out(LeftOut::OptimalityProofs) {
+                true => Ok(Vec::new()),
+                false => certify(problem, &front).map_err(|e| e.to_string()),
+            },
             points: front.points,
             splits,
             weighed,
@@ -546,7 +565,8 @@ impl Recomputed {
         let n = self.points.len();
         let stored = &info.judged;
         // As many as there were, unless they were more than asked for.
-        let kept = |stored: usize| match n >= info.method.points() {
+        let fewer = info.left_out.contains(&LeftOut::Candidates);
+        let kept = |stored: usize| match fewer || n >= info.method.points() {
             true => stored.max(n),
             false => n,
         };
@@ -558,7 +578,10 @@ impl Recomputed {
         match (stored.front_in, self.measures.is_empty()) {
             (FrontIn::Measures, _) => judged.in_measures = stored.in_measures.map(kept),
             (FrontIn::Objectives, false) => judged.in_objectives = kept(stored.in_objectives),
-            (FrontIn::Objectives, true) => (judged.candidates, judged.in_objectives) = (n, n),
+            (FrontIn::Objectives, true) => {
+                judged.candidates = if fewer { stored.candidates.max(n) } else { n };
+                judged.in_objectives = judged.candidates;
+            }
         }
         judged
     }

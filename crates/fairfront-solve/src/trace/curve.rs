@@ -119,13 +119,25 @@ impl<'a> Curve<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Along, Error> {
         let (nodes, complete) = self.nodes(ground, counters, observer)?;
+        let mut along = Along {
+            nodes,
+            places: Vec::new(),
+            points: Points::default(),
+            complete,
+        };
+        self.place(&mut along, self.settings.points);
+        Ok(along)
+    }
+
+    /// Puts `n` points on the curve, instead of those that are there.
+    pub(super) fn place(&self, along: &mut Along, n: usize) {
+        let nodes = &along.nodes;
         let mut points = Points::new(self.model.problem.n_params());
         let mut places = Vec::new();
         if nodes.len() < 3 {
             nodes.iter().for_each(|node| points.push(&node.x));
         } else {
-            let n = self.settings.points;
-            places = spread_out(&nodes, n);
+            places = spread_out(nodes, n);
             // Before a corner at the end there are no points: the interval is about as short as a step
             // between points, and nothing in it is known well.
             let before_end = nodes.len() - 2;
@@ -139,12 +151,7 @@ impl<'a> Curve<'a> {
                 points.push(&between(&nodes[*place], &nodes[place + 1], *at));
             }
         }
-        Ok(Along {
-            nodes,
-            places,
-            points,
-            complete,
-        })
+        (along.places, along.points) = (places, points);
     }
 
     fn level(&self, x: &[f64]) -> Result<Level, Error> {

@@ -10,17 +10,18 @@ mod wide;
 
 pub use settings::Trace;
 
-use fairfront_core::{MOST_DENSE, Metric, Points, Problem};
+use fairfront_core::{LANES, MOST_DENSE, Metric, Points, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
 use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
-use crate::certificate::{Certificate, Evaluated, certify};
+use crate::certificate::{Certificate, Evaluated, certify, certify_unless_stopped};
 use crate::checkpoint::{Checkpoint, Writer};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
+use crate::remainder::Remainder;
 use crate::update::Known;
 
 /// Points of a curve are mended where their gap is above this share of the loss at 0, a few times at
@@ -86,7 +87,10 @@ impl Trace {
         let model = Model::new(problem, &stop)?;
         let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
         let ground = Ground::find(problem, near, metric, &mut counters, &stop)?;
+        let remainder = Remainder::new(problem, stop.clone());
         let (front, certificates, complete) = match m {
+            // Stopped before there was anything else.
+            2.. if remainder.leaves_out(LANES) => (ground.unmitigated.clone(), Vec::new(), false),
             1 => {
                 let front = ground.unmitigated.clone();
                 let certificates = certify(problem, &front)?;
@@ -104,20 +108,27 @@ impl Trace {
             }
             _ => {
                 let mesh = Mesh::new(&model, self, &ground, &mut counters)?;
-                let surface = match known {
+                let mut surface = match known {
                     Some(known) => mesh.renew(known, &mut counters, observer)?,
                     None => mesh.refine(&mut counters, observer)?,
                 };
                 counters.largest_hole = surface.hole;
                 let start = ground.unmitigated.clone();
+                if remainder.is_too_much(surface.points.len()) {
+                    // The corners come first, then points halfway between them, and so on.
+                    let first: Vec<usize> = (0..remainder.most_models()).collect();
+                    surface.points = surface.points.select(&first);
+                    surface.complete = false;
+                }
                 let mut front = ground.join(problem, start, &surface.points, &mut counters)?;
                 if front.len() > self.points {
                     let ranges = ranges(front.judged()?, Some(&ground.reference));
                     front = front.select(&select_spread(front.judged()?, self.points, &ranges));
                 }
                 let front = front.sorted();
-                let certificates = certify(problem, &front)?;
-                (front, certificates, surface.complete)
+                let certificates = certify_unless_stopped(problem, &front, &remainder)?;
+                let complete = surface.complete && certificates.is_some();
+                (front, certificates.unwrap_or_default(), complete)
             }
         };
         Ok(Outcome {
@@ -158,20 +169,35 @@ impl Trace {
         let mut along = curve.follow(ground, counters, observer)?;
         let anchors = along.anchors();
         let limit = LOOSE * ground.loss_scale();
+        let remainder = Remainder::new(problem, model.stop.clone());
         let mut repairs = 0;
         loop {
+            let n = along.points.len();
+            if remainder.is_too_much(n) {
+                curve.place(&mut along, remainder.most_models());
+                along.complete = false;
+            }
             counters.evaluations += along.points.len() as u64;
             counters.gradient_evaluations[0] += along.points.len() as u64;
-            let evaluated = Evaluated::new(problem, &along.points)?;
-            let every: Vec<usize> = (0..along.points.len()).collect();
-            let certificates = evaluated.certify(&every, &anchors)?;
+            let n = along.points.len();
+            let is_too_much = || remainder.is_too_much(n);
+            let Some(evaluated) = Evaluated::unless(problem, &along.points, &is_too_much)? else {
+                continue;
+            };
+            // After a stop, points are neither repaired nor proven.
+            let is_over = || remainder.leaves_out(n);
+            let every: Vec<usize> = (0..n).collect();
+            let certificates = evaluated.certify(&every, &anchors, &is_over)?;
             let all = Front {
                 values: evaluated.values(),
                 points: along.points.clone(),
                 n_objectives: 2,
             };
-            let loose = |i: &usize| certificates[*i].gap.is_none_or(|gap| gap > limit);
-            let loose: Vec<usize> = (0..all.len()).filter(loose).collect();
+            let loose = |proven: &[Certificate]| -> Vec<usize> {
+                let is_loose = |i: &usize| proven[*i].gap.is_none_or(|gap| gap > limit);
+                (0..all.len()).filter(is_loose).collect()
+            };
+            let loose = certificates.as_deref().map(loose).unwrap_or_default();
             if repairs < REPAIRS && !loose.is_empty() && along.is_between_nodes() {
                 curve.repair(&mut along, &loose, counters)?;
                 repairs += 1;
@@ -183,8 +209,12 @@ impl Trace {
             let best: Vec<usize> = order.into_iter().map(|i| best[i]).collect();
             let front = all.select(&best);
             // By the front alone, so that whoever has it can prove the same.
-            let certificates = evaluated.certify_front(&best, &front)?;
-            return Ok((front, certificates, along.complete));
+            let certificates = match certificates {
+                Some(_) => evaluated.certify_front(&best, &front, &is_over)?,
+                None => None,
+            };
+            let complete = along.complete && certificates.is_some();
+            return Ok((front, certificates.unwrap_or_default(), complete));
         }
     }
 }

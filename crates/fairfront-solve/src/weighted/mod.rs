@@ -8,6 +8,7 @@ mod state;
 
 pub use settings::Weighted;
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use fairfront_core::{Metric, Points, Problem};
@@ -20,6 +21,7 @@ use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
+use crate::remainder::Remainder;
 use crate::update::Known;
 
 /// An update takes half of the sums, and half of the steps for each: much is known already.
@@ -106,6 +108,7 @@ struct Work<'a> {
     metric: Metric,
     counters: Counters,
     stop: StopSignal,
+    remainder: Remainder,
 }
 
 impl<'a> Work<'a> {
@@ -124,6 +127,7 @@ impl<'a> Work<'a> {
                 gradient_evaluations: vec![0; problem.n_objectives()],
                 ..Counters::default()
             },
+            remainder: Remainder::new(problem, stop.clone()),
             stop,
         })
     }
@@ -162,6 +166,12 @@ impl<'a> Work<'a> {
             state.stage += 1;
             state.step = 0;
             state.begun = false;
+        }
+        let (n, most) = (state.candidates.len(), self.remainder.most_models());
+        if self.remainder.is_too_much(n) {
+            complete = false;
+            let newest = n - state.descents.len();
+            state.candidates = fewer(&state.candidates, newest, most);
         }
         self.end(state.candidates, complete)
     }
@@ -244,9 +254,10 @@ impl<'a> Work<'a> {
             if open.is_empty() {
                 return Ok(true);
             }
-            if !self.stop.is_set() {
-                observer.checkpoint(&|| self.checkpoint(state));
+            if self.stop.is_set() {
+                return Ok(false);
             }
+            observer.checkpoint(&|| self.checkpoint(state));
             self.step(problem, state, &open)?;
             let within = (state.step as f64 / self.settings.most_steps as f64).min(1.0);
             state.step += 1;
@@ -264,8 +275,23 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// One step of the descents that are open.
+    /// One step of the descents that are open. A stop leaves those out that were not reached.
     fn step(
+        &mut self,
+        problem: &dyn Problem,
+        state: &mut State,
+        open: &[usize],
+    ) -> Result<(), Error> {
+        for (i, some) in open.chunks(self.remainder.chunk()).enumerate() {
+            if i > 0 && self.stop.is_set() {
+                break;
+            }
+            self.step_some(problem, state, some)?;
+        }
+        Ok(())
+    }
+
+    fn step_some(
         &mut self,
         problem: &dyn Problem,
         state: &mut State,
@@ -340,4 +366,23 @@ impl<'a> Work<'a> {
             candidates,
         })
     }
+}
+
+/// So many different candidates at most: the first, which minimizes the loss, and an even selection of
+/// those that sums have reached last, then of those before them.
+fn fewer(candidates: &Points, newest: usize, most: usize) -> Points {
+    let bits = |point: &[f64]| -> Vec<u64> { point.iter().map(|v| v.to_bits()).collect() };
+    let mut kept = candidates.select(&[0]);
+    let mut seen = HashSet::from([bits(kept.get(0))]);
+    for from in [newest..candidates.len(), 1..newest] {
+        let different: Vec<usize> = from
+            .filter(|i| seen.insert(bits(candidates.get(*i))))
+            .collect();
+        let (n, room) = (different.len(), most - kept.len());
+        for place in 0..room.min(n) {
+            let i = different[place * n / room.min(n)];
+            kept.push(candidates.get(i));
+        }
+    }
+    kept
 }

@@ -1,0 +1,95 @@
+use fairfront_core::{LANES, Problem};
+
+use crate::outcome::StopSignal;
+
+/// Work that a solver or a run still does after it was asked to stop, in rows times parameters times
+/// models: about a second.
+const WORK: usize = 1 << 26;
+
+/// Parameters beyond this number are taken for so many: rows of wide data are mostly codes.
+const MOST_PARAMS: usize = 64;
+
+/// Bounds the work after a stop. Nothing is bounded before it, and the same number of models is allowed
+/// whenever the stop comes.
+#[derive(Debug, Clone)]
+pub struct Remainder {
+    /// Rows times parameters.
+    size: usize,
+    stop: StopSignal,
+}
+
+impl Remainder {
+    /// The bounds of a problem under this signal.
+    pub fn new(problem: &dyn Problem, stop: StopSignal) -> Self {
+        Self::of(problem.n_rows(), problem.n_params(), stop)
+    }
+
+    /// The bounds for so many rows and parameters.
+    pub fn of(rows: usize, params: usize, stop: StopSignal) -> Self {
+        let params = params.clamp(1, MOST_PARAMS);
+        Self {
+            size: rows.max(1).saturating_mul(params),
+            stop,
+        }
+    }
+
+    /// Models that are evaluated after a stop, at most.
+    pub fn most_models(&self) -> usize {
+        (WORK / self.size).max(LANES - 1)
+    }
+
+    /// Models that are evaluated between two looks at the signal.
+    pub fn chunk(&self) -> usize {
+        self.most_models().div_ceil(LANES) * LANES
+    }
+
+    /// Whether the fit was asked to stop, and optional work on so many models would take long.
+    pub fn leaves_out(&self, models: usize) -> bool {
+        self.size.saturating_mul(models) > WORK && self.stop.is_set()
+    }
+
+    /// Whether the fit was asked to stop, and so many models are too many to evaluate.
+    pub fn is_too_much(&self, models: usize) -> bool {
+        models > self.most_models() && self.stop.is_set()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairfront_core::{Batches, Error, Gradients, Points};
+
+    use super::*;
+
+    struct Sized(usize);
+
+    impl Problem for Sized {
+        fn n_params(&self) -> usize {
+            8
+        }
+        fn n_objectives(&self) -> usize {
+            2
+        }
+        fn n_rows(&self) -> usize {
+            self.0
+        }
+        fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
+            Ok(vec![0.0; 2 * points.len()])
+        }
+        fn gradients(&self, points: &Points, _: Batches) -> Result<Gradients, Error> {
+            Ok(Gradients::zeros(2, points.len(), 8))
+        }
+    }
+
+    #[test]
+    fn work_is_bounded_after_a_stop_alone() {
+        let going = Remainder::new(&Sized(10_000_000), StopSignal::default());
+        assert!(!going.leaves_out(1_000_000) && !going.is_too_much(1_000_000));
+        let stop = || StopSignal::new(|| true);
+        let large = Remainder::new(&Sized(10_000_000), stop());
+        assert_eq!((large.most_models(), large.chunk()), (31, 32));
+        assert!(large.leaves_out(1) && large.is_too_much(32) && !large.is_too_much(31));
+        let small = Remainder::new(&Sized(1_000), stop());
+        assert!(!small.leaves_out(200) && !small.is_too_much(8_000));
+        assert!(small.is_too_much(1_000_000));
+    }
+}
