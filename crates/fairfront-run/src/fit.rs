@@ -263,6 +263,10 @@ pub(crate) struct Earlier {
 }
 
 /// Fits a front on encoded rows, from nothing or from an earlier front.
+#[expect(
+    clippy::too_many_lines,
+    reason = "steps that follow each other, each with its bound after a stop"
+)]
 pub(crate) fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,

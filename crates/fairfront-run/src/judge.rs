@@ -91,6 +91,10 @@ pub(crate) fn check(
 
 /// Judges what a solver found: thresholds are moved where that is better on training rows, and the
 /// nondominated points are kept.
+#[expect(
+    clippy::too_many_lines,
+    reason = "steps that follow each other, each with its bound after a stop"
+)]
 pub(crate) fn judge(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -255,6 +259,9 @@ fn move_thresholds(
     Ok(moved)
 }
 
+/// Candidates, and their measures or the first measure that the rows cannot give.
+type Evaluated = (Front, Result<Vec<f64>, Measure>);
+
 /// Candidates in the order of their objectives, and their measures; `None` if a stop came before all were
 /// evaluated, and they are too many. Without `rest`, all of them are evaluated.
 fn evaluate(
@@ -263,7 +270,7 @@ fn evaluate(
     candidates: &Points,
     measures: &[Measure],
     rest: Option<&Rest>,
-) -> Result<Option<(Front, Result<Vec<f64>, Measure>)>, Error> {
+) -> Result<Option<Evaluated>, Error> {
     let values = in_chunks(rest, candidates, |some| Ok(problem.values(some)?))?;
     let Some(values) = values else {
         return Ok(None);
