@@ -22,7 +22,7 @@ warnings.simplefilter("error")
 rng = np.random.default_rng(0)
 sex = rng.choice(["f", "m"], size=2000)
 X = rng.normal(size=(2000, 2))
-X[:, 0] += sex == "m"
+X[:, 0] += 0.5 * (sex == "m")
 y = X[:, 0] + rng.normal(size=2000) > 0.5
 
 clf = FairFrontClassifier(n_points=15, require="demographic_parity_ratio(sex) >= 0.8", confidence=None)
