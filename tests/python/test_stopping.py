@@ -41,26 +41,37 @@ def test_a_time_limit_bounds_the_work_after_it(fairfront, tmp_path):
     assert (run / "report.html").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_signals_end_a_fit_and_keep_the_front(fairfront, tmp_path, name):
-    run = tmp_path / "run"
-    process = start(fairfront, run, LONG, "--quiet")
-    time.sleep(1.5)
-    process.send_signal(getattr(signal, name))
-    assert process.wait(60) == 130, process.stderr.read()
-    assert json.loads((run / "run.json").read_text())["stop"] == "stopped"
+def heed_hangup():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def ignore_hangup():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_end_a_fit_and_keep_the_front(fairfront, tmp_path, name):
+    run = tmp_path / "run"
+    # The tests themselves may run under nohup.
+    process = start(fairfront, run, LONG, "--quiet", preexec_fn=heed_hangup)
+    try:
+        time.sleep(1.5)
+        process.send_signal(getattr(signal, name))
+        assert process.wait(60) == 130, process.stderr.read()
+    finally:
+        process.kill()
+    assert json.loads((run / "run.json").read_text())["stop"] == "stopped"
+
+
 def test_nohup_keeps_hangups_ignored(fairfront, tmp_path):
     run = tmp_path / "run"
     process = start(fairfront, run, LONG, "--quiet", "--max-seconds", 3, preexec_fn=ignore_hangup)
-    for _ in range(10):
-        time.sleep(0.1)
-        process.send_signal(signal.SIGHUP)
-    # Ended by its limit: after a signal it would be 130.
-    assert process.wait(60) == 0, process.stderr.read()
+    try:
+        for _ in range(10):
+            time.sleep(0.1)
+            process.send_signal(signal.SIGHUP)
+        # Ended by its limit: after a signal it would be 130.
+        assert process.wait(60) == 0, process.stderr.read()
+    finally:
+        process.kill()
     assert (run / "run.json").exists()
