@@ -104,7 +104,7 @@ impl Bar {
     }
 }
 
-/// The hypervolume as a share of the box; `None` if there is no finite one.
+/// The hypervolume as a share of the box; `None` if it is not finite.
 fn share_of_box(progress: &Progress) -> Option<f64> {
     // Beyond four objectives it takes longer than people want to wait for a line.
     if progress.n_objectives > 4 {

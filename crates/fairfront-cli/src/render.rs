@@ -374,12 +374,7 @@ fn groups(groups: &Ordered<GroupSummary>, unknown: usize, out: &mut String) {
 }
 
 fn proxies(proxy: &Proxy, out: &mut String) {
-    let strongest: Vec<String> = proxy
-        .features
-        .iter()
-        .take(3)
-        .map(|(name, strength)| format!("{name} {strength:.2}"))
-        .collect();
+    let strongest = proxy.strongest();
     if strongest.is_empty() {
         return;
     }
@@ -387,9 +382,5 @@ fn proxies(proxy: &Proxy, out: &mut String) {
         (Some(auc), Some(group)) => format!("AUC {auc:.2} for {group}; "),
         _ => String::new(),
     };
-    let _ = writeln!(
-        out,
-        "  told by the features: {joint}strongest {}",
-        strongest.join(", ")
-    );
+    let _ = writeln!(out, "  told by the features: {joint}strongest {strongest}");
 }

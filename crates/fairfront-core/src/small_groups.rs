@@ -18,7 +18,7 @@ impl SmallGroups {
     /// Groups with fewer than `least` rows, from counts of negative and positive training rows per group.
     ///
     /// Two groups are compared in any case: if fewer than two are large enough, the two largest ones with
-    /// rows; if there are no two with rows, all groups.
+    /// rows; if fewer than two have rows, all groups.
     pub fn new(least: usize, counts: &[[usize; 2]]) -> Self {
         let of = |count: fn(&[usize; 2]) -> usize| -> Vec<u32> {
             let counts: Vec<usize> = counts.iter().map(count).collect();

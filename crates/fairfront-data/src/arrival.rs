@@ -5,7 +5,7 @@ use fairfront_core::Dataset;
 use crate::encoder::Unseen;
 use crate::encoding::{Encoding, RowFacts};
 use crate::error::Error;
-use crate::group::{AttributeRule, TargetRule};
+use crate::group::AttributeRule;
 use crate::number::Numbers;
 use crate::prepare::{Dropped, Prepared, bad_weight, rows_in_use};
 use crate::read::Rejected;
@@ -13,6 +13,7 @@ use crate::rule::{NumericRule, too_large};
 use crate::spec::{Spec, SplitRule};
 use crate::split::{ColumnParts, Part};
 use crate::table::{Column, Table};
+use crate::target::TargetRule;
 
 /// The rows of a batch that are in use, with all that is known of them but their groups, which the
 /// encoding may still have to learn ([`Encoding::grow`]).

@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::date::DateOrder;
 use crate::date_part;
 use crate::encoder::{self, Coded, Encoder, Unseen};
-use crate::error::Error;
-use crate::group::{AttributeRule, TargetRule};
+use crate::error::{Error, listed};
+use crate::group::AttributeRule;
 use crate::number::Numbers;
 use crate::prepare::Prepared;
 use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER, too_large};
 use crate::spec::Scale;
 use crate::split::Part;
 use crate::table::{Column, MISSING, Notice, Table};
+use crate::target::TargetRule;
 
 /// Categories with fewer training rows than this get a warning.
 const FEW_ROWS: usize = 5;
@@ -465,14 +466,10 @@ impl Training<'_> {
             .map(|(name, count)| format!("{name:?} ({count})"))
             .collect();
         if !rare.is_empty() {
-            let shown = rare[..rare.len().min(5)].join(", ");
-            let more = match rare.len().saturating_sub(5) {
-                0 => String::new(),
-                more => format!(" and {} more", grouped(more)),
-            };
+            let shown = listed(rare.into_iter(), 5);
             *notice = Some(Notice::warning(format!(
                 "column {:?} has categories with fewer than {FEW_ROWS} training rows: \
-                 {shown}{more}; a model can misuse them, pool them with --pool-rare {FEW_ROWS} \
+                 {shown}; a model can misuse them, pool them with --pool-rare {FEW_ROWS} \
                  or --merge",
                 column.name
             )));

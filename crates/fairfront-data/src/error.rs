@@ -434,12 +434,14 @@ pub(crate) fn near<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
 
 /// `"a", "b", "c" and 4 more`.
 pub(crate) fn quoted_list(names: &[&str], most: usize) -> String {
-    let shown: Vec<String> = names
-        .iter()
-        .take(most)
-        .map(|n| format!("{:?}", shorten(n)))
-        .collect();
-    match names.len().saturating_sub(most) {
+    listed(names.iter().map(|n| format!("{:?}", shorten(n))), most)
+}
+
+/// `a, b, c and 4 more`.
+pub(crate) fn listed(mut items: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let more = items.len().saturating_sub(most);
+    let shown: Vec<String> = items.by_ref().take(most).collect();
+    match more {
         0 => shown.join(", "),
         more => format!("{} and {} more", shown.join(", "), grouped(more)),
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use fairfront_core::{counted, grouped};
 
 use crate::encoding::Encoding;
-use crate::error::{Error, shorten};
+use crate::error::{Error, listed, shorten};
 use crate::group::AttributeRule;
 use crate::prepare::Prepared;
 use crate::proxy::{self, Proxy};
@@ -206,16 +206,12 @@ pub(crate) fn small_groups(
             compared_in: "differences of false positive rates",
         },
     ];
-    let listed = |groups: &[u32], kind: &Counted| {
+    let named = |groups: &[u32], kind: &Counted| {
         let of = |g: &u32| {
             let rows = grouped((kind.count)(&counts[*g as usize]));
             format!("{:?} ({rows})", shorten(&attribute.groups[*g as usize]))
         };
-        let shown: Vec<String> = groups.iter().take(4).map(of).collect();
-        match groups.len().saturating_sub(4) {
-            0 => shown.join(", "),
-            more => format!("{} and {} more", shown.join(", "), grouped(more)),
-        }
+        listed(groups.iter().map(of), 4)
     };
     let mut notices = Vec::new();
     let looked_at = if has_labels { 3 } else { 1 };
@@ -229,7 +225,7 @@ pub(crate) fn small_groups(
                  join them with --merge or --pool-groups {least}, or change --min-group",
                 attribute.name,
                 kind.rows,
-                listed(&groups, kind),
+                named(&groups, kind),
                 kind.compared_in
             )));
         }
@@ -242,7 +238,7 @@ pub(crate) fn small_groups(
                  they are small: {}",
                 attribute.name,
                 kind.rows,
-                listed(&kept, kind)
+                named(&kept, kind)
             )));
             break;
         }
@@ -253,15 +249,9 @@ pub(crate) fn small_groups(
 fn proxy_warning(attribute: &str, proxy: &Proxy) -> Option<Notice> {
     let auc = proxy.auc.filter(|auc| *auc >= PROXY)?;
     let group = proxy.group.as_deref().unwrap_or_default();
-    let strongest: Vec<String> = proxy
-        .features
-        .iter()
-        .take(3)
-        .map(|(name, strength)| format!("{name} {strength:.2}"))
-        .collect();
     Some(Notice::warning(format!(
         "the features act as a proxy for {attribute:?}: together they tell {group:?} from the rest with \
          an AUC of {auc:.2} (strongest: {}); a model without the column is not blind to it",
-        strongest.join(", ")
+        proxy.strongest()
     )))
 }

@@ -2,16 +2,16 @@
 
 use rayon::prelude::*;
 
-use crate::error::shell;
+use crate::error::{listed, shell};
 use crate::grammar::quote;
 use crate::table::{Column, LeftOut, Notice, Values};
 
-/// A column that is named like an identifier is looked at from this many values on.
-const FEW_ROWS: usize = 20;
+/// A column of strings, or one that is named like an identifier, is looked at from this many values on.
+pub(crate) const FEW_ROWS: usize = 20;
 /// Any other column from this many on.
 const MANY_ROWS: usize = 100;
 /// "Nearly all" values are different: this share of those present.
-const NEARLY_UNIQUE: f64 = 0.9;
+pub(crate) const NEARLY_UNIQUE: f64 = 0.9;
 /// A name with the word `id` needs less: the same person may occur in several rows.
 const MOSTLY_UNIQUE: f64 = 0.5;
 /// Whole numbers count up if they fill this share of the range from the smallest to the largest.
@@ -219,7 +219,7 @@ pub(crate) fn leave_out(
         notices.push(Notice::info(format!(
             "every row has its own whole number in {}; they are features: if one is an identifier, \
              leave it out with --drop {}",
-            listed(distinct.iter().map(|c| format!("{c:?}")).collect()),
+            listed(distinct.iter().map(|c| format!("{c:?}")), SHOWN),
             shell(&drop.join(","))
         )));
     }
@@ -229,10 +229,8 @@ pub(crate) fn leave_out(
             "whole numbers with few values are read as quantities: {}; if they are codes of \
              categories, pass --categorical {}",
             listed(
-                codes
-                    .iter()
-                    .map(|(c, n)| format!("{c:?} ({n} values)"))
-                    .collect()
+                codes.iter().map(|(c, n)| format!("{c:?} ({n} values)")),
+                SHOWN
             ),
             shell(&names.join(","))
         )));
@@ -253,15 +251,6 @@ pub fn identifier_warnings(columns: &[Column]) -> Vec<Notice> {
         ))
     };
     identifiers.map(warning).collect()
-}
-
-fn listed(mut texts: Vec<String>) -> String {
-    let more = texts.len().saturating_sub(SHOWN);
-    texts.truncate(SHOWN);
-    match more {
-        0 => texts.join(", "),
-        more => format!("{} and {more} more", texts.join(", ")),
-    }
 }
 
 #[cfg(test)]

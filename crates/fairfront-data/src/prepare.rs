@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::date_part;
 use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
-use crate::group::{AttributeRule, TargetRule, no_attribute};
+use crate::group::{AttributeRule, no_attribute};
 use crate::known::Known;
 use crate::read::{Decimal, ReadFrom, ReadOptions, file_name, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Column, LeftOut, Notice, Table, Values};
+use crate::target::TargetRule;
 
 /// Rows that a data set's own rules take out, whatever the spec.
 #[derive(Debug, Clone)]

@@ -30,6 +30,16 @@ pub struct Proxy {
     pub features: Vec<(String, f64)>,
 }
 
+impl Proxy {
+    /// The three columns with the strongest association: `occupation 0.48, income 0.19`; empty without
+    /// features.
+    pub fn strongest(&self) -> String {
+        let columns = self.features.iter().take(3);
+        let columns = columns.map(|(name, strength)| format!("{name} {strength:.2}"));
+        columns.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Measures all attributes; `encoding` is the one fitted on the training rows.
 pub(crate) fn measure(prepared: &Prepared, encoding: &Encoding) -> Result<Vec<Proxy>, Error> {
     let scores = JointScores::new(prepared, encoding)?;

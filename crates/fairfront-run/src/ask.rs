@@ -180,7 +180,7 @@ fn methods(
                         format!("{flag}: this is a setting of eps-fair; add --method eps-fair")
                     }
                     Some((name, flag)) => format!(
-                        "{flag}: there is no such setting; {}",
+                        "{flag}: unknown setting; {}",
                         fairfront_data::near_names(name, known)
                     ),
                     None => {

@@ -96,7 +96,7 @@ fn in_vain(found: &Audit) -> Vec<Notice> {
 
 /// The groups of every attribute side by side.
 pub(crate) fn audit(found: &Audit) -> String {
-    let mut out = format!("Decisions beside {}\n", found.condition);
+    let mut out = format!("Decisions compared with {}\n", found.condition);
     let count = match found.weight {
         Some(_) => ">weight",
         None => ">rows",

@@ -7,16 +7,13 @@ use super::lane::{Batch, BatchValues, Lane, Misfit};
 use crate::date::{self, DateOrder, Orders, date_text};
 use crate::error::{shell, shorten};
 use crate::grammar;
+use crate::identifier::{FEW_ROWS, NEARLY_UNIQUE};
 use crate::table::{Column, ColumnType, Interner, LeftOut, MISSING, Notice, Values};
 
 /// Values looked at before a type is chosen.
 const LOOK: usize = 10_000;
 /// A text column with more values than this is an identifier, unless its type is set.
 const MOST_LEVELS: usize = 1_000;
-/// A column of at least this many rows whose texts are nearly all different is one too.
-const FEW_ROWS: usize = 20;
-/// "Nearly all": this share of the values present.
-const NEARLY_UNIQUE: f64 = 0.9;
 /// A column is numeric though some values are not numbers (each of them an error) when at least
 /// this share of the values are numbers …
 const MOSTLY_NUMERIC: f64 = 0.9;

@@ -1,4 +1,4 @@
-//! Decisions beside what is known to be right, by group.
+//! Decisions compared with the labels, by group.
 
 use fairfront_core::{Attribute, Calibration, Confusion, Measures, UNKNOWN_GROUP};
 use fairfront_data::{

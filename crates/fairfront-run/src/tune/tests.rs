@@ -344,7 +344,7 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
     assert!(different.contains("--method"), "{different}");
     let unknown = error(&["stpe=1,2"], &auto);
     assert!(
-        unknown.contains("--try stpe: there is no such setting; did you mean"),
+        unknown.contains("--try stpe: unknown setting; did you mean"),
         "{unknown}"
     );
     assert!(error(&["penalty=1,-1"], &auto).contains("penalty=-1"));

@@ -1,0 +1,310 @@
+//! How the target becomes labels: fitted once, saved with the encoding, applied to any later rows.
+
+use std::borrow::Cow;
+
+use fairfront_core::grouped;
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::{Comparison, Written};
+use crate::error::{Error, listed, near, quoted_list, shell, shorten};
+use crate::group::MOST_NUMBERS;
+use crate::level::{Levels, natural, same_value};
+use crate::read::parse_number;
+use crate::spec::{Merge, Spec};
+use crate::table::{Notice, Table};
+
+/// Which value of the target is +1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetRule {
+    /// The column.
+    pub column: String,
+    /// The value that counts as +1, or the comparison that decides it; every other one is −1.
+    pub positive: String,
+    /// Further values that count as +1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_positive: Vec<String>,
+    /// Which numbers count as +1, where that is not a matter of single values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// Levels that are one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
+}
+
+impl TargetRule {
+    /// Chooses the positive value by the spec and the levels in `rows`.
+    pub(crate) fn fit(
+        spec: &Spec,
+        target: &str,
+        table: &Table,
+        rows: &[u32],
+        notices: &mut Vec<Notice>,
+    ) -> Result<Self, Error> {
+        let column = table.require(target, "--target")?;
+        let merge = spec.merges.get(target).cloned();
+        let levels = Levels::of(column, merge.as_ref())?;
+        let present = Present::new(target, &levels, rows)?;
+        // A value that is written like a comparison is that value.
+        if let [wanted] = spec.positives().as_slice()
+            && present.find(wanted).is_none()
+            && let Some(written) = Written::read(wanted)
+        {
+            let comparison = present.compared(wanted, written)?;
+            notices.push(Notice::info(format!(
+                "{target:?} {comparison} counts as positive, every other value as negative"
+            )));
+            return Ok(Self {
+                column: target.into(),
+                positive: comparison.to_string(),
+                also_positive: Vec::new(),
+                comparison: Some(comparison),
+                merge: merge.clone(),
+            });
+        }
+        let mut also_positive = present.chosen(spec, notices)?;
+        let positive = also_positive.remove(0);
+        let rule = Self {
+            column: target.into(),
+            positive,
+            also_positive,
+            comparison: None,
+            merge: merge.clone(),
+        };
+        if present.values.len() > 2 {
+            let positive: Vec<String> =
+                rule.positives().map(|value| format!("{value:?}")).collect();
+            notices.push(Notice::info(format!(
+                "the target {target:?} has {} values; all but {} count as negative",
+                grouped(present.values.len()),
+                positive.join(" and ")
+            )));
+        }
+        Ok(rule)
+    }
+
+    /// The values that count as +1.
+    fn positives(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.positive).chain(&self.also_positive)
+    }
+
+    /// The values that count as +1, as a person reads them: `yes`, `A or B`, `>= 5000`.
+    pub fn positive_text(&self) -> String {
+        let all: Vec<&str> = self.positives().map(String::as_str).collect();
+        all.join(" or ")
+    }
+
+    /// When a label is +1, as a person reads it: `pay = high`, `income >= 5000`.
+    pub fn condition(&self) -> String {
+        match self.comparison {
+            Some(comparison) => format!("{} {comparison}", self.column),
+            None => format!("{} = {}", self.column, self.positive_text()),
+        }
+    }
+
+    /// The values in `rows`, merged, in order.
+    pub(crate) fn values(&self, table: &Table, rows: &[u32]) -> Result<Vec<String>, Error> {
+        if self.comparison.is_some() {
+            return Ok(Vec::new());
+        }
+        let column = table.require(&self.column, "the target")?;
+        let levels = Levels::of(column, self.merge.as_ref())?;
+        let counts = levels.counts(rows);
+        let present = levels.names.iter().zip(counts).filter(|(_, n)| *n > 0);
+        let mut values: Vec<String> = present.map(|(name, _)| name.to_string()).collect();
+        values.sort_unstable_by(|a, b| natural(a, b));
+        Ok(values)
+    }
+
+    /// For every row of the table the value of the target, merged, where it is none of these.
+    pub(crate) fn unknown_values(
+        &self,
+        table: &Table,
+        known: &[String],
+    ) -> Result<Vec<Option<String>>, Error> {
+        let column = table.require(&self.column, "the target")?;
+        let levels = Levels::of(column, self.merge.as_ref())?;
+        let is_known = |name: &str| match self.comparison {
+            Some(_) => parse_number(name.as_bytes()).is_some(),
+            None => known.iter().any(|k| same_value(k, name)),
+        };
+        let unknown = |name: &Cow<str>| (!is_known(name)).then(|| shorten(name));
+        let unknown: Vec<Option<String>> = levels.names.iter().map(unknown).collect();
+        let of = |code: &u32| unknown.get(*code as usize).cloned().flatten();
+        Ok(levels.codes.iter().map(of).collect())
+    }
+
+    /// `Some(true)` for +1, `None` where the target is missing, for every row of the table.
+    pub fn labels(&self, table: &Table) -> Result<Vec<Option<bool>>, Error> {
+        let column = table.require(&self.column, "the target")?;
+        if let (Some(comparison), Some(numbers)) = (self.comparison, column.numeric()) {
+            let label = |number: f64| (!number.is_nan()).then(|| comparison.holds(number));
+            return Ok(numbers.iter().map(label).collect());
+        }
+        let levels = Levels::of(column, self.merge.as_ref())?;
+        let is_positive = |name: &str| match self.comparison {
+            Some(comparison) => {
+                parse_number(name.as_bytes()).is_some_and(|number| comparison.holds(number))
+            }
+            None => self.positives().any(|positive| same_value(name, positive)),
+        };
+        let positive: Vec<bool> = levels.names.iter().map(|name| is_positive(name)).collect();
+        let label = |code: &u32| positive.get(*code as usize).copied();
+        Ok(levels.codes.iter().map(label).collect())
+    }
+}
+
+/// The values of a target with their rows, in order.
+struct Present<'a> {
+    target: &'a str,
+    values: Vec<(&'a str, usize)>,
+}
+
+impl<'a> Present<'a> {
+    /// Those in `rows`; fewer than two are an error.
+    fn new(target: &'a str, levels: &'a Levels<'_>, rows: &[u32]) -> Result<Self, Error> {
+        let counts = levels.counts(rows);
+        let names = levels.names.iter().map(AsRef::as_ref).zip(counts);
+        let mut values: Vec<(&str, usize)> = names.filter(|(_, count)| *count > 0).collect();
+        values.sort_unstable_by(|a, b| natural(a.0, b.0));
+        let present = Self { target, values };
+        match present.values.len() {
+            0 => Err(Error::column(target, "the target has no values")),
+            1 => Err(Error::alike(
+                target,
+                format!(
+                    "the target has one value only, {}; nothing can be learned from it: name another \
+                     target, or look at which rows were dropped",
+                    present.listed(1)
+                ),
+            )),
+            _ => Ok(present),
+        }
+    }
+
+    /// The first values with their rows, as a person reads them.
+    fn listed(&self, most: usize) -> String {
+        let values = self.values.iter();
+        let shown = values.map(|(name, count)| format!("{name:?} ({} rows)", grouped(*count)));
+        listed(shown, most)
+    }
+
+    /// The value that a text stands for.
+    fn find(&self, wanted: &str) -> Option<String> {
+        let found = self
+            .values
+            .iter()
+            .find(|(name, _)| same_value(name, wanted));
+        found.map(|(name, _)| (*name).to_owned())
+    }
+
+    /// Advice for targets whose values are all numbers.
+    fn advice(&self) -> &'static str {
+        let is_number = |(name, _): &(&str, usize)| parse_number(name.as_bytes()).is_some();
+        match self.values.iter().all(is_number) {
+            true => "; numbers can be compared: --positive '>= NUMBER' or --positive '> median'",
+            false => "",
+        }
+    }
+
+    /// The comparison that a text stands for; both labels must occur.
+    fn compared(&self, wanted: &str, written: Written) -> Result<Comparison, Error> {
+        let mut numbers = Vec::with_capacity(self.values.len());
+        let mut all = Vec::new();
+        for (name, count) in &self.values {
+            let Some(number) = parse_number(name.as_bytes()) else {
+                return Err(Error::column(
+                    self.target,
+                    format!(
+                        "--positive {} compares numbers, and the target has the value {name:?}; choose \
+                         values instead: {}",
+                        shell(wanted),
+                        self.listed(6)
+                    ),
+                ));
+            };
+            numbers.push(number);
+            all.resize(all.len() + count, number);
+        }
+        let comparison = written.settle(all);
+        let positive = numbers.iter().filter(|x| comparison.holds(**x)).count();
+        if positive > 0 && positive < numbers.len() {
+            return Ok(comparison);
+        }
+        Err(Error::alike(
+            self.target,
+            format!(
+                "all rows are {} by --positive {}; nothing can be learned from them: choose another bound \
+                 (values: {})",
+                if positive == 0 {
+                    "negative"
+                } else {
+                    "positive"
+                },
+                shell(&comparison.to_string()),
+                self.listed(6)
+            ),
+        ))
+    }
+
+    /// The values that count as +1: at least one, and not all of them.
+    fn chosen(&self, spec: &Spec, notices: &mut Vec<Notice>) -> Result<Vec<String>, Error> {
+        let (target, n) = (self.target, self.values.len());
+        let wanted = spec.positives();
+        if wanted.is_empty() && n > 2 {
+            return Err(Error::column(
+                target,
+                format!(
+                    "the target has {} values; choose those that count as positive with --positive \
+                     (repeat it for several): {}{}",
+                    grouped(n),
+                    self.listed(6),
+                    self.advice()
+                ),
+            ));
+        }
+        if wanted.is_empty() {
+            let last = self.values[n - 1].0.to_owned();
+            notices.push(Notice::info(format!(
+                "{target:?} = {last:?} counts as positive (the last in order); \
+                 say --positive to choose"
+            )));
+            return Ok(vec![last]);
+        }
+        let mut chosen = Vec::with_capacity(wanted.len());
+        for wanted in wanted {
+            let Some(found) = self.find(wanted) else {
+                let names: Vec<&str> = self.values.iter().map(|(name, _)| *name).collect();
+                let advice = match near(wanted, &names).as_slice() {
+                    [] => format!("there are {}", self.listed(6)),
+                    near => format!("did you mean {}?", quoted_list(near, 3)),
+                };
+                return Err(Error::column(
+                    target,
+                    format!(
+                        "the target has no value {wanted:?} (--positive); {advice}{}",
+                        self.advice()
+                    ),
+                ));
+            };
+            chosen.push(found);
+        }
+        if chosen.len() >= n {
+            return Err(Error::column(
+                target,
+                "--positive lists every value of the target; leave out those that count as negative",
+            ));
+        }
+        if let [value] = chosen.as_slice()
+            && n > MOST_NUMBERS
+            && !self.advice().is_empty()
+        {
+            notices.push(Notice::warning(format!(
+                "the target {target:?} has {} different numbers, and only {value} counts as positive; \
+                 compare them if you mean a range: --positive {} or --positive '> median'",
+                grouped(n),
+                shell(&format!(">= {value}"))
+            )));
+        }
+        Ok(chosen)
+    }
+}
