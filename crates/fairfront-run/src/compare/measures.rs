@@ -122,9 +122,10 @@ pub fn compare_measures(
                 }
             }
         }
-        Ok(None) if same_rows == Some(true) => notices.push(Notice::info(
-            "no intervals: the runs differ in their sensitive attributes or groups; fit all runs with the \
-             same --sensitive, --bins and --merge",
+        Ok(None) if same_rows == Some(true) => notices.push(Notice::warning(
+            "the runs differ in their sensitive attributes, or in the groups that they have or compare, so \
+             part of each difference is due to that, and there are no intervals; fit all runs with the same \
+             --sensitive, --bins, --merge and --min-group",
         )),
         Ok(None) => {
             same_rows = Some(false);
