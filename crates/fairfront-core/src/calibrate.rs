@@ -65,7 +65,7 @@ pub fn rescaled(
     rows: &dyn RowSource,
     points: &Points,
 ) -> Result<Points, Error> {
-    if !predictor.is_linear() {
+    if predictor.as_linear().is_none() {
         return Ok(points.clone());
     }
     let mut scaled = Points::new(points.n_params());

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::{self, Engine, Pass, Samplers};
 use crate::{Error, SmallGroups};
 
 /// Rows in every block but the last. Fixed, so that sums over blocks have one order whatever the
@@ -299,17 +300,13 @@ fn finite(what: &'static str, values: &[f64], per_row: usize) -> Result<(), Erro
     }
 }
 
-/// The only way to rows: in memory, or wherever else a later source keeps them.
-pub trait RowSource: Send + Sync {
-    /// What the numbers mean.
-    fn schema(&self) -> &Schema;
-    /// Number of rows in all blocks.
-    fn n_rows(&self) -> usize;
+/// Rows in blocks on this machine: in memory, or wherever else a later source keeps them.
+pub trait RowSource: Engine {
     /// Number of blocks; all but the last have [`BLOCK_ROWS`] rows.
     fn n_blocks(&self) -> usize {
-        self.n_rows().div_ceil(BLOCK_ROWS)
+        self.n_rows().div_ceil(BLOCK_ROWS as u64) as usize
     }
-    /// A block, shared rather than copied where it is in memory.
+    /// A block, shared rather than copied if it is in memory.
     fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error>;
     /// The rows of these numbers (from 0), in this order, as one block: a mini-batch.
     fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error>;
@@ -321,6 +318,7 @@ pub struct Dataset {
     schema: Arc<Schema>,
     blocks: Vec<Arc<RowBlock>>,
     n_rows: usize,
+    samplers: Arc<Samplers>,
 }
 
 impl Dataset {
@@ -340,7 +338,18 @@ impl Dataset {
             n_rows: blocks.iter().map(|b| b.n_rows).sum(),
             schema: Arc::new(schema),
             blocks: blocks.into_iter().map(Arc::new).collect(),
+            samplers: Arc::default(),
         })
+    }
+
+    /// The meaning of the numbers in a row.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
     }
 
     /// The blocks in order.
@@ -349,15 +358,21 @@ impl Dataset {
     }
 }
 
-impl RowSource for Dataset {
+impl Engine for Dataset {
     fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    fn n_rows(&self) -> usize {
-        self.n_rows
+    fn n_rows(&self) -> u64 {
+        self.n_rows as u64
     }
 
+    fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
+        engine::sum(self, &self.samplers, pass)
+    }
+}
+
+impl RowSource for Dataset {
     fn block(&self, index: usize) -> Result<Arc<RowBlock>, Error> {
         self.blocks.get(index).cloned().ok_or(Error::OutOfRange {
             what: "block",

@@ -104,7 +104,7 @@ struct Facts {
 impl Facts {
     fn of(rows: &dyn RowSource) -> Result<Self, Error> {
         let schema = rows.schema().clone();
-        let n = rows.n_rows();
+        let n = rows.n_rows() as usize;
         let (mut keys, mut weights) = (Vec::with_capacity(n), Vec::with_capacity(n));
         for index in 0..rows.n_blocks() {
             let block = rows.block(index)?;
@@ -354,7 +354,7 @@ fn selected_words(
     block: &[&[f64]],
 ) -> Result<Vec<u32>, Error> {
     let params = crate::fair_problem::side_by_side(block, predictor.n_params(rows.schema()));
-    let mut words = Vec::with_capacity(rows.n_rows());
+    let mut words = Vec::with_capacity(rows.n_rows() as usize);
     let mut scores = [ZERO; TILE_ROWS];
     let used = match block.len() {
         LANES => u32::MAX,

@@ -1,74 +1,99 @@
 mod bound;
-mod gradient;
-mod pass;
 mod root;
 mod second_order;
-mod weighted;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use self::pass::{Outputs, merged};
-use crate::lanes::{LANES, Lanes, ZERO};
-use crate::objective::{Objective, OfRoots};
-use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::engine::{Engine, Map, Pass, Sample, Statistics, Wanted};
+use crate::lanes::{Lanes, ZERO};
+use crate::objective::{Means, Objective, OfRoots};
+use crate::predictor::Predictor;
 use crate::problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
-use crate::sample::Sampler;
-use crate::{Cholesky, Error, RowSource, UNKNOWN_GROUP};
+use crate::{Cholesky, Error};
 
-/// Row blocks that one task sums before tasks are merged, in order.
-const BLOCKS_PER_TASK: usize = 4;
 /// Parameters up to which dense second derivatives are used.
 pub const MOST_DENSE: usize = 1_000;
 
-/// Predictor, objectives and rows: values and gradients for many points at once.
+/// Predictor, objectives and an engine with rows: values and gradients for many points at once.
 pub struct FairProblem {
-    rows: Arc<dyn RowSource>,
+    engine: Arc<dyn Engine>,
     predictor: Arc<dyn Predictor>,
     objectives: Vec<Prepared>,
     n_params: usize,
-    /// The problem of a convex loss that stands in for the first objective.
-    stand_in: Option<Arc<FairProblem>>,
+    /// The problem of a convex loss that stands in for the first objective, and the number to add to the
+    /// intercept of its minimizer.
+    stand_in: Option<(Arc<FairProblem>, f64)>,
     /// Found when first asked for.
     label_means: OnceLock<[bound::LabelMean; 2]>,
 }
 
-/// An objective with what is found once about it and these rows.
+/// An objective with the numbers that these rows fix.
 #[derive(Clone)]
 struct Prepared {
     objective: Arc<dyn Objective>,
-    /// Total weight of the rows that take part.
-    weight: f64,
+    weights: Weights,
     /// With linear statistics and a linear predictor: means at x = 0, and the gradient of each.
     linear: Option<Arc<LinearMeans>>,
-    sampler: Arc<Sampler>,
+}
+
+/// Weights of the rows that take part in an objective.
+#[derive(Clone)]
+struct Weights {
+    /// Of all of them, never 0.
+    total: f64,
+    /// Their shares by label and group; none for statistics of the caller's own.
+    shares: Vec<f64>,
+}
+
+impl Weights {
+    fn new(statistics: &Statistics<'_>, weights: &[f64]) -> Self {
+        let total = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        Self {
+            total,
+            shares: match statistics {
+                Statistics::Own(_) => Vec::new(),
+                Statistics::ByCell { .. } => weights.iter().map(|w| w / total).collect(),
+            },
+        }
+    }
 }
 
 struct LinearMeans {
     at_zero: Vec<f64>,
-    /// `n_means` vectors of `n_params`.
+    /// For each mean a vector of `n_params`.
     slopes: Vec<Vec<f64>>,
 }
 
+/// Sums of the statistics of some objectives.
+struct Sums {
+    /// Of each objective.
+    weights: Vec<Weights>,
+    /// Point by point, objective by objective.
+    values: Vec<f64>,
+    per_point: usize,
+}
+
 impl FairProblem {
-    /// A problem. The first objective is the loss: its minimiser is the unmitigated model.
+    /// A problem. The first objective is the loss: its minimizer is the unmitigated model.
     pub fn new(
-        rows: Arc<dyn RowSource>,
+        engine: Arc<dyn Engine>,
         predictor: Box<dyn Predictor>,
         objectives: Vec<Box<dyn Objective>>,
     ) -> Result<Self, Error> {
         let objectives = objectives.into_iter().map(Arc::from).collect();
-        Self::of_shared(rows, predictor, objectives)
+        Self::of_shared(engine, predictor, objectives)
     }
 
     /// The same of objectives that others hold too.
     pub fn of_shared(
-        rows: Arc<dyn RowSource>,
+        engine: Arc<dyn Engine>,
         predictor: Box<dyn Predictor>,
         objectives: Vec<Arc<dyn Objective>>,
     ) -> Result<Self, Error> {
         let mut problem = Self {
-            n_params: predictor.n_params(rows.schema()),
-            rows,
+            n_params: predictor.n_params(engine.schema()),
+            engine,
             predictor: Arc::from(predictor),
             objectives: Vec::new(),
             stand_in: None,
@@ -79,17 +104,18 @@ impl FairProblem {
             problem.objectives.push(prepared);
         }
         let first = problem.objectives.first();
-        if let Some(loss) = first.and_then(|first| first.objective.stand_in()) {
-            let prepared = problem.prepare(Arc::from(loss))?;
-            problem.stand_in = Some(Arc::new(problem.with(vec![prepared], None)));
+        if let Some(stand_in) = first.and_then(|first| first.objective.stand_in()) {
+            let prepared = problem.prepare(Arc::from(stand_in.objective))?;
+            let loss = problem.with(vec![prepared], None);
+            problem.stand_in = Some((Arc::new(loss), stand_in.shift));
         }
         Ok(problem)
     }
 
     /// Other objectives of the same predictor on the same rows.
-    fn with(&self, objectives: Vec<Prepared>, stand_in: Option<Arc<Self>>) -> Self {
+    fn with(&self, objectives: Vec<Prepared>, stand_in: Option<(Arc<Self>, f64)>) -> Self {
         Self {
-            rows: Arc::clone(&self.rows),
+            engine: Arc::clone(&self.engine),
             predictor: Arc::clone(&self.predictor),
             objectives,
             n_params: self.n_params,
@@ -105,128 +131,141 @@ impl FairProblem {
 
     /// For each objective whether these rows give it a meaning: at least two compared groups with weight
     /// among the rows that it compares them on.
-    pub fn meaningful_on(&self, rows: &dyn RowSource) -> Result<Vec<bool>, Error> {
-        // Of each objective, for each of its labels.
-        let labels: Vec<Vec<Option<f64>>> = self.objectives().map(Objective::labels).collect();
-        let mut seen: Vec<Vec<Vec<u32>>> =
-            labels.iter().map(|l| vec![Vec::new(); l.len()]).collect();
-        for index in 0..rows.n_blocks() {
-            let block = rows.block(index)?;
-            for ((seen, labels), objective) in seen.iter_mut().zip(&labels).zip(self.objectives()) {
-                let Some((attribute, _)) = objective.compares() else {
-                    continue;
-                };
-                for row in 0..block.n_rows() {
-                    let group = block.groups(attribute)[row];
-                    if block.weights()[row] <= 0.0 || group == UNKNOWN_GROUP {
-                        continue;
-                    }
-                    let small = &rows.schema().attributes[attribute].small;
-                    for (seen, label) in seen.iter_mut().zip(labels) {
-                        let counts = label.is_none_or(|label| block.labels()[row] == label)
-                            && !small.with_label(*label).contains(&group);
-                        if counts && !seen.contains(&group) {
-                            seen.push(group);
-                        }
-                    }
-                }
-            }
+    pub fn meaningful_on(&self, rows: &dyn Engine) -> Result<Vec<bool>, Error> {
+        let mut meaningful = Vec::with_capacity(self.objectives.len());
+        for objective in self.objectives() {
+            let Some((attribute, _)) = objective.compares() else {
+                meaningful.push(true);
+                continue;
+            };
+            let of_groups = Statistics::ByCell {
+                output: crate::Output::Score,
+                cells: crate::Cells {
+                    attribute: Some(attribute),
+                    labels: crate::Labels::Apart,
+                },
+            };
+            let sums = self.sums_of(rows, &[of_groups], &Points::new(self.n_params), None)?;
+            let weights = Means {
+                values: &[],
+                shares: &sums.weights[0].shares,
+            };
+            let attribute = &rows.schema().attributes[attribute];
+            let compared = |label: Option<f64>| {
+                let small = attribute.small.with_label(label);
+                let groups = (0..attribute.groups.len() as u32).filter(|g| !small.contains(g));
+                groups.filter(|g| weights.share(*g as usize, label) > 0.0).count()
+            };
+            meaningful.push(objective.labels().iter().all(|label| compared(*label) > 1));
         }
-        Ok(seen
-            .iter()
-            .map(|of_labels| of_labels.iter().all(|seen| seen.len() > 1))
-            .collect())
+        Ok(meaningful)
     }
 
     /// The same predictor and objectives on other rows of the same schema.
-    pub fn values_on(&self, rows: &dyn RowSource, points: &Points) -> Result<Vec<f64>, Error> {
-        let weights = self.weights_on(rows)?;
-        self.values_with(rows, &weights, &self.every(), points)
+    pub fn values_on(&self, rows: &dyn Engine, points: &Points) -> Result<Vec<f64>, Error> {
+        self.values_with(rows, &self.every(), points)
     }
 
     fn every(&self) -> Vec<usize> {
         (0..self.objectives.len()).collect()
     }
 
-    fn prepare(&self, objective: Arc<dyn Objective>) -> Result<Prepared, Error> {
-        let blocks = || (0..self.rows.n_blocks()).map(|i| self.rows.block(i));
-        let mut weight = 0.0;
-        let mut strata: Vec<Vec<u32>> = Vec::new();
-        let mut first_row = 0;
-        for block in blocks() {
-            let block = block?;
-            weight += Rows::tiles(&block)
-                .map(|rows| objective.weight(&rows))
-                .sum::<f64>();
-            for row in 0..block.n_rows() {
-                let stratum = match objective.compares() {
-                    None => 0,
-                    Some((attribute, label)) => {
-                        let group = block.groups(attribute)[row].wrapping_add(1) as usize;
-                        2 * group + usize::from(label.is_some() && block.labels()[row] > 0.0)
-                    }
-                };
-                if strata.len() <= stratum {
-                    strata.resize(stratum + 1, Vec::new());
-                }
-                strata[stratum].push((first_row + row) as u32);
-            }
-            first_row += block.n_rows();
+    fn pass<'a>(&'a self, points: &'a Points, wanted: Wanted<'a>) -> Pass<'a> {
+        Pass {
+            map: Map::of(self.predictor.as_ref()),
+            points: Cow::Borrowed(points),
+            wanted,
+            sample: None,
         }
-        let mut prepared = Prepared {
-            objective,
-            weight,
-            linear: None,
-            sampler: Arc::new(Sampler::new(strata)),
-        };
-        if prepared.objective.is_linear_in_scores() && self.predictor.is_linear() {
-            prepared.linear = Some(Arc::new(self.linear_means(&prepared)?));
-        }
-        Ok(prepared)
     }
 
-    /// E[s] is affine in x; a pass over the rows finds it.
-    fn linear_means(&self, prepared: &Prepared) -> Result<LinearMeans, Error> {
-        let objective = prepared.objective.as_ref();
-        let k = objective.n_means();
-        let zeros = vec![ZERO; self.n_params + 1];
-        let mut sums = vec![ZERO; k];
-        let mut gradients = vec![vec![ZERO; self.n_params + 1]; k];
-        for index in 0..self.rows.n_blocks() {
-            let block = self.rows.block(index)?;
-            for rows in Rows::tiles(&block) {
-                let scores = vec![ZERO; rows.len()];
-                objective.add_sums(&rows, &scores, &mut sums);
-                for (mean, gradient) in gradients.iter_mut().enumerate() {
-                    let mut unit = vec![ZERO; k];
-                    unit[mean] = [1.0; LANES];
-                    let mut out = vec![ZERO; rows.len()];
-                    objective.pull_back(&rows, &scores, &unit, &mut out);
-                    self.predictor.pull_back(&rows, &zeros, &out, gradient);
-                }
-            }
-        }
-        let divisor = prepared.weight.max(f64::MIN_POSITIVE);
+    fn prepare(&self, objective: Arc<dyn Objective>) -> Result<Prepared, Error> {
+        let statistics = objective.statistics();
+        let none = Points::new(self.n_params);
+        let engine = self.engine.as_ref();
+        let mut sums = self.sums_of(engine, &[statistics], &none, None)?;
+        let weights = sums.weights.swap_remove(0);
+        let is_linear = statistics.are_linear() && self.predictor.as_linear().is_some();
+        let linear = match is_linear {
+            true => Some(Arc::new(self.linear_means(&statistics, weights.total)?)),
+            false => None,
+        };
+        Ok(Prepared {
+            objective,
+            weights,
+            linear,
+        })
+    }
+
+    /// E[s] is affine in x; its value at 0 and its gradient say all.
+    fn linear_means(&self, statistics: &Statistics<'_>, total: f64) -> Result<LinearMeans, Error> {
+        let n = self.n_params;
+        let k = statistics.n_sums(self.engine.schema());
+        let zero = Points::from_vec(n, vec![0.0; n]);
+        let sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, None)?;
+        let zeros = Points::from_vec(n, vec![0.0; k * n]);
+        let mut unit = vec![0.0; k * k];
+        (0..k).for_each(|i| unit[i * k + i] = 1.0);
+        let gradients = self.pull_back(&[*statistics], &zeros, &unit, None)?;
         Ok(LinearMeans {
-            at_zero: sums.iter().map(|s| s[0] / divisor).collect(),
+            at_zero: sums.values.iter().map(|s| s / total).collect(),
             slopes: gradients
-                .iter()
-                .map(|g| g[..self.n_params].iter().map(|l| l[0] / divisor).collect())
+                .chunks_exact(n)
+                .map(|g| g.iter().map(|g| g / total).collect())
                 .collect(),
         })
     }
 
-    fn weights_on(&self, rows: &dyn RowSource) -> Result<Vec<f64>, Error> {
-        let mut weights = vec![0.0; self.objectives.len()];
-        for index in 0..rows.n_blocks() {
-            let block = rows.block(index)?;
-            for tile in Rows::tiles(&block) {
-                for (weight, o) in weights.iter_mut().zip(&self.objectives) {
-                    *weight += o.objective.weight(&tile);
-                }
-            }
-        }
-        Ok(weights)
+    /// Sums of statistics over all rows of an engine, or over a sample.
+    fn sums_of(
+        &self,
+        engine: &dyn Engine,
+        statistics: &[Statistics<'_>],
+        points: &Points,
+        sample: Option<Sample>,
+    ) -> Result<Sums, Error> {
+        let schema = engine.schema();
+        let wanted = Wanted::Sums {
+            statistics: Cow::Borrowed(statistics),
+        };
+        let pass = Pass {
+            sample,
+            ..self.pass(points, wanted)
+        };
+        let mut values = engine.sum(&pass)?;
+        let n_weights = statistics.iter().map(|s| s.n_weights(schema)).sum();
+        let mut rest = values.split_off(n_weights);
+        std::mem::swap(&mut values, &mut rest);
+        let mut at = 0;
+        let weights = statistics.iter().map(|s| {
+            let own = &rest[at..at + s.n_weights(schema)];
+            at += own.len();
+            Weights::new(s, own)
+        });
+        Ok(Sums {
+            weights: weights.collect(),
+            values,
+            per_point: statistics.iter().map(|s| s.n_sums(schema)).sum(),
+        })
+    }
+
+    /// For each point the gradient of Σ slope · sum, on all rows or on a sample.
+    fn pull_back(
+        &self,
+        statistics: &[Statistics<'_>],
+        points: &Points,
+        slopes: &[f64],
+        sample: Option<Sample>,
+    ) -> Result<Vec<f64>, Error> {
+        let wanted = Wanted::Gradients {
+            statistics: Cow::Borrowed(statistics),
+            slopes: Cow::Borrowed(slopes),
+        };
+        let pass = Pass {
+            sample,
+            ..self.pass(points, wanted)
+        };
+        self.engine.sum(&pass)
     }
 
     /// Adds the penalty and its gradient.
@@ -234,7 +273,7 @@ impl FairProblem {
         if lambda == 0.0 {
             return 0.0;
         }
-        let range = self.predictor.penalised(self.rows.schema());
+        let range = self.predictor.penalised(self.engine.schema());
         let c = &point[range.clone()];
         if let Some(gradient) = gradient {
             for (g, c) in gradient[range].iter_mut().zip(c) {
@@ -244,116 +283,265 @@ impl FairProblem {
         0.5 * lambda * c.iter().map(|c| c * c).sum::<f64>()
     }
 
+    fn statistics_of(&self, objectives: &[usize]) -> Vec<Statistics<'_>> {
+        let of = |i: &usize| self.objectives[*i].objective.statistics();
+        objectives.iter().map(of).collect()
+    }
+
     fn values_with(
         &self,
-        rows: &dyn RowSource,
-        weights: &[f64],
+        rows: &dyn Engine,
         objectives: &[usize],
         points: &Points,
     ) -> Result<Vec<f64>, Error> {
-        let m = objectives.len();
-        let own_rows = std::ptr::addr_eq(std::ptr::from_ref(rows), Arc::as_ptr(&self.rows));
+        let own_rows = std::ptr::addr_eq(std::ptr::from_ref(rows), Arc::as_ptr(&self.engine));
         let by_rows: Vec<usize> = objectives
             .iter()
             .copied()
             .filter(|i| !own_rows || self.objectives[*i].linear.is_none())
             .collect();
-        let mut values = vec![0.0; points.len() * m];
-        let sums = self.sums_by_block(rows, &by_rows, &self.point_blocks(points))?;
-        let mut slope = Vec::new();
-        let mut means = Vec::new();
+        let statistics = self.statistics_of(&by_rows);
+        let sums = match by_rows.is_empty() {
+            true => Sums {
+                weights: Vec::new(),
+                values: Vec::new(),
+                per_point: 0,
+            },
+            false => self.sums_of(rows, &statistics, points, None)?,
+        };
+        let mut values = Vec::with_capacity(points.len() * objectives.len());
+        let (mut means, mut slope) = (Vec::new(), Vec::new());
         for (index, point) in points.iter().enumerate() {
-            let (block, lane) = (index / LANES, index % LANES);
-            let mut offset = 0;
-            for (place, &i) in objectives.iter().enumerate() {
+            let mut rest = &sums.values[index * sums.per_point..(index + 1) * sums.per_point];
+            let mut weights = sums.weights.iter();
+            for &i in objectives {
                 let prepared = &self.objectives[i];
-                let objective = prepared.objective.as_ref();
-                let k = objective.n_means();
                 means.clear();
+                let mut of_rows = &prepared.weights;
                 if let (true, Some(linear)) = (own_rows, &prepared.linear) {
                     linear.means(point, &mut means);
-                } else {
-                    let divisor = weights[i].max(f64::MIN_POSITIVE);
-                    let own = &sums[block][offset..offset + k];
-                    means.extend(own.iter().map(|sum| sum[lane] / divisor));
-                    offset += k;
+                } else if let Some(weights) = weights.next() {
+                    let k = prepared.n_means(rows);
+                    means.extend(rest[..k].iter().map(|sum| sum / weights.total));
+                    rest = &rest[k..];
+                    of_rows = weights;
                 }
-                slope.resize(k, 0.0);
-                let value = objective.outer(&means, &mut slope[..k]);
-                values[index * m + place] =
-                    value + self.add_penalty(objective.penalty(), point, None);
+                slope.clear();
+                slope.resize(means.len(), 0.0);
+                let value = prepared.outer(&means, of_rows, &mut slope)?;
+                let penalty = prepared.objective.penalty();
+                values.push(value + self.add_penalty(penalty, point, None));
             }
         }
-        self.check(objectives)?;
         Ok(values)
     }
 
-    /// Σ w · s of some objectives over all rows, one after the other, for each block of points.
-    fn sums_by_block(
-        &self,
-        rows: &dyn RowSource,
-        objectives: &[usize],
-        point_blocks: &[Vec<Lanes>],
-    ) -> Result<Vec<Vec<Lanes>>, Error> {
-        if objectives.is_empty() {
-            return Ok(vec![Vec::new(); point_blocks.len()]);
-        }
-        merged(rows, point_blocks.len(), |block, task| {
-            self.task_sums(rows, objectives, &point_blocks[block], task)
+    /// The rows of a batch of an objective; `None` stands for all rows.
+    fn sample(&self, objective: usize, draw: u64, batches: Batches<'_>) -> Option<Sample> {
+        let Batches::Sample { sizes, key, .. } = batches else {
+            return None;
+        };
+        let (seed, keys) = key;
+        let size = sizes.get(objective).copied().unwrap_or(usize::MAX);
+        ((size as u64) < self.engine.n_rows()).then(|| Sample {
+            strata: self.objectives[objective].objective.statistics().strata(),
+            size,
+            seed,
+            key: [
+                keys[0],
+                keys[1].wrapping_mul(64) + 2 * objective as u64 + draw,
+            ],
         })
     }
 
-    /// Parameters side by side, [`LANES`] points to a block, with the row of zeros at the end.
-    fn point_blocks(&self, points: &Points) -> Vec<Vec<Lanes>> {
-        let all: Vec<&[f64]> = points.iter().collect();
-        all.chunks(LANES)
-            .map(|block| self.side_by_side(block))
-            .collect()
-    }
-
-    fn side_by_side(&self, block: &[&[f64]]) -> Vec<Lanes> {
-        side_by_side(block, self.n_params)
-    }
-
-    fn task_sums(
+    /// Slopes of an objective by its sums at each point.
+    fn slopes(
         &self,
-        rows: &dyn RowSource,
-        objectives: &[usize],
-        params: &[Lanes],
-        task: usize,
-    ) -> Result<Vec<Lanes>, Error> {
-        let of = |i: &usize| self.objectives[*i].objective.as_ref();
-        let n_means = objectives.iter().map(|i| of(i).n_means()).sum();
-        let mut sums = vec![ZERO; n_means];
-        let mut scores = [ZERO; TILE_ROWS];
-        let mut outputs = Outputs::new();
-        let first = task * BLOCKS_PER_TASK;
-        for index in first..(first + BLOCKS_PER_TASK).min(rows.n_blocks()) {
-            let block = rows.block(index)?;
-            for tile in Rows::tiles(&block) {
-                self.predictor.scores(&tile, params, &mut scores);
-                outputs.forget();
-                let mut rest = &mut sums[..];
-                for objective in objectives.iter().map(of) {
-                    let (own, others) = rest.split_at_mut(objective.n_means());
-                    let outputs = outputs.find(objective.output(), &tile, &scores);
-                    objective.add_sums(&tile, outputs, own);
-                    rest = others;
+        index: usize,
+        points: &Points,
+        sample: Option<Sample>,
+    ) -> Result<Vec<f64>, Error> {
+        let prepared = &self.objectives[index];
+        let statistics = [prepared.objective.statistics()];
+        let total = prepared.weights.total;
+        let k = prepared.n_means(self.engine.as_ref());
+        let mut slopes = vec![0.0; points.len() * k];
+        if prepared.objective.is_affine() {
+            let (_, slope) = prepared.affine()?;
+            for own in slopes.chunks_exact_mut(k) {
+                own.copy_from_slice(&slope);
+            }
+        } else {
+            let sums = self.sums_of(self.engine.as_ref(), &statistics, points, sample)?;
+            // Sums over a sample estimate those over all rows.
+            let shares = &sums.weights[0].shares;
+            let factor = sums.weights[0].total / total;
+            let shares = shares.iter().map(|share| share * factor).collect();
+            let weights = Weights { total, shares };
+            let mut means = vec![0.0; k];
+            for (own, sums) in slopes.chunks_exact_mut(k).zip(sums.values.chunks_exact(k)) {
+                for (mean, sum) in means.iter_mut().zip(sums) {
+                    *mean = sum / total;
                 }
+                prepared.outer(&means, &weights, own)?;
             }
         }
-        self.check(objectives)?;
-        Ok(sums)
+        slopes.iter_mut().for_each(|slope| *slope /= total);
+        Ok(slopes)
     }
 
-    /// Whether all that these objectives did on this thread went well.
-    fn check(&self, objectives: &[usize]) -> Result<(), Error> {
-        let of = |i: &usize| self.objectives[*i].objective.as_ref();
-        objectives.iter().map(of).try_for_each(Objective::check)
+    /// Gradients of one objective at many points, one after the other.
+    fn gradient(
+        &self,
+        index: usize,
+        points: &Points,
+        batches: Batches<'_>,
+    ) -> Result<Vec<f64>, Error> {
+        let prepared = &self.objectives[index];
+        let paper = matches!(batches, Batches::Sample { paper: true, .. });
+        let mut gradients = if let (Some(linear), false) = (&prepared.linear, paper) {
+            let mut gradients = vec![0.0; points.len() * self.n_params];
+            let of_points = points.iter().zip(gradients.chunks_exact_mut(self.n_params));
+            for (point, gradient) in of_points {
+                let (_, slope) = prepared.of_linear(linear, point)?;
+                linear.add_gradient(&slope, 1.0, gradient);
+            }
+            gradients
+        } else {
+            let batch = self.sample(index, 0, batches);
+            // h′ from a batch of its own, so that the product of the two factors has no bias.
+            let of_outer = match paper {
+                true => batch,
+                false => self.sample(index, 1, batches),
+            };
+            let slopes = self.slopes(index, points, of_outer)?;
+            let statistics = [prepared.objective.statistics()];
+            self.pull_back(&statistics, points, &slopes, batch)?
+        };
+        let of_points = points.iter().zip(gradients.chunks_exact_mut(self.n_params));
+        for (point, gradient) in of_points {
+            self.add_penalty(prepared.objective.penalty(), point, Some(gradient));
+        }
+        Ok(gradients)
+    }
+
+    /// Values and gradients of one objective at many points, on all rows.
+    fn evaluate_one(&self, index: usize, points: &Points) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let prepared = &self.objectives[index];
+        let objective = prepared.objective.as_ref();
+        if prepared.linear.is_some() || !objective.is_affine() {
+            let values = self.values_with(self.engine.as_ref(), &[index], points)?;
+            return Ok((values, self.gradient(index, points, Batches::All)?));
+        }
+        let total = prepared.weights.total;
+        let (offset, slope) = prepared.affine()?;
+        let by_sum: Vec<f64> = slope.iter().map(|s| s / total).collect();
+        let k = by_sum.len();
+        let wanted = Wanted::Both {
+            statistic: objective.statistics(),
+            slopes: Cow::Owned(by_sum.repeat(points.len())),
+        };
+        let sums = self.engine.sum(&self.pass(points, wanted))?;
+        let mut values = Vec::with_capacity(points.len());
+        let mut gradients = Vec::with_capacity(points.len() * self.n_params);
+        for (point, found) in points.iter().zip(sums.chunks_exact(k + self.n_params)) {
+            let (sums, gradient) = found.split_at(k);
+            let first = gradients.len();
+            gradients.extend_from_slice(gradient);
+            let penalty =
+                self.add_penalty(objective.penalty(), point, Some(&mut gradients[first..]));
+            let terms = slope.iter().zip(sums).map(|(s, sum)| s * (sum / total));
+            values.push(offset + terms.sum::<f64>() + penalty);
+        }
+        Ok((values, gradients))
+    }
+
+    /// Weighted sums of objectives: values and one gradient for each point, in two passes over the rows. The
+    /// first gives means, and with them slopes by the means; the second sums up, with these slopes, one
+    /// gradient per point.
+    fn weighted_sums(
+        &self,
+        points: &Points,
+        weights: &[f64],
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let (m, n) = (self.objectives.len(), self.n_params);
+        let is_linear = |i: &usize| self.objectives[*i].linear.is_some();
+        let by_rows: Vec<usize> = (0..m).filter(|i| !is_linear(i)).collect();
+        let statistics = self.statistics_of(&by_rows);
+        let sums = self.sums_of(self.engine.as_ref(), &statistics, points, None)?;
+        let mut values = Vec::with_capacity(points.len() * m);
+        let mut gradients = vec![0.0; points.len() * n];
+        let mut slopes = Vec::with_capacity(sums.values.len());
+        for (index, point) in points.iter().enumerate() {
+            let gradient = &mut gradients[index * n..(index + 1) * n];
+            let mut rest = &sums.values[index * sums.per_point..(index + 1) * sums.per_point];
+            for (i, prepared) in self.objectives.iter().enumerate() {
+                let objective = prepared.objective.as_ref();
+                let weight = weights[index * m + i];
+                let value = if let Some(linear) = &prepared.linear {
+                    let (value, slope) = prepared.of_linear(linear, point)?;
+                    linear.add_gradient(&slope, weight, gradient);
+                    value
+                } else {
+                    let total = prepared.weights.total;
+                    let (own, others) = rest.split_at(prepared.n_means(self.engine.as_ref()));
+                    rest = others;
+                    let means: Vec<f64> = own.iter().map(|sum| sum / total).collect();
+                    let mut slope = vec![0.0; means.len()];
+                    let value = prepared.outer(&means, &prepared.weights, &mut slope)?;
+                    slopes.extend(slope.iter().map(|s| weight * s / total));
+                    value
+                };
+                values.push(value + self.add_penalty(objective.penalty(), point, None));
+                self.add_penalty(weight * objective.penalty(), point, Some(gradient));
+            }
+        }
+        if !by_rows.is_empty() {
+            let by_rows = self.pull_back(&statistics, points, &slopes, None)?;
+            let pairs = gradients.iter_mut().zip(by_rows);
+            pairs.for_each(|(gradient, more)| *gradient += more);
+        }
+        Ok((values, gradients))
     }
 }
 
-/// The parameters of up to [`LANES`] points side by side, and a row of zeros.
+impl Prepared {
+    fn n_means(&self, engine: &dyn Engine) -> usize {
+        self.objective.statistics().n_sums(engine.schema())
+    }
+
+    fn outer(&self, means: &[f64], weights: &Weights, slope: &mut [f64]) -> Result<f64, Error> {
+        let means = Means {
+            values: means,
+            shares: &weights.shares,
+        };
+        self.objective.outer(&means, slope)
+    }
+
+    /// h at the means of a point that need no rows, and its slopes.
+    fn of_linear(&self, linear: &LinearMeans, point: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+        let mut means = Vec::with_capacity(linear.at_zero.len());
+        linear.means(point, &mut means);
+        let mut slope = vec![0.0; means.len()];
+        let value = self.outer(&means, &self.weights, &mut slope)?;
+        Ok((value, slope))
+    }
+
+    /// h where all means are 0, and its slopes, which are the same everywhere.
+    fn affine(&self) -> Result<(f64, Vec<f64>), Error> {
+        let k = match self.objective.statistics() {
+            Statistics::Own(own) => own.n_means(),
+            Statistics::ByCell { cells, .. } => {
+                cells.labels.wanted().len() * self.weights.shares.len() / 2
+            }
+        };
+        let mut slope = vec![0.0; k];
+        let offset = self.outer(&vec![0.0; k], &self.weights, &mut slope)?;
+        Ok((offset, slope))
+    }
+}
+
+/// The parameters of up to [`LANES`](crate::LANES) points side by side, and a row of zeros.
 pub(crate) fn side_by_side(block: &[&[f64]], n_params: usize) -> Vec<Lanes> {
     let mut params = vec![ZERO; n_params + 1];
     for (lane, point) in block.iter().enumerate() {
@@ -371,6 +559,14 @@ impl LinearMeans {
             out.push(start + dot);
         }
     }
+
+    /// Adds weight · Σ slope · ∇mean.
+    fn add_gradient(&self, slope: &[f64], weight: f64, gradient: &mut [f64]) {
+        for (s, direction) in slope.iter().zip(&self.slopes) {
+            let pairs = gradient.iter_mut().zip(direction);
+            pairs.for_each(|(g, d)| *g += weight * s * d);
+        }
+    }
 }
 
 impl Problem for FairProblem {
@@ -383,71 +579,43 @@ impl Problem for FairProblem {
     }
 
     fn n_rows(&self) -> usize {
-        self.rows.n_rows()
+        self.engine.n_rows() as usize
     }
 
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
-        let weights: Vec<f64> = self.objectives.iter().map(|o| o.weight).collect();
-        self.values_with(self.rows.as_ref(), &weights, &self.every(), points)
+        self.values_with(self.engine.as_ref(), &self.every(), points)
     }
 
     fn values_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
-        let weights: Vec<f64> = self.objectives.iter().map(|o| o.weight).collect();
-        self.values_with(self.rows.as_ref(), &weights, &[objective], points)
+        self.values_with(self.engine.as_ref(), &[objective], points)
     }
 
     fn evaluate(&self, points: &Points) -> Result<(Vec<f64>, Gradients), Error> {
         let m = self.objectives.len();
-        let by_rows = |i: &usize| self.objectives[*i].linear.is_none();
-        let means = |i: &usize| self.objectives[*i].objective.is_mean();
-        if !(0..m).filter(by_rows).all(|i| means(&i)) {
-            return Ok((self.values(points)?, self.gradients(points, Batches::All)?));
-        }
-        let n = self.n_params;
         let mut values = vec![0.0; points.len() * m];
-        let mut gradients = Gradients::zeros(m, points.len(), n);
-        let all: Vec<&[f64]> = points.iter().collect();
-        for (number, block) in all.chunks(LANES).enumerate() {
-            let params = self.side_by_side(block);
-            let first = number * LANES;
-            for (i, prepared) in self.objectives.iter().enumerate() {
-                let out = gradients.get_mut_many(i, first, block.len());
-                let values = values.iter_mut().skip(first * m + i).step_by(m);
-                if prepared.linear.is_none() {
-                    self.evaluate_mean(i, block, &params, values, out)?;
-                    continue;
-                }
-                self.block_gradient(i, block, &params, Batches::All, out)?;
-                let points = Points::from_vec(n, block.concat());
-                let found = self.values_of(i, &points)?;
-                values.zip(found).for_each(|(value, found)| *value = found);
-            }
+        let mut gradients = Gradients::zeros(m, points.len(), self.n_params);
+        for index in 0..m {
+            let (of_points, found) = self.evaluate_one(index, points)?;
+            let own = values.iter_mut().skip(index).step_by(m);
+            own.zip(of_points).for_each(|(value, found)| *value = found);
+            gradients
+                .get_mut_many(index, 0, points.len())
+                .copy_from_slice(&found);
         }
         Ok((values, gradients))
     }
 
     fn gradients_of(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
-        let n = self.n_params;
-        let mut out = vec![0.0; points.len() * n];
-        let all: Vec<&[f64]> = points.iter().collect();
-        for (block, out) in all.chunks(LANES).zip(out.chunks_mut(LANES * n)) {
-            let params = self.side_by_side(block);
-            self.block_gradient(objective, block, &params, Batches::All, out)?;
-        }
-        Ok(out)
+        self.gradient(objective, points, Batches::All)
     }
 
     fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error> {
         let m = self.objectives.len();
         let mut out = Gradients::zeros(m, points.len(), self.n_params);
-        let all: Vec<&[f64]> = points.iter().collect();
-        for (number, block) in all.chunks(LANES).enumerate() {
-            let params = self.side_by_side(block);
-            for index in 0..m {
-                let first = number * LANES;
-                let out = out.get_mut_many(index, first, block.len());
-                self.block_gradient(index, block, &params, batches, out)?;
-            }
+        for index in 0..m {
+            let found = self.gradient(index, points, batches)?;
+            out.get_mut_many(index, 0, points.len())
+                .copy_from_slice(&found);
         }
         Ok(out)
     }
@@ -457,7 +625,7 @@ impl Problem for FairProblem {
     }
 
     fn metric(&self, at: &[f64]) -> Result<Metric, Error> {
-        if let Some(stand_in) = &self.stand_in {
+        if let Some((stand_in, _)) = &self.stand_in {
             return stand_in.metric(at);
         }
         let n = self.n_params;
@@ -482,15 +650,14 @@ impl Problem for FairProblem {
     }
 
     fn start(&self) -> Result<Vec<f64>, Error> {
-        let found = match &self.stand_in {
-            Some(stand_in) => stand_in.newton(None)?,
-            None => None,
+        let schema = self.engine.schema();
+        let Some((stand_in, shift)) = &self.stand_in else {
+            return Ok(self.predictor.start(schema));
         };
-        let mut start = found.unwrap_or_else(|| vec![0.0; self.n_params]);
-        let shift = self.objectives.first().map(|o| o.objective.start_shift());
-        let intercept = self.predictor.intercept(self.rows.schema());
-        if let (Some(shift), Some(intercept)) = (shift, intercept)
-            && shift != 0.0
+        let found = stand_in.newton(None)?;
+        let mut start = found.unwrap_or_else(|| self.predictor.start(schema));
+        if let Some(intercept) = self.predictor.intercept(schema)
+            && *shift != 0.0
         {
             start[intercept] += shift;
         }
@@ -498,18 +665,18 @@ impl Problem for FairProblem {
     }
 
     fn softened(&self, factor: f64) -> Option<Box<dyn Problem + '_>> {
-        let soft = |prepared: &Prepared| prepared.objective.softened(factor);
-        let softened: Vec<_> = self.objectives.iter().map(soft).collect();
-        if softened.iter().all(Option::is_none) {
+        let has_temperature = |o: &Prepared| o.objective.temperature().is_some();
+        if !self.objectives.iter().any(has_temperature) {
             return None;
         }
-        let pairs = self.objectives.iter().zip(softened);
-        let objectives = pairs.map(|(prepared, softened)| match softened {
-            Some(objective) => Prepared {
-                objective: Arc::from(objective),
-                ..prepared.clone()
-            },
-            None => prepared.clone(),
+        let objectives = self.objectives.iter().map(|prepared| {
+            match prepared.objective.temperature() {
+                Some(temperature) => Prepared {
+                    objective: Arc::from(temperature.softened(factor)),
+                    ..prepared.clone()
+                },
+                None => prepared.clone(),
+            }
         });
         Some(Box::new(
             self.with(objectives.collect(), self.stand_in.clone()),
@@ -525,14 +692,17 @@ impl Problem for FairProblem {
     }
 
     fn of_roots(&self, objective: usize, roots: &[f64]) -> OfRoots {
-        self.objectives[objective].objective.of_roots(roots)
+        match self.objectives[objective].objective.squares() {
+            Some(squares) => squares.of_roots(roots),
+            None => OfRoots::default(),
+        }
     }
 
     fn convex_below(&self, objective: usize) -> Option<f64> {
         let objective = self.objectives[objective].objective.as_ref();
         objective
             .convex_below()
-            .filter(|_| self.predictor.is_linear())
+            .filter(|_| self.predictor.as_linear().is_some())
     }
 
     fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error> {
@@ -540,7 +710,8 @@ impl Problem for FairProblem {
     }
 
     fn n_roots(&self, objective: usize) -> usize {
-        self.objectives[objective].objective.n_roots()
+        let squares = self.objectives[objective].objective.squares();
+        squares.map_or(0, |squares| squares.n_roots())
     }
 
     fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {

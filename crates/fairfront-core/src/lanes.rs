@@ -23,20 +23,20 @@ pub(crate) const ZERO: Lanes = [0.0; LANES];
 ///
 /// `vectorised! { pub(crate) fn name(arguments) { body } }`
 macro_rules! vectorised {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident $(<const $w:ident: usize>)?($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
         $(#[$meta])*
-        $vis fn $name($($arg: $ty),*) {
+        $vis fn $name $(<const $w: usize>)?($($arg: $ty),*) {
             #[inline(always)]
-            fn body($($arg: $ty),*) $body
+            fn body $(<const $w: usize>)?($($arg: $ty),*) $body
 
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-                fn avx512($($arg: $ty),*) {
+                fn avx512 $(<const $w: usize>)?($($arg: $ty),*) {
                     body($($arg),*);
                 }
                 #[target_feature(enable = "avx2")]
-                fn avx2($($arg: $ty),*) {
+                fn avx2 $(<const $w: usize>)?($($arg: $ty),*) {
                     body($($arg),*);
                 }
                 if std::arch::is_x86_feature_detected!("avx512f")

@@ -4,7 +4,7 @@
 //! every solver and every reader of data share.
 //!
 //! - [`Dataset`] and [`RowBlock`]: encoded rows, labels, groups and weights, in blocks of fixed size.
-//! - [`RowSource`]: the only way to rows, wherever they are kept.
+//! - [`Engine`]: the only code that passes over rows; a [`Pass`] describes the sums that are wanted.
 //! - [`Predictor`] and [`Objective`]: scores of rows, and smooth functions of their sample means.
 //! - [`Problem`]: all a solver sees; [`FairProblem`] makes one of rows, predictor and objectives.
 //! - [`measure`]: what a person reads about models, accuracy and rates by group.
@@ -21,6 +21,7 @@ mod cholesky;
 mod contrast;
 mod dataset;
 mod decision;
+mod engine;
 mod error;
 mod fair_problem;
 mod lanes;
@@ -30,7 +31,6 @@ mod predictor;
 mod probability;
 mod problem;
 mod random;
-mod sample;
 mod small_groups;
 mod special;
 mod text;
@@ -44,15 +44,19 @@ pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
+pub use engine::{
+    Cells, Engine, Form, Labels, Map, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
+};
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
 pub use measure::{Confusion, Costs, Measure, Measures, measure};
 pub use objective::{
-    Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, MutualInformation,
-    Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread,
+    Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, Means, MutualInformation,
+    Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread, Squares, StandIn,
+    Temperature,
 };
-pub use predictor::{Linear, Predictor, Rows, TILE_ROWS, scores};
+pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, scores};
 pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
 pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 pub use random::{Purpose, Stream};

@@ -1,10 +1,10 @@
-use rayon::prelude::*;
+use std::borrow::Cow;
 
-use crate::lanes::{LANES, Lanes, ZERO};
-use crate::objective::{LogLoss, Objective};
-use crate::predictor::{Predictor, Rows, TILE_ROWS};
+use crate::engine::{Cells, Engine, Labels, Map, Pass, Statistics, Wanted};
+use crate::objective::Output;
+use crate::predictor::Predictor;
 use crate::probability::Probabilities;
-use crate::{Attribute, Error, Points, RowSource, Schema, SmallGroups};
+use crate::{Attribute, Error, Points, Schema, SmallGroups};
 
 /// Weighted counts of decisions; Ŷ = +1 where φ ≥ 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -441,98 +441,66 @@ impl Measures {
     }
 }
 
-/// Measures of many models on the same rows, in one pass over them for every [`LANES`] models.
+/// Measures of many models on the same rows, in one pass over them.
 pub fn measure(
     predictor: &dyn Predictor,
-    rows: &dyn RowSource,
+    rows: &dyn Engine,
     points: &Points,
 ) -> Result<Vec<Measures>, Error> {
-    let all: Vec<&[f64]> = points.iter().collect();
-    let blocks: Vec<Vec<Measures>> = all
-        .par_chunks(LANES)
-        .map(|block| measure_block(predictor, rows, block))
-        .collect::<Result<_, _>>()?;
-    Ok(blocks.concat())
-}
-
-/// Selected weight by label for each point, and total weight by label.
-#[derive(Clone)]
-struct Tally {
-    selected: [Lanes; 2],
-    total: [f64; 2],
-}
-
-impl Tally {
-    const EMPTY: Self = Self {
-        selected: [ZERO; 2],
-        total: [0.0; 2],
-    };
-
-    fn confusion(&self, lane: usize) -> Confusion {
-        let selected = |label: usize| self.selected[label][lane];
-        Confusion {
-            true_positives: selected(1),
-            false_positives: selected(0),
-            true_negatives: self.total[0] - selected(0),
-            false_negatives: self.total[1] - selected(1),
-        }
-    }
-}
-
-fn measure_block(
-    predictor: &dyn Predictor,
-    rows: &dyn RowSource,
-    block: &[&[f64]],
-) -> Result<Vec<Measures>, Error> {
     let schema = rows.schema();
-    let params = crate::fair_problem::side_by_side(block, predictor.n_params(schema));
-    let mut overall = Tally::EMPTY;
-    let mut groups: Vec<Vec<Tally>> = schema
-        .attributes
-        .iter()
-        .map(|a| vec![Tally::EMPTY; a.groups.len()])
-        .collect();
-    let loss = LogLoss { lambda: 0.0 };
-    let mut losses = [ZERO];
-    let mut scores = [ZERO; TILE_ROWS];
-    for index in 0..rows.n_blocks() {
-        let rows = rows.block(index)?;
-        for tile in Rows::tiles(&rows) {
-            predictor.scores(&tile, &params, &mut scores);
-            loss.add_sums(&tile, &scores[..tile.len()], &mut losses);
-            for r in 0..tile.len() {
-                let weight = tile.weights()[r];
-                let label = usize::from(tile.labels()[r] > 0.0);
-                let mut chosen = ZERO;
-                for p in 0..LANES {
-                    chosen[p] = if scores[r][p] >= 0.0 { weight } else { 0.0 };
-                }
-                let add = |tally: &mut Tally| {
-                    tally.total[label] += weight;
-                    for p in 0..LANES {
-                        tally.selected[label][p] += chosen[p];
-                    }
-                };
-                add(&mut overall);
-                for (attribute, tallies) in groups.iter_mut().enumerate() {
-                    let group = tile.groups(attribute)[r] as usize;
-                    if let Some(tally) = tallies.get_mut(group) {
-                        add(tally);
-                    }
-                }
-            }
-        }
-    }
-    let weight = overall.total[0] + overall.total[1];
-    let of_lane = |lane: usize| Measures {
-        overall: overall.confusion(lane),
-        log_loss: share(losses[0][lane], weight),
-        probabilities: None,
-        groups: groups
-            .iter()
-            .map(|tallies| tallies.iter().map(|t| t.confusion(lane)).collect())
-            .collect(),
-        small: schema.attributes.iter().map(|a| a.small.clone()).collect(),
+    let attributes = schema.attributes.len();
+    let decisions = |attribute: Option<usize>| Statistics::ByCell {
+        output: Output::Step,
+        cells: Cells {
+            attribute,
+            labels: Labels::Apart,
+        },
     };
-    Ok((0..block.len()).map(of_lane).collect())
+    let mut statistics = vec![
+        Statistics::ByCell {
+            output: Output::Loss,
+            cells: Cells::ALL,
+        },
+        decisions(None),
+    ];
+    statistics.extend((0..attributes).map(|attribute| decisions(Some(attribute))));
+    let wanted = Wanted::Sums {
+        statistics: Cow::Borrowed(&statistics),
+    };
+    let sums = rows.sum(&Pass {
+        map: Map::of(predictor),
+        points: Cow::Borrowed(points),
+        wanted,
+        sample: None,
+    })?;
+    let n_weights = statistics.iter().map(|s| s.n_weights(schema)).sum();
+    let (weights, sums) = sums.split_at(n_weights);
+    let per_point: usize = statistics.iter().map(|s| s.n_sums(schema)).sum();
+    let total = weights[0] + weights[1];
+    let of_point = |sums: &[f64]| {
+        let (mut weights, mut decided) = (&weights[2..], &sums[1..]);
+        // By label, positive first, and group.
+        let mut next = |n_groups: usize| -> Vec<Confusion> {
+            let (own_weights, other_weights) = weights.split_at(2 * n_groups);
+            let (selected, others) = decided.split_at(2 * n_groups);
+            (weights, decided) = (other_weights, others);
+            let confusion = |group: usize| Confusion {
+                true_positives: selected[group],
+                false_positives: selected[n_groups + group],
+                true_negatives: own_weights[n_groups + group] - selected[n_groups + group],
+                false_negatives: own_weights[group] - selected[group],
+            };
+            (0..n_groups).map(confusion).collect()
+        };
+        let overall = next(1)[0];
+        let groups = schema.attributes.iter().map(|a| next(a.groups.len()));
+        Measures {
+            overall,
+            log_loss: share(sums[0], total),
+            groups: groups.collect(),
+            small: schema.attributes.iter().map(|a| a.small.clone()).collect(),
+            probabilities: None,
+        }
+    };
+    Ok(sums.chunks_exact(per_point).map(of_point).collect())
 }

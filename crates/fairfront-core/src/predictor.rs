@@ -1,7 +1,10 @@
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
+use crate::engine;
 use crate::fair_problem::side_by_side;
-use crate::lanes::{LANES, Lanes, ZERO, vectorised};
+use crate::lanes::{Lanes, ZERO};
 use crate::{Error, RowBlock, RowSource, Schema};
 
 /// Some rows of a block: the tile that kernels work on.
@@ -70,19 +73,36 @@ pub trait Predictor: Send + Sync {
     fn n_params(&self, schema: &Schema) -> usize;
     /// The parameters that a penalty touches.
     fn penalised(&self, schema: &Schema) -> Range<usize>;
-    /// The parameter that is added to every score, where there is one: moving it moves the threshold
-    /// of decisions.
+    /// The parameter that is added to every score, if there is one: moving it moves the threshold of
+    /// decisions.
     fn intercept(&self, _schema: &Schema) -> Option<usize> {
         None
     }
-    /// Whether scores are linear in the parameters, so that means of scores need no rows.
-    fn is_linear(&self) -> bool {
-        false
+    /// The point that solvers start from if nothing better is known.
+    fn start(&self, schema: &Schema) -> Vec<f64> {
+        vec![0.0; self.n_params(schema)]
+    }
+    /// The linear map, if scores are linear in the parameters: such predictors have second derivatives,
+    /// bounds, and means of scores without rows.
+    fn as_linear(&self) -> Option<&dyn LinearMap> {
+        None
+    }
+    /// The description of the predictor, if it is linear in the encoded columns: every engine can run it.
+    fn as_columns(&self) -> Option<Columns> {
+        None
     }
     /// Writes the scores of each row.
     fn scores(&self, rows: &Rows, params: &[Lanes], scores: &mut [Lanes]);
     /// Adds to `gradients` Σ over rows of slope · ∂φ/∂x. `params` are those of `scores`.
     fn pull_back(&self, rows: &Rows, params: &[Lanes], slopes: &[Lanes], gradients: &mut [Lanes]);
+}
+
+/// Scores that are linear in the parameters: φ = x · f(row), without a term that x does not touch.
+pub trait LinearMap: Send + Sync {
+    /// Writes f(row): ∂φ/∂x, one number per parameter.
+    fn features(&self, rows: &Rows, row: usize, out: &mut [f64]);
+    /// The parameter whose feature is 1 for every row, if there is one.
+    fn constant(&self, schema: &Schema) -> Option<usize>;
 }
 
 /// The scores of all rows for one parameter vector, by the kernel that fits and measures models.
@@ -101,7 +121,7 @@ pub(crate) fn scores_of_block(
     block: &[&[f64]],
 ) -> Result<Vec<Vec<f64>>, Error> {
     let params = side_by_side(block, predictor.n_params(rows.schema()));
-    let mut all = vec![Vec::with_capacity(rows.n_rows()); block.len()];
+    let mut all = vec![Vec::with_capacity(rows.n_rows() as usize); block.len()];
     let mut scores = [ZERO; TILE_ROWS];
     for index in 0..rows.n_blocks() {
         let block = rows.block(index)?;
@@ -115,13 +135,45 @@ pub(crate) fn scores_of_block(
     Ok(all)
 }
 
+/// φ = cᵀz + b, x = (c, b), as data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Columns;
+
+impl Columns {
+    /// Number of parameters for rows of this schema.
+    pub fn n_params(self, schema: &Schema) -> usize {
+        schema.n_features() + 1
+    }
+}
+
+impl LinearMap for Columns {
+    fn features(&self, rows: &Rows, row: usize, out: &mut [f64]) {
+        out.fill(0.0);
+        let numeric = rows.numeric(row);
+        out[..numeric.len()].copy_from_slice(numeric);
+        for code in rows.codes(row) {
+            // A category without a parameter has a code beyond the intercept.
+            if let Some(feature) = out.get_mut(*code as usize) {
+                *feature += 1.0;
+            }
+        }
+        if let Some(intercept) = out.last_mut() {
+            *intercept = 1.0;
+        }
+    }
+
+    fn constant(&self, schema: &Schema) -> Option<usize> {
+        Some(schema.intercept())
+    }
+}
+
 /// φ = cᵀz + b, x = (c, b).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linear;
 
 impl Predictor for Linear {
     fn n_params(&self, schema: &Schema) -> usize {
-        schema.n_features() + 1
+        Columns.n_params(schema)
     }
 
     fn penalised(&self, schema: &Schema) -> Range<usize> {
@@ -132,63 +184,19 @@ impl Predictor for Linear {
         Some(schema.n_features())
     }
 
-    fn is_linear(&self) -> bool {
-        true
+    fn as_linear(&self) -> Option<&dyn LinearMap> {
+        Some(&Columns)
+    }
+
+    fn as_columns(&self) -> Option<Columns> {
+        Some(Columns)
     }
 
     fn scores(&self, rows: &Rows, params: &[Lanes], scores: &mut [Lanes]) {
-        linear_scores(rows, params, scores);
+        engine::scores(rows, params, scores);
     }
 
     fn pull_back(&self, rows: &Rows, _params: &[Lanes], slopes: &[Lanes], gradients: &mut [Lanes]) {
-        linear_pull_back(rows, slopes, gradients);
-    }
-}
-
-vectorised! {
-    fn linear_scores(rows: &Rows, params: &[Lanes], scores: &mut [Lanes]) {
-        // Features, intercept, zeros.
-        let intercept = &params[params.len() - 2];
-        for (r, score) in scores[..rows.len()].iter_mut().enumerate() {
-            let mut sum = *intercept;
-            for (z, coefficient) in rows.numeric(r).iter().zip(params) {
-                for p in 0..LANES {
-                    sum[p] += z * coefficient[p];
-                }
-            }
-            for code in rows.codes(r) {
-                let coefficient = &params[*code as usize];
-                for p in 0..LANES {
-                    sum[p] += coefficient[p];
-                }
-            }
-            *score = sum;
-        }
-    }
-}
-
-vectorised! {
-    fn linear_pull_back(rows: &Rows, slopes: &[Lanes], gradients: &mut [Lanes]) {
-        let intercept = gradients.len() - 2;
-        let mut total = ZERO;
-        for (r, slope) in slopes[..rows.len()].iter().enumerate() {
-            for (z, gradient) in rows.numeric(r).iter().zip(gradients.iter_mut()) {
-                for p in 0..LANES {
-                    gradient[p] += z * slope[p];
-                }
-            }
-            for code in rows.codes(r) {
-                let gradient = &mut gradients[*code as usize];
-                for p in 0..LANES {
-                    gradient[p] += slope[p];
-                }
-            }
-            for p in 0..LANES {
-                total[p] += slope[p];
-            }
-        }
-        for p in 0..LANES {
-            gradients[intercept][p] += total[p];
-        }
+        engine::pull_back(rows, slopes, gradients);
     }
 }

@@ -135,9 +135,9 @@ impl Table {
     fn read(rows: &dyn RowSource) -> Result<Self, Error> {
         let attributes = &rows.schema().attributes;
         let mut table = Self {
-            positive: Vec::with_capacity(rows.n_rows()),
-            weights: Vec::with_capacity(rows.n_rows()),
-            slots: vec![Vec::with_capacity(rows.n_rows()); attributes.len()],
+            positive: Vec::with_capacity(rows.n_rows() as usize),
+            weights: Vec::with_capacity(rows.n_rows() as usize),
+            slots: vec![Vec::with_capacity(rows.n_rows() as usize); attributes.len()],
             n_groups: attributes.iter().map(|a| a.groups.len()).collect(),
         };
         // Slot 0 is for all rows.

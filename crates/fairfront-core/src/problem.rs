@@ -1,8 +1,10 @@
+use serde::{Deserialize, Serialize};
+
 use crate::objective::OfRoots;
 use crate::{Cholesky, Error};
 
 /// Parameter vectors, one after the other.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Points {
     n_params: usize,
     data: Vec<f64>,

@@ -63,9 +63,9 @@ impl Table {
     fn read(rows: &dyn RowSource) -> Result<Self, Error> {
         let attributes = &rows.schema().attributes;
         let mut table = Self {
-            positive: Vec::with_capacity(rows.n_rows()),
-            weights: Vec::with_capacity(rows.n_rows()),
-            groups: vec![Vec::with_capacity(rows.n_rows()); attributes.len()],
+            positive: Vec::with_capacity(rows.n_rows() as usize),
+            weights: Vec::with_capacity(rows.n_rows() as usize),
+            groups: vec![Vec::with_capacity(rows.n_rows() as usize); attributes.len()],
             nobody: Measures::empty(attributes),
         };
         for index in 0..rows.n_blocks() {

@@ -1,8 +1,10 @@
-//! How large parameters can be where the loss is small.
+//! How large parameters can be if the loss is small.
 
-use super::FairProblem;
+use super::{FairProblem, Prepared};
 use crate::Error;
-use crate::problem::Bounds;
+use crate::engine::{Cells, Labels, Statistics, Wanted};
+use crate::objective::Output;
+use crate::problem::{Bounds, Points};
 
 impl FairProblem {
     /// Where the first objective, E[log(1 + exp(−yφ))] + (λ/2)‖c‖² with φ = c·z + b, is at most
@@ -14,7 +16,10 @@ impl FairProblem {
             return Ok(None);
         };
         let objective = prepared.objective.as_ref();
-        if !self.predictor.is_linear() || !objective.is_log_loss() || level.is_nan() || level < 0.0
+        if self.predictor.as_linear().is_none()
+            || !is_mean_loss(prepared)?
+            || level.is_nan()
+            || level < 0.0
         {
             return Ok(None);
         }
@@ -27,12 +32,12 @@ impl FairProblem {
         let mut intercept = 0.0_f64;
         let sides = self.label_means()?;
         for side in &sides {
-            let share = side.weight / prepared.weight.max(f64::MIN_POSITIVE);
+            let share = side.weight / prepared.weights.total;
             // log(e^s − 1) ≤ s.
             let score = level / share;
             intercept = intercept.max(score + largest * side.norm);
         }
-        let penalised = self.predictor.penalised(self.rows.schema());
+        let penalised = self.predictor.penalised(self.engine.schema());
         let of = |i: usize, inside: f64, outside: f64| match penalised.contains(&i) {
             true => inside,
             false => outside,
@@ -43,7 +48,7 @@ impl FairProblem {
             .sum::<f64>();
         Ok(Some(Bounds {
             // ∂²/∂b∂c is E[σ′z], and σ′ ≤ 1/4; |σ″| ≤ σ′ limits how fast curvatures change.
-            coupling: Some(0.25 * mean_size / prepared.weight.max(f64::MIN_POSITIVE)),
+            coupling: Some(0.25 * mean_size / prepared.weights.total),
             modulus: (0..n).map(|i| of(i, lambda, 0.0)).collect(),
             radius: (0..n).map(|i| of(i, largest, intercept)).collect(),
         }))
@@ -55,37 +60,27 @@ impl FairProblem {
             return Ok(*known);
         }
         let n = self.n_params;
-        let mut sums = [vec![0.0; n + 1], vec![0.0; n + 1]];
-        let mut weights = [0.0; 2];
-        let mut sizes = [0.0; 2];
-        for index in 0..self.rows.n_blocks() {
-            let block = self.rows.block(index)?;
-            for row in 0..block.n_rows() {
-                let side = usize::from(block.labels()[row] < 0.0);
-                let weight = block.weights()[row];
-                weights[side] += weight;
-                let numeric = block.numeric(row).iter().map(|z| z * z).sum::<f64>();
-                let size = (numeric + block.codes(row).len() as f64).sqrt();
-                sizes[side] += weight * size;
-                for (sum, z) in sums[side].iter_mut().zip(block.numeric(row)) {
-                    *sum += weight * z;
-                }
-                for code in block.codes(row) {
-                    sums[side][*code as usize] += weight;
-                }
-            }
-        }
+        let by_label = Statistics::ByCell {
+            output: Output::Score,
+            cells: Cells {
+                attribute: None,
+                labels: Labels::Apart,
+            },
+        };
+        let zeros = Points::from_vec(n, vec![0.0; 2 * n]);
+        let features = self.pull_back(&[by_label], &zeros, &[1.0, 0.0, 0.0, 1.0], None)?;
+        let none = Points::new(n);
+        let sizes = self.engine.sum(&self.pass(&none, Wanted::Sizes))?;
+        let linear = self.predictor.as_linear();
+        let constant = linear.and_then(|linear| linear.constant(self.engine.schema()));
         let mean = |side: usize| {
-            let weight: f64 = weights[side];
-            let features = &sums[side][..n - 1];
-            let square: f64 = features.iter().map(|s| (s / weight).powi(2)).sum();
+            let (weight, size) = (sizes[2 * side], sizes[2 * side + 1]);
+            let own = features[side * n..(side + 1) * n].iter().enumerate();
+            let own = own.filter(|(i, _)| Some(*i) != constant);
+            let square: f64 = own.map(|(_, s)| (s / weight).powi(2)).sum();
             LabelMean {
                 weight,
-                size: if weight > 0.0 {
-                    sizes[side] / weight
-                } else {
-                    0.0
-                },
+                size: if weight > 0.0 { size / weight } else { 0.0 },
                 // Without such rows nothing bounds the intercept.
                 norm: if weight > 0.0 {
                     square.sqrt()
@@ -96,6 +91,17 @@ impl FairProblem {
         };
         Ok(*self.label_means.get_or_init(|| [mean(0), mean(1)]))
     }
+}
+
+/// Whether an objective is the mean log loss of all rows, plus its penalty.
+fn is_mean_loss(prepared: &Prepared) -> Result<bool, Error> {
+    let Statistics::ByCell { output, cells } = prepared.objective.statistics() else {
+        return Ok(false);
+    };
+    if output != Output::Loss || cells != Cells::ALL || !prepared.objective.is_affine() {
+        return Ok(false);
+    }
+    Ok(prepared.affine()? == (0.0, vec![1.0]))
 }
 
 /// Of the rows with one label.

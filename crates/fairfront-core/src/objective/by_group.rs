@@ -1,8 +1,8 @@
 //! Means by group: the statistics of every objective that compares groups by rates or losses.
 
-use crate::lanes::{LANES, Lanes, vectorised};
-use crate::predictor::{Rows, TILE_ROWS};
-use crate::{Attribute, SmallGroups, UNKNOWN_GROUP};
+use super::{Means, Output};
+use crate::engine::{Cells, Labels, Statistics};
+use crate::{Attribute, SmallGroups};
 
 /// The rows on which groups are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,37 +26,7 @@ impl Condition {
     }
 }
 
-/// What an objective made of [`ByGroup`] alone, its field `groups`, leaves to it.
-macro_rules! left_to_groups {
-    () => {
-        fn n_means(&self) -> usize {
-            self.groups.n_means()
-        }
-
-        fn weight(&self, rows: &Rows) -> f64 {
-            self.groups.weight(rows)
-        }
-
-        fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
-            self.groups.add_sums(rows, outputs, sums);
-        }
-
-        fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
-            self.groups.pull_back(rows, slopes, out);
-        }
-
-        fn compares(&self) -> Option<(usize, Option<f64>)> {
-            Some(self.groups.compares())
-        }
-    };
-}
-pub(super) use left_to_groups;
-
-/// Where a row does not count.
-const NOWHERE: usize = usize::MAX;
-
-/// Sums of an output by group under one or two conditions: cells. The means are, cell by cell, those
-/// of the output, and then the shares of the rows.
+/// Sums of an output by group under one or two conditions: cells.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ByGroup {
     /// Position of the attribute among those of the schema.
@@ -114,82 +84,44 @@ impl ByGroup {
         }
     }
 
-    fn n_cells(&self) -> usize {
-        self.n_groups * self.conditions.len()
-    }
-
-    pub(super) fn n_means(&self) -> usize {
-        2 * self.n_cells()
-    }
-
-    pub(super) fn weight(&self, rows: &Rows) -> f64 {
-        let groups = rows.groups(self.attribute).iter().zip(rows.weights());
-        let known = groups.filter(|(g, _)| **g != UNKNOWN_GROUP);
-        known.map(|(_, w)| w).sum()
-    }
-
-    /// The attribute, and the label where only one counts.
-    pub(super) fn compares(&self) -> (usize, Option<f64>) {
-        let label = match self.conditions.as_slice() {
-            [one] => one.label(),
-            _ => None,
+    /// The statistics: this output by group and condition.
+    pub(super) fn statistics(&self, output: Output) -> Statistics<'static> {
+        let labels = match self.conditions.as_slice() {
+            [Condition::All] => Labels::Together,
+            [Condition::Positive] => Labels::Positive,
+            [Condition::Negative] => Labels::Negative,
+            _ => Labels::Apart,
         };
-        (self.attribute, label)
-    }
-
-    /// The cell of each row of a tile.
-    fn cells(&self, rows: &Rows) -> [usize; TILE_ROWS] {
-        let mut cells = [NOWHERE; TILE_ROWS];
-        let groups = rows.groups(self.attribute).iter().zip(rows.labels());
-        for (cell, (group, y)) in cells.iter_mut().zip(groups) {
-            let counts = |c: &Condition| c.label().is_none_or(|label| label == *y);
-            if let Some(c) = self.conditions.iter().position(counts)
-                && *group != UNKNOWN_GROUP
-            {
-                *cell = c * self.n_groups + *group as usize;
-            }
-        }
-        cells
-    }
-
-    pub(super) fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
-        let (sums, counts) = sums.split_at_mut(self.n_cells());
-        let cells = self.cells(rows);
-        add_by_cell(&cells, rows.weights(), outputs, sums);
-        for (cell, w) in cells.iter().zip(rows.weights()) {
-            if *cell != NOWHERE {
-                // The same for every point: the first stands for all until the end.
-                counts[*cell][0] += w;
-            }
-        }
-        for count in counts {
-            *count = [count[0]; LANES];
-        }
-    }
-
-    pub(super) fn pull_back(&self, rows: &Rows, slopes: &[Lanes], out: &mut [Lanes]) {
-        add_from_cell(&self.cells(rows), rows.weights(), slopes, out);
+        let cells = Cells {
+            attribute: Some(self.attribute),
+            labels,
+        };
+        Statistics::ByCell { output, cells }
     }
 
     /// The groups' means under a condition.
-    pub(super) fn of_condition(&self, condition: usize, means: &[f64]) -> GroupMeans {
-        let n = self.n_cells();
+    pub(super) fn of_condition(&self, condition: usize, means: &Means<'_>) -> GroupMeans {
+        let label = self.conditions[condition].label();
         let first = condition * self.n_groups;
-        let small = self.small.with_label(self.conditions[condition].label());
+        let small = self.small.with_label(label);
         let groups = (0..self.n_groups).filter(|group| !small.contains(&(*group as u32)));
-        let cells = groups.map(|group| first + group);
-        let present: Vec<usize> = cells.filter(|cell| means[n + cell] > 0.0).collect();
-        let total: f64 = present.iter().map(|cell| means[n + cell]).sum();
+        let present: Vec<(usize, f64)> = groups
+            .map(|group| (first + group, means.share(group, label)))
+            .filter(|(_, share)| *share > 0.0)
+            .collect();
+        let total: f64 = present.iter().map(|(_, share)| share).sum();
         if present.is_empty() {
             return GroupMeans::default();
         }
-        let overall = present.iter().map(|cell| means[*cell]).sum::<f64>() / total;
-        let mean =
-            |cell: &usize| (means[*cell] + self.shrink * overall) / (means[n + cell] + self.shrink);
+        let sums = present.iter().map(|(cell, _)| means.values[*cell]);
+        let overall = sums.sum::<f64>() / total;
+        let mean = |(cell, share): &(usize, f64)| {
+            (means.values[*cell] + self.shrink * overall) / (share + self.shrink)
+        };
         GroupMeans {
             means: present.iter().map(mean).collect(),
-            shares: present.iter().map(|cell| means[n + cell] / total).collect(),
-            cells: present,
+            shares: present.iter().map(|(_, share)| share / total).collect(),
+            cells: present.iter().map(|(cell, _)| *cell).collect(),
             overall,
             total,
         }
@@ -221,30 +153,5 @@ impl ByGroup {
             settings.push(format!("shrink={}", self.shrink));
         }
         settings
-    }
-}
-
-vectorised! {
-    fn add_by_cell(cells: &[usize], weights: &[f64], outputs: &[Lanes], sums: &mut [Lanes]) {
-        for ((cell, w), output) in cells.iter().zip(weights).zip(outputs) {
-            if let Some(sum) = sums.get_mut(*cell) {
-                for p in 0..LANES {
-                    sum[p] += w * output[p];
-                }
-            }
-        }
-    }
-}
-
-vectorised! {
-    fn add_from_cell(cells: &[usize], weights: &[f64], slopes: &[Lanes], out: &mut [Lanes]) {
-        for ((cell, w), out) in cells.iter().zip(weights).zip(out) {
-            if *cell != NOWHERE {
-                let slope = &slopes[*cell];
-                for p in 0..LANES {
-                    out[p] += w * slope[p];
-                }
-            }
-        }
     }
 }

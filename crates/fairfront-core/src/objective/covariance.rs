@@ -1,9 +1,8 @@
 use super::smooth::{boltzmann, log_mean_exp};
-use super::{Objective, OfRoots, Root};
-use crate::lanes::{LANES, Lanes};
+use super::{Means, Objective, OfRoots, Output, Root, Squares};
+use crate::engine::{Cells, Labels, Statistics};
 use crate::measure::Measure;
-use crate::predictor::Rows;
-use crate::{Attribute, UNKNOWN_GROUP};
+use crate::{Attribute, Error};
 
 /// What is to be uncorrelated with the attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,16 +92,14 @@ impl Covariance {
         }
     }
 
-    /// The statistic ψ(φ) of a row that counts, with its derivative.
-    fn psi(&self, phi: f64) -> (f64, f64) {
-        match self.kind {
-            Kind::DisparateImpact => (phi, 1.0),
-            Kind::EqualOpportunity => smooth_min(phi, self.mu),
-            Kind::PredictiveEquality => {
-                let (value, slope) = smooth_min(-phi, self.mu);
-                (value, -slope)
-            }
-        }
+    /// The statistic ψ(φ) of a row that counts.
+    fn psi(&self) -> Output {
+        let sign = match self.kind {
+            Kind::DisparateImpact => return Output::Score,
+            Kind::EqualOpportunity => 1.0,
+            Kind::PredictiveEquality => -1.0,
+        };
+        Output::Shortfall { mu: self.mu, sign }
     }
 
     /// The groups whose indicators are used: with two, one says all.
@@ -126,23 +123,12 @@ impl Covariance {
         }
     }
 
-    /// Where the means are: E[aᵢψ], E[ψ], E[aᵢ·1], E[1], the last two over the rows that count
-    /// where centring is conditioned.
-    fn layout(&self) -> (usize, usize, usize) {
-        let k = self.n_indicators();
-        (k, k + 1, 2 * k + 1)
-    }
-}
-
-/// smooth-min(0, s) and its derivative: s below −μ, 0 above μ, a parabola between.
-fn smooth_min(s: f64, mu: f64) -> (f64, f64) {
-    if s < -mu {
-        (s, 1.0)
-    } else if s > mu {
-        (0.0, 0.0)
-    } else {
-        let d = s - mu;
-        (-d * d / (4.0 * mu), -d / (2.0 * mu))
+    /// The label of the rows that indicators are centered on.
+    fn centered_on(&self) -> Option<f64> {
+        match self.center {
+            Center::Conditioned => self.kind.label(),
+            Center::All => None,
+        }
     }
 }
 
@@ -171,52 +157,20 @@ impl Objective for Covariance {
         format!("{}({})", self.kind.name(), settings.join(", "))
     }
 
-    fn n_means(&self) -> usize {
-        2 * self.n_indicators() + 2
-    }
-
-    fn weight(&self, rows: &Rows) -> f64 {
-        let groups = rows.groups(self.attribute).iter();
-        let known = groups
-            .zip(rows.weights())
-            .filter(|(g, _)| **g != UNKNOWN_GROUP);
-        known.map(|(_, w)| w).sum()
-    }
-
-    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) {
-        let (psi_at, shares, total) = self.layout();
-        let first = self.first_group();
-        let conditioned = self.center == Center::Conditioned;
-        let wanted = self.kind.label();
-        let groups = rows.groups(self.attribute);
-        for (r, score) in scores[..rows.len()].iter().enumerate() {
-            if groups[r] == UNKNOWN_GROUP {
-                continue;
-            }
-            let w = rows.weights()[r];
-            let indicator = (groups[r] as usize).checked_sub(first);
-            let counts = wanted.is_none_or(|label| rows.labels()[r] == label);
-            if counts || !conditioned {
-                let at = indicator.map(|i| shares + i);
-                for k in at.into_iter().chain([total]) {
-                    for sum in &mut sums[k] {
-                        *sum += w;
-                    }
-                }
-            }
-            if counts {
-                for p in 0..LANES {
-                    let value = w * self.psi(score[p]).0;
-                    sums[psi_at][p] += value;
-                    if let Some(i) = indicator {
-                        sums[i][p] += value;
-                    }
-                }
-            }
+    fn statistics(&self) -> Statistics<'_> {
+        let labels = match self.kind {
+            Kind::DisparateImpact => Labels::Together,
+            Kind::EqualOpportunity => Labels::Positive,
+            Kind::PredictiveEquality => Labels::Negative,
+        };
+        let attribute = Some(self.attribute);
+        Statistics::ByCell {
+            output: self.psi(),
+            cells: Cells { attribute, labels },
         }
     }
 
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
         let roots = self.roots(means);
         let squares: Vec<f64> = roots.iter().map(|c| c.value * c.value).collect();
         let mut by_square = vec![0.0; squares.len()];
@@ -228,36 +182,11 @@ impl Objective for Covariance {
                 *slope += d * by_mean;
             }
         }
-        value
+        Ok(value)
     }
 
-    fn pull_back(&self, rows: &Rows, scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
-        let (psi_at, _, _) = self.layout();
-        let first = self.first_group();
-        let wanted = self.kind.label();
-        let groups = rows.groups(self.attribute);
-        for r in 0..rows.len() {
-            if groups[r] == UNKNOWN_GROUP || wanted.is_some_and(|l| rows.labels()[r] != l) {
-                continue;
-            }
-            let w = rows.weights()[r];
-            let indicator = (groups[r] as usize).checked_sub(first);
-            for p in 0..LANES {
-                let mut slope = slopes[psi_at][p];
-                if let Some(i) = indicator {
-                    slope += slopes[i][p];
-                }
-                out[r][p] += w * slope * self.psi(scores[r][p]).1;
-            }
-        }
-    }
-
-    fn is_linear_in_scores(&self) -> bool {
-        self.kind == Kind::DisparateImpact
-    }
-
-    fn compares(&self) -> Option<(usize, Option<f64>)> {
-        Some((self.attribute, self.kind.label()))
+    fn squares(&self) -> Option<&dyn Squares> {
+        Some(self)
     }
 
     fn measure(&self) -> Option<Measure> {
@@ -269,28 +198,43 @@ impl Objective for Covariance {
         })
     }
 
+    /// Squares of linear scores are convex; so is log-sum-exp of them, which rises with each.
+    /// Boltzmann's maximum S of K squares v is where βv ≤ 1 for all of them (docs/method.md), and
+    /// S ≥ max v / K.
+    fn convex_below(&self) -> Option<f64> {
+        match (self.kind, self.n_indicators(), self.smooth_max) {
+            (Kind::DisparateImpact, 1, _) | (Kind::DisparateImpact, _, SmoothMax::LogSumExp) => {
+                Some(f64::INFINITY)
+            }
+            (Kind::DisparateImpact, k, SmoothMax::Boltzmann) => Some(1.0 / (self.beta * k as f64)),
+            _ => None,
+        }
+    }
+}
+
+impl Squares for Covariance {
     fn n_roots(&self) -> usize {
         self.n_indicators()
     }
 
     /// The covariances `E[aᵢψ] − āᵢ E[ψ]`.
-    fn roots(&self, means: &[f64]) -> Vec<Root> {
-        let (psi, shares, total) = self.layout();
-        let root = |i: usize| {
-            let mut slope = vec![0.0; means.len()];
-            slope[i] = 1.0;
-            let mut share = 0.0;
-            // The shares do not depend on x; their derivatives are given all the same.
-            if means[total] > 0.0 {
-                share = means[shares + i] / means[total];
-                slope[psi] = -share;
-                slope[shares + i] = -means[psi] / means[total];
-                slope[total] = means[psi] * share / means[total];
+    fn roots(&self, means: &Means<'_>) -> Vec<Root> {
+        let label = self.centered_on();
+        let total: f64 = (0..self.n_groups).map(|g| means.share(g, label)).sum();
+        let psi: f64 = means.values.iter().sum();
+        let root = |group: usize| {
+            let share = match total > 0.0 {
+                true => means.share(group, label) / total,
+                false => 0.0,
+            };
+            let mut slope = vec![-share; self.n_groups];
+            slope[group] += 1.0;
+            Root {
+                value: means.values[group] - share * psi,
+                slope,
             }
-            let value = means[i] - share * means[psi];
-            Root { value, slope }
         };
-        (0..self.n_indicators()).map(root).collect()
+        (self.first_group()..self.n_groups).map(root).collect()
     }
 
     fn of_roots(&self, roots: &[f64]) -> OfRoots {
@@ -327,19 +271,6 @@ impl Objective for Covariance {
             value,
             slope,
             curvature,
-        }
-    }
-
-    /// Squares of linear scores are convex; so is log-sum-exp of them, which rises with each.
-    /// Boltzmann's maximum S of K squares v is where βv ≤ 1 for all of them (docs/method.md), and
-    /// S ≥ max v / K.
-    fn convex_below(&self) -> Option<f64> {
-        match (self.kind, self.n_indicators(), self.smooth_max) {
-            (Kind::DisparateImpact, 1, _) | (Kind::DisparateImpact, _, SmoothMax::LogSumExp) => {
-                Some(f64::INFINITY)
-            }
-            (Kind::DisparateImpact, k, SmoothMax::Boltzmann) => Some(1.0 / (self.beta * k as f64)),
-            _ => None,
         }
     }
 }

@@ -1,7 +1,7 @@
-use super::{LogLoss, Objective, Output};
-use crate::lanes::{LANES, Lanes, vectorised};
+use super::{LogLoss, Means, Objective, Output, StandIn, Temperature};
+use crate::Error;
+use crate::engine::{Cells, Labels, Statistics};
 use crate::measure::{Costs, Measure};
-use crate::predictor::Rows;
 
 /// E[cost · σ(−yφ/τ)] + (λ/2)‖c‖²: the mean cost of wrong decisions, made smooth; their share if both
 /// costs are 1.
@@ -60,57 +60,46 @@ impl Objective for ErrorRate {
         format!("error_rate(fp={fp}, fn={fnc}, tau={tau}, lambda={lambda})")
     }
 
-    fn output(&self) -> Output {
-        Output::Decision { tau: self.tau }
+    fn statistics(&self) -> Statistics<'_> {
+        Statistics::ByCell {
+            output: Output::Decision { tau: self.tau },
+            cells: Cells {
+                attribute: None,
+                labels: Labels::Apart,
+            },
+        }
     }
 
-    fn n_means(&self) -> usize {
-        1
+    /// Of rows labeled positive those that are not selected, of the others those that are.
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
+        let Costs {
+            false_positive,
+            false_negative,
+        } = self.costs;
+        slope[0] = -false_negative;
+        slope[1] = false_positive;
+        let missed = means.share(0, Some(1.0)) - means.values[0];
+        Ok(false_negative * missed + false_positive * means.values[1])
     }
 
-    fn weight(&self, rows: &Rows) -> f64 {
-        rows.weights().iter().sum()
-    }
-
-    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
-        add_errors(
-            rows.labels(),
-            rows.weights(),
-            self.costs,
-            outputs,
-            &mut sums[0],
-        );
-    }
-
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
-        slope[0] = 1.0;
-        means[0]
-    }
-
-    fn pull_back(&self, rows: &Rows, _outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
-        add_slopes(rows.labels(), rows.weights(), self.costs, &slopes[0], out);
+    fn is_affine(&self) -> bool {
+        true
     }
 
     fn penalty(&self) -> f64 {
         self.lambda
     }
 
-    fn is_mean(&self) -> bool {
-        true
+    fn temperature(&self) -> Option<&dyn Temperature> {
+        Some(self)
     }
 
-    fn softened(&self, factor: f64) -> Option<Box<dyn Objective>> {
-        let tau = self.tau * factor;
-        Some(Box::new(Self { tau, ..*self }))
-    }
-
-    fn stand_in(&self) -> Option<Box<dyn Objective>> {
-        Some(Box::new(LogLoss::default()))
-    }
-
-    fn start_shift(&self) -> f64 {
-        // A row with the probability p costs less if it is selected where p/(1 − p) ≥ fp/fn.
-        libm::log(self.costs.false_negative / self.costs.false_positive)
+    fn stand_in(&self) -> Option<StandIn> {
+        Some(StandIn {
+            objective: Box::new(LogLoss::default()),
+            // A row with the probability p costs less if it is selected as soon as p/(1 − p) ≥ fp/fn.
+            shift: libm::log(self.costs.false_negative / self.costs.false_positive),
+        })
     }
 
     fn measure(&self) -> Option<Measure> {
@@ -118,40 +107,9 @@ impl Objective for ErrorRate {
     }
 }
 
-vectorised! {
-    fn add_errors(
-        labels: &[f64],
-        weights: &[f64],
-        costs: Costs,
-        decisions: &[Lanes],
-        sum: &mut Lanes,
-    ) {
-        let mut total = *sum;
-        for ((y, w), decision) in labels.iter().zip(weights).zip(decisions) {
-            let (missed, wrong) = (w * costs.false_negative, w * costs.false_positive);
-            let (right, sign) = if *y > 0.0 { (missed, -missed) } else { (0.0, wrong) };
-            for p in 0..LANES {
-                total[p] += right + sign * decision[p];
-            }
-        }
-        *sum = total;
-    }
-}
-
-vectorised! {
-    fn add_slopes(
-        labels: &[f64],
-        weights: &[f64],
-        costs: Costs,
-        slope: &Lanes,
-        out: &mut [Lanes],
-    ) {
-        for ((y, w), out) in labels.iter().zip(weights).zip(out) {
-            let cost = if *y > 0.0 { costs.false_negative } else { costs.false_positive };
-            let sign = -(w * y) * cost;
-            for p in 0..LANES {
-                out[p] += sign * slope[p];
-            }
-        }
+impl Temperature for ErrorRate {
+    fn softened(&self, factor: f64) -> Box<dyn Objective> {
+        let tau = self.tau * factor;
+        Box::new(Self { tau, ..*self })
     }
 }

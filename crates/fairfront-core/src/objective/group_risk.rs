@@ -1,9 +1,8 @@
-use super::by_group::{ByGroup, Condition, left_to_groups};
+use super::by_group::{ByGroup, Condition};
 use super::smooth::log_mean_exp;
-use super::{Objective, Output};
-use crate::Attribute;
-use crate::lanes::Lanes;
-use crate::predictor::Rows;
+use super::{Means, Objective, Output};
+use crate::engine::Statistics;
+use crate::{Attribute, Error};
 
 /// What is made of the groups' losses.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,17 +109,15 @@ impl Objective for GroupRisk {
         }
     }
 
-    fn output(&self) -> Output {
-        Output::Loss
+    fn statistics(&self) -> Statistics<'_> {
+        self.groups.statistics(Output::Loss)
     }
 
-    left_to_groups!();
-
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
         slope.fill(0.0);
         let of = self.groups.of_condition(0, means);
         if of.means.is_empty() {
-            return 0.0;
+            return Ok(0.0);
         }
         let mut by_mean = vec![0.0; of.means.len()];
         let (value, by_overall) = match self.risk {
@@ -140,7 +137,7 @@ impl Objective for GroupRisk {
             Risk::Worst { beta } => (log_mean_exp(&of.means, beta, &mut by_mean), 0.0),
         };
         self.groups.add_slopes(&of, &by_mean, by_overall, slope);
-        value
+        Ok(value)
     }
 
     /// A smooth maximum of convex losses that rises with each is convex; differences of losses are

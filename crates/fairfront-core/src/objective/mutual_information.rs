@@ -1,9 +1,8 @@
-use super::by_group::{ByGroup, Condition, left_to_groups};
-use super::{ErrorRate, Objective, Output};
-use crate::Attribute;
-use crate::lanes::Lanes;
+use super::by_group::{ByGroup, Condition};
+use super::{ErrorRate, Means, Objective, Output, Temperature};
+use crate::engine::Statistics;
 use crate::measure::{Measure, information};
-use crate::predictor::Rows;
+use crate::{Attribute, Error};
 
 /// The mutual information of the smooth decision and the attribute, in nats: after Kamishima's
 /// prejudice index, with rates kept away from 0 and 1.
@@ -45,13 +44,11 @@ impl Objective for MutualInformation {
         format!("mutual_information({})", settings.join(", "))
     }
 
-    fn output(&self) -> Output {
-        Output::Decision { tau: self.tau }
+    fn statistics(&self) -> Statistics<'_> {
+        self.groups.statistics(Output::Decision { tau: self.tau })
     }
 
-    left_to_groups!();
-
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
         slope.fill(0.0);
         let of = self.groups.of_condition(0, means);
         let (low, high) = (self.clamp, 1.0 - self.clamp);
@@ -67,15 +64,11 @@ impl Objective for MutualInformation {
         };
         let by_rate: Vec<f64> = rates.iter().enumerate().map(by_rate).collect();
         self.groups.add_slopes(&of, &by_rate, 0.0, slope);
-        value
+        Ok(value)
     }
 
-    fn softened(&self, factor: f64) -> Option<Box<dyn Objective>> {
-        let tau = self.tau * factor;
-        Some(Box::new(Self {
-            tau,
-            ..self.clone()
-        }))
+    fn temperature(&self) -> Option<&dyn Temperature> {
+        Some(self)
     }
 
     fn measure(&self) -> Option<Measure> {
@@ -86,5 +79,15 @@ impl Objective for MutualInformation {
     fn negligible(&self) -> f64 {
         // Two groups of the same size whose rates are 1e-4 apart.
         5e-9
+    }
+}
+
+impl Temperature for MutualInformation {
+    fn softened(&self, factor: f64) -> Box<dyn Objective> {
+        let tau = self.tau * factor;
+        Box::new(Self {
+            tau,
+            ..self.clone()
+        })
     }
 }

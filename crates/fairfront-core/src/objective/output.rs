@@ -1,8 +1,7 @@
-use crate::lanes::{LANES, Lanes, sigmoid_minus, softplus_minus, vectorised};
-use crate::predictor::Rows;
+use serde::{Deserialize, Serialize};
 
-/// What of a row's score φ the statistics of an objective are made of.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The function of a row's score φ that the statistics of an objective are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Output {
     /// φ itself.
     Score,
@@ -13,94 +12,21 @@ pub enum Output {
     },
     /// log(1 + exp(−yφ)), the loss of the row.
     Loss,
+    /// smooth-min(0, ±φ): the score if it is below −μ, 0 above μ, a parabola between. It stands in for wrong
+    /// decisions.
+    Shortfall {
+        /// Half the width of the smooth corner.
+        mu: f64,
+        /// 1 for φ, −1 for −φ.
+        sign: f64,
+    },
+    /// The decision itself: 1 if φ ≥ 0 and 0 below. It has no slope.
+    Step,
 }
 
 impl Output {
-    /// Writes the outputs of each row; of [`Output::Score`] there is nothing to find.
-    pub(crate) fn find(self, rows: &Rows, scores: &[Lanes], out: &mut [Lanes]) {
-        match self {
-            Self::Score => out[..rows.len()].copy_from_slice(&scores[..rows.len()]),
-            Self::Decision { tau } => decisions(&scores[..rows.len()], -1.0 / tau, out),
-            Self::Loss => losses(rows.labels(), scores, out),
-        }
-    }
-
-    /// Adds slopes by the output, as slopes by the score, to those of each row.
-    pub(crate) fn pull_back(
-        self,
-        rows: &Rows,
-        scores: &[Lanes],
-        outputs: &[Lanes],
-        by_output: &[Lanes],
-        by_score: &mut [Lanes],
-    ) {
-        let n = rows.len();
-        match self {
-            Self::Score => add(&by_output[..n], by_score),
-            Self::Decision { tau } => {
-                add_by_decision(&outputs[..n], 1.0 / tau, by_output, by_score);
-            }
-            Self::Loss => add_by_loss(rows.labels(), scores, by_output, by_score),
-        }
-    }
-}
-
-vectorised! {
-    fn decisions(scores: &[Lanes], factor: f64, out: &mut [Lanes]) {
-        for (score, out) in scores.iter().zip(out) {
-            for p in 0..LANES {
-                out[p] = sigmoid_minus(factor * score[p]);
-            }
-        }
-    }
-}
-
-vectorised! {
-    fn losses(labels: &[f64], scores: &[Lanes], out: &mut [Lanes]) {
-        for ((y, score), out) in labels.iter().zip(scores).zip(out) {
-            for p in 0..LANES {
-                out[p] = softplus_minus(y * score[p]);
-            }
-        }
-    }
-}
-
-vectorised! {
-    fn add(by_output: &[Lanes], by_score: &mut [Lanes]) {
-        for (slope, out) in by_output.iter().zip(by_score) {
-            for p in 0..LANES {
-                out[p] += slope[p];
-            }
-        }
-    }
-}
-
-vectorised! {
-    fn add_by_decision(
-        decisions: &[Lanes],
-        factor: f64,
-        by_output: &[Lanes],
-        by_score: &mut [Lanes],
-    ) {
-        for ((decision, slope), out) in decisions.iter().zip(by_output).zip(by_score) {
-            for p in 0..LANES {
-                out[p] += factor * decision[p] * (1.0 - decision[p]) * slope[p];
-            }
-        }
-    }
-}
-
-vectorised! {
-    fn add_by_loss(
-        labels: &[f64],
-        scores: &[Lanes],
-        by_output: &[Lanes],
-        by_score: &mut [Lanes],
-    ) {
-        for (((y, score), slope), out) in labels.iter().zip(scores).zip(by_output).zip(by_score) {
-            for p in 0..LANES {
-                out[p] -= y * sigmoid_minus(y * score[p]) * slope[p];
-            }
-        }
+    /// Whether engines find second derivatives of it.
+    pub fn has_curvature(self) -> bool {
+        self == Self::Loss
     }
 }

@@ -1,10 +1,9 @@
-use super::by_group::{ByGroup, Condition, left_to_groups};
+use super::by_group::{ByGroup, Condition};
 use super::smooth::{log_mean_exp, smooth_range};
-use super::{ErrorRate, Objective, Output};
-use crate::Attribute;
-use crate::lanes::Lanes;
+use super::{ErrorRate, Means, Objective, Output, Temperature};
+use crate::engine::Statistics;
 use crate::measure::Measure;
-use crate::predictor::Rows;
+use crate::{Attribute, Error};
 
 /// How rates of groups are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,7 +71,13 @@ impl RateParity {
     }
 
     /// The spread under one condition; its slopes are added.
-    fn of_condition(&self, condition: usize, means: &[f64], factor: f64, slope: &mut [f64]) -> f64 {
+    fn of_condition(
+        &self,
+        condition: usize,
+        means: &Means<'_>,
+        factor: f64,
+        slope: &mut [f64],
+    ) -> f64 {
         let of = self.groups.of_condition(condition, means);
         let mut by_mean = vec![0.0; of.means.len()];
         let (value, by_overall) = match self.spread {
@@ -102,17 +107,15 @@ impl Objective for RateParity {
         format!("{}({})", self.kind(), settings.join(", "))
     }
 
-    fn output(&self) -> Output {
-        Output::Decision { tau: self.tau }
+    fn statistics(&self) -> Statistics<'_> {
+        self.groups.statistics(Output::Decision { tau: self.tau })
     }
 
-    left_to_groups!();
-
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
         slope.fill(0.0);
         let n = self.groups.conditions.len();
         if n == 1 {
-            return self.of_condition(0, means, 1.0, slope);
+            return Ok(self.of_condition(0, means, 1.0, slope));
         }
         let mut unused = vec![0.0; slope.len()];
         let mut value = |c: usize| self.of_condition(c, means, 0.0, &mut unused);
@@ -125,19 +128,11 @@ impl Objective for RateParity {
         for (c, factor) in factors.into_iter().enumerate() {
             self.of_condition(c, means, factor, slope);
         }
-        value
+        Ok(value)
     }
 
-    fn labels(&self) -> Vec<Option<f64>> {
-        self.groups.conditions.iter().map(|c| c.label()).collect()
-    }
-
-    fn softened(&self, factor: f64) -> Option<Box<dyn Objective>> {
-        let tau = self.tau * factor;
-        Some(Box::new(Self {
-            tau,
-            ..self.clone()
-        }))
+    fn temperature(&self) -> Option<&dyn Temperature> {
+        Some(self)
     }
 
     fn measure(&self) -> Option<Measure> {
@@ -155,5 +150,15 @@ impl Objective for RateParity {
             Spread::Range => smooth_range(&[0.0, UNSEEN], self.beta, &mut [0.0; 2]),
             Spread::Variance => 0.25 * UNSEEN * UNSEEN,
         }
+    }
+}
+
+impl Temperature for RateParity {
+    fn softened(&self, factor: f64) -> Box<dyn Objective> {
+        let tau = self.tau * factor;
+        Box::new(Self {
+            tau,
+            ..self.clone()
+        })
     }
 }

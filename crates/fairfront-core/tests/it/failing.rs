@@ -1,15 +1,11 @@
 //! Objectives that can fail, as those that call other programs can.
 
-use std::cell::Cell;
-
-use fairfront_core::{Batches, Error, Lanes, Objective, Problem, Rows};
+use fairfront_core::{
+    Batches, Error, Lanes, Means, Objective, OwnStatistics, Problem, Rows, Statistics,
+};
 
 use crate::objective::points;
 use crate::plain::{dataset, objective, problem, rows};
-
-thread_local! {
-    static FAILED: Cell<bool> = const { Cell::new(false) };
-}
 
 /// The call that fails.
 #[derive(Clone, Copy, PartialEq)]
@@ -23,12 +19,15 @@ enum Call {
 /// An objective that fails in one of its calls.
 struct Failing {
     call: Call,
-    is_mean: bool,
+    is_affine: bool,
 }
 
 impl Failing {
-    fn called(&self, call: Call) {
-        FAILED.set(FAILED.get() || self.call == call);
+    fn called(&self, call: Call) -> Result<(), Error> {
+        match self.call == call {
+            true => Err(Error::Custom(Box::new(OutOfOrder))),
+            false => Ok(()),
+        }
     }
 }
 
@@ -41,6 +40,22 @@ impl Objective for Failing {
         "failing".into()
     }
 
+    fn statistics(&self) -> Statistics<'_> {
+        Statistics::Own(self)
+    }
+
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
+        self.called(Call::Outer)?;
+        slope[0] = 1.0;
+        Ok(means.values[0])
+    }
+
+    fn is_affine(&self) -> bool {
+        self.is_affine
+    }
+}
+
+impl OwnStatistics for Failing {
     fn n_means(&self) -> usize {
         1
     }
@@ -49,29 +64,18 @@ impl Objective for Failing {
         rows.weights().iter().sum()
     }
 
-    fn add_sums(&self, _rows: &Rows, _outputs: &[Lanes], _sums: &mut [Lanes]) {
-        self.called(Call::Sums);
+    fn add_sums(&self, _: &Rows, _: &[Lanes], _: &mut [Lanes]) -> Result<(), Error> {
+        self.called(Call::Sums)
     }
 
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
-        self.called(Call::Outer);
-        slope[0] = 1.0;
-        means[0]
-    }
-
-    fn pull_back(&self, _rows: &Rows, _outputs: &[Lanes], _slopes: &[Lanes], _out: &mut [Lanes]) {
-        self.called(Call::Slopes);
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        match FAILED.take() {
-            true => Err(Error::Custom(Box::new(OutOfOrder))),
-            false => Ok(()),
-        }
-    }
-
-    fn is_mean(&self) -> bool {
-        self.is_mean
+    fn pull_back(
+        &self,
+        _: &Rows,
+        _: &[Lanes],
+        _: &[Lanes],
+        _: &mut [Lanes],
+    ) -> Result<(), Error> {
+        self.called(Call::Slopes)
     }
 }
 
@@ -104,8 +108,8 @@ fn fails(failing: Failing) -> [bool; 5] {
 }
 
 #[test]
-fn what_an_objective_says_is_handed_on() {
-    let of = |call, is_mean| fails(Failing { call, is_mean });
+fn errors_of_an_objective_are_returned() {
+    let of = |call, is_affine| fails(Failing { call, is_affine });
     assert_eq!(of(Call::None, false), [false; 5]);
     assert_eq!(of(Call::Sums, false), [true; 5]);
     assert_eq!(of(Call::Outer, false), [true; 5]);

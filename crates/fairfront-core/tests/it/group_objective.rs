@@ -168,7 +168,8 @@ proptest! {
     fn softening_is_another_temperature(seed: u64, n_groups in 2_usize..6, factor in 0.1..20.0_f64, s in settings()) {
         let hotter = Settings { tau: s.tau * factor, ..s };
         for k in 0..N_KINDS {
-            let softened = objective(k, n_groups, &s).softened(factor);
+            let objective_k = objective(k, n_groups, &s);
+            let softened = objective_k.temperature().map(|t| t.softened(factor));
             prop_assert_eq!(softened.is_some(), k <= INFORMATION);
             let Some(softened) = softened else { continue };
             let same = objective(k, n_groups, &hotter);

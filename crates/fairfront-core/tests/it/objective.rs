@@ -1,4 +1,4 @@
-use fairfront_core::{Batches, Points, Problem, RowSource};
+use fairfront_core::{Batches, Points, Problem};
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, covariances, dataset, objective, problem, rows, smooth_max, value};

@@ -1,7 +1,7 @@
 //! Moved thresholds against every threshold there is.
 
 use fairfront_core::{
-    Costs, Linear, Measure, Points, Purpose, RowSource, Stream, better_thresholds, measure,
+    Costs, Linear, Measure, Points, Purpose, Stream, better_thresholds, measure,
 };
 use proptest::prelude::*;
 

@@ -1,4 +1,28 @@
-use crate::Stream;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Purpose, RowBlock, RowSource, Stream};
+
+/// The strata that rows are drawn from: by group, and by label too if that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Strata {
+    /// The attribute whose groups are strata; all rows are one stratum without it.
+    pub attribute: Option<usize>,
+    /// Whether labels make strata too.
+    pub by_label: bool,
+}
+
+/// A sample of rows without replacement, the same for the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The strata; each has its share of the sample.
+    pub strata: Strata,
+    /// Number of rows; as many as there are, or more, means all.
+    pub size: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Two numbers that tell this sample from all others.
+    pub key: [u64; 2],
+}
 
 /// Draws rows without replacement.
 #[derive(Debug, Clone)]
@@ -17,6 +41,35 @@ pub(crate) struct Drawn {
 }
 
 impl Sampler {
+    /// A sampler of all rows of a source.
+    pub(crate) fn of(rows: &dyn RowSource, by: Strata) -> Result<Self, Error> {
+        let mut strata: Vec<Vec<u32>> = Vec::new();
+        let mut first_row = 0;
+        for index in 0..rows.n_blocks() {
+            let block = rows.block(index)?;
+            for row in 0..block.n_rows() {
+                let group = by.attribute.map_or(0, |a| block.groups(a)[row].wrapping_add(1));
+                let positive = by.by_label && block.labels()[row] > 0.0;
+                let stratum = 2 * group as usize + usize::from(positive);
+                if strata.len() <= stratum {
+                    strata.resize(stratum + 1, Vec::new());
+                }
+                strata[stratum].push((first_row + row) as u32);
+            }
+            first_row += block.n_rows();
+        }
+        Ok(Self::new(strata))
+    }
+
+    /// The rows of a sample as one block, their weights scaled so that sums estimate those over all rows.
+    pub(crate) fn block(&self, rows: &dyn RowSource, sample: &Sample) -> Result<RowBlock, Error> {
+        let mut random = Stream::new(sample.seed, Purpose::Batch, sample.key);
+        let drawn = self.draw(sample.size, &mut random);
+        let mut block = rows.gather(&drawn.rows)?;
+        block.scale_weights(&drawn.factors);
+        Ok(block)
+    }
+
     /// A sampler of strata (empty ones are left out).
     pub(crate) fn new(strata: Vec<Vec<u32>>) -> Self {
         let strata: Vec<Vec<u32>> = strata.into_iter().filter(|s| !s.is_empty()).collect();
@@ -24,10 +77,6 @@ impl Sampler {
             n_rows: strata.iter().map(Vec::len).sum(),
             strata,
         }
-    }
-
-    pub(crate) fn n_rows(&self) -> usize {
-        self.n_rows
     }
 
     /// About `size` rows, each stratum with its share and at least two (all, if it has fewer).
@@ -63,7 +112,6 @@ fn distinct(n: usize, k: usize, random: &mut Stream, mut take: impl FnMut(usize)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Purpose;
 
     #[test]
     fn draws_are_distinct_and_even() {

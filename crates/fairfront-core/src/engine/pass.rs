@@ -1,0 +1,124 @@
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Sample, Statistics};
+use crate::objective::Output;
+use crate::predictor::{Columns, Predictor};
+use crate::{Points, Schema};
+
+/// How rows get their scores.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub enum Map<'a> {
+    /// Linear in the encoded columns.
+    Columns(Columns),
+    /// A predictor of the caller's own, which runs on the host.
+    #[serde(skip)]
+    Own(&'a dyn Predictor),
+}
+
+impl<'a> Map<'a> {
+    /// The map of a predictor: described if it can be.
+    pub fn of(predictor: &'a dyn Predictor) -> Self {
+        match predictor.as_columns() {
+            Some(columns) => Self::Columns(columns),
+            None => Self::Own(predictor),
+        }
+    }
+
+    /// Number of parameters.
+    pub fn n_params(&self, schema: &Schema) -> usize {
+        match self {
+            Self::Columns(columns) => columns.n_params(schema),
+            Self::Own(predictor) => predictor.n_params(schema),
+        }
+    }
+}
+
+/// Which second derivatives are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// All of them.
+    Dense,
+    /// Those by one parameter twice.
+    Diagonal,
+}
+
+/// The sums that a pass makes.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub enum Wanted<'a> {
+    /// Sums of statistics: first the weights of each statistic ([`Statistics::n_weights`]), then for each
+    /// point the sums of each statistic ([`Statistics::n_sums`]).
+    Sums {
+        /// The statistics.
+        statistics: Cow<'a, [Statistics<'a>]>,
+    },
+    /// For each point Σ slope · ∂s/∂x over all statistics: one number per parameter.
+    Gradients {
+        /// The statistics.
+        statistics: Cow<'a, [Statistics<'a>]>,
+        /// For each point the slopes by each sum.
+        slopes: Cow<'a, [f64]>,
+    },
+    /// For each point the sums of one statistic and its gradient with slopes that are known before.
+    Both {
+        /// The statistic.
+        statistic: Statistics<'a>,
+        /// For each point the slopes by each sum.
+        slopes: Cow<'a, [f64]>,
+    },
+    /// At each point Σ w · s, its gradient and its second derivatives, of an output on all rows, for a
+    /// linear map: value, one number per parameter, then row by row the lower triangle (twice its entries
+    /// off the diagonal are split over both triangles) or the diagonal.
+    Curvature {
+        /// The output; it must have second derivatives ([`Output::has_curvature`]).
+        output: Output,
+        /// Which second derivatives.
+        form: Form,
+    },
+    /// For each label (positive first) the weight, Σ w · ‖∂φ/∂x‖ without a constant term, and for each point
+    /// Σ w · (sum of the sizes of the terms that a score is the sum of).
+    Sizes,
+}
+
+/// Sums over rows, described as data.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
+pub struct Pass<'a> {
+    /// How rows get their scores.
+    pub map: Map<'a>,
+    /// The points; their number may be 0.
+    pub points: Cow<'a, Points>,
+    /// The sums.
+    pub wanted: Wanted<'a>,
+    /// The rows; all of them without a sample.
+    pub sample: Option<Sample>,
+}
+
+impl Pass<'_> {
+    /// The part of the result that does not depend on points, and the part of each point.
+    pub(crate) fn lengths(&self, schema: &Schema) -> (usize, usize) {
+        let n = self.map.n_params(schema);
+        match &self.wanted {
+            Wanted::Sums { statistics } => (
+                statistics.iter().map(|s| s.n_weights(schema)).sum(),
+                statistics.iter().map(|s| s.n_sums(schema)).sum(),
+            ),
+            Wanted::Gradients { .. } => (0, n),
+            Wanted::Both { statistic, .. } => (0, statistic.n_sums(schema) + n),
+            Wanted::Curvature { form, .. } => match form {
+                Form::Dense => (0, 1 + n + n * n),
+                Form::Diagonal => (0, 1 + n + n),
+            },
+            Wanted::Sizes => (4, 1),
+        }
+    }
+
+    /// Length of the result.
+    pub fn len(&self, schema: &Schema) -> usize {
+        let (once, per_point) = self.lengths(schema);
+        once + per_point * self.points.len()
+    }
+}
