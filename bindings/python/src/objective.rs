@@ -1,13 +1,13 @@
 //! A Python callable as one objective among others.
 //!
 //! The callable is asked once a tile of rows (64 rows × 32 points), which is the unit of all passes over
-//! rows. What it raises waits on its thread until [`Objective::check`] hands it on.
+//! rows. An exception becomes an error of the pass and comes back as it was raised.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use fairfront_core::{
-    Attribute, Error, LANES, Lanes, LogLoss, Objective, Rows, TILE_ROWS, UNKNOWN_GROUP,
+    Attribute, Error, LANES, Lanes, LogLoss, Means, Objective, OwnStatistics, Rows, StandIn,
+    Statistics, TILE_ROWS, UNKNOWN_GROUP,
 };
 use fairfront_data::near_names;
 use numpy::PyArray1;
@@ -15,11 +15,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::array::{matrix, returned};
-
-thread_local! {
-    /// What was raised on this thread, until it is asked for.
-    static FAILED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-}
 
 /// Some rows, as a callable sees them.
 #[pyclass(name = "Rows", module = "fairfront._fairfront", frozen)]
@@ -150,21 +145,12 @@ impl PyObjective {
         weights
     }
 
-    /// s and its derivative by the score; `None` where something was raised, now or before.
-    fn ask(&self, rows: &Rows, scores: &[Lanes]) -> Option<[Vec<f64>; 2]> {
-        if FAILED.with_borrow(Option::is_some) {
-            return None;
-        }
-        match Python::attach(|py| self.statistics(py, rows, scores)) {
-            Ok(found) => Some(found),
-            Err(error) => {
-                FAILED.set(Some(error));
-                None
-            }
-        }
+    /// s and its derivative by the score.
+    fn ask(&self, rows: &Rows, scores: &[Lanes]) -> Result<[Vec<f64>; 2], Error> {
+        Python::attach(|py| self.call(py, rows, scores)).map_err(raised)
     }
 
-    fn statistics(&self, py: Python<'_>, rows: &Rows, scores: &[Lanes]) -> PyResult<[Vec<f64>; 2]> {
+    fn call(&self, py: Python<'_>, rows: &Rows, scores: &[Lanes]) -> PyResult<[Vec<f64>; 2]> {
         let (k, n) = (self.n_means, rows.len());
         let scores = &scores[..n];
         let array = matrix(py, scores.as_flattened().to_vec(), [n, LANES])?;
@@ -246,11 +232,47 @@ impl PyObjective {
     }
 }
 
+/// An exception on its way through the solver.
+fn raised(error: PyErr) -> Error {
+    Error::Custom(Box::new(error))
+}
+
 impl Objective for PyObjective {
     fn name(&self) -> String {
         self.name.clone()
     }
 
+    fn statistics(&self) -> Statistics<'_> {
+        Statistics::Own(self)
+    }
+
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, Error> {
+        let Some(outer) = &self.outer else {
+            slope.fill(1.0);
+            return Ok(means.values[0]);
+        };
+        self.ask_outer(outer, means.values, slope).map_err(raised)
+    }
+
+    fn is_affine(&self) -> bool {
+        self.outer.is_none()
+    }
+
+    fn penalty(&self) -> f64 {
+        self.penalty
+    }
+
+    fn stand_in(&self) -> Option<StandIn> {
+        // Any loss of a classifier: the model that tells the classes apart is a good start, and its curvature
+        // a good preconditioner.
+        self.is_affine().then(|| StandIn {
+            objective: Box::new(LogLoss::default()),
+            shift: 0.0,
+        })
+    }
+}
+
+impl OwnStatistics for PyObjective {
     fn n_means(&self) -> usize {
         self.n_means
     }
@@ -259,71 +281,36 @@ impl Objective for PyObjective {
         self.weights(rows)[..rows.len()].iter().sum()
     }
 
-    fn add_sums(&self, rows: &Rows, outputs: &[Lanes], sums: &mut [Lanes]) {
-        if let Some([s, _]) = self.ask(rows, outputs) {
-            self.add_found(rows, &s, sums);
-        }
+    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) -> Result<(), Error> {
+        let [s, _] = self.ask(rows, scores)?;
+        self.add_found(rows, &s, sums);
+        Ok(())
     }
 
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
-        let Some(outer) = &self.outer else {
-            slope.fill(1.0);
-            return means[0];
-        };
-        let found = match FAILED.with_borrow(Option::is_some) {
-            true => None,
-            false => Some(self.ask_outer(outer, means, slope)),
-        };
-        match found {
-            Some(Ok(value)) => value,
-            Some(Err(error)) => {
-                FAILED.set(Some(error));
-                f64::NAN
-            }
-            None => f64::NAN,
-        }
-    }
-
-    fn pull_back(&self, rows: &Rows, outputs: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
-        if let Some([_, ds]) = self.ask(rows, outputs) {
-            self.pull_found(rows, &ds, slopes, out);
-        }
+    fn pull_back(
+        &self,
+        rows: &Rows,
+        scores: &[Lanes],
+        slopes: &[Lanes],
+        out: &mut [Lanes],
+    ) -> Result<(), Error> {
+        let [_, ds] = self.ask(rows, scores)?;
+        self.pull_found(rows, &ds, slopes, out);
+        Ok(())
     }
 
     fn add_sums_and_slopes(
         &self,
         rows: &Rows,
-        outputs: &[Lanes],
+        scores: &[Lanes],
         slopes: &[Lanes],
         sums: &mut [Lanes],
         out: &mut [Lanes],
-    ) {
-        if let Some([s, ds]) = self.ask(rows, outputs) {
-            self.add_found(rows, &s, sums);
-            self.pull_found(rows, &ds, slopes, out);
-        }
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        match FAILED.take() {
-            Some(error) => Err(Error::Custom(Box::new(error))),
-            None => Ok(()),
-        }
-    }
-
-    fn penalty(&self) -> f64 {
-        self.penalty
-    }
-
-    fn is_mean(&self) -> bool {
-        self.outer.is_none()
-    }
-
-    fn stand_in(&self) -> Option<Box<dyn Objective>> {
-        // Any loss of a classifier: what tells the classes apart is a good start, and its curvature
-        // a good measure of steps.
-        self.is_mean()
-            .then(|| Box::new(LogLoss::default()) as Box<dyn Objective>)
+    ) -> Result<(), Error> {
+        let [s, ds] = self.ask(rows, scores)?;
+        self.add_found(rows, &s, sums);
+        self.pull_found(rows, &ds, slopes, out);
+        Ok(())
     }
 
     fn compares(&self) -> Option<(usize, Option<f64>)> {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Batches, Error, FairProblem, Gradients, Linear, Objective, Points, Problem, Purpose, RowSource,
-    Stream,
+    Batches, Error, FairProblem, Gradients, Linear, Objective, Points, Problem, Purpose, Stream,
 };
 use fairfront_data::Part;
 use fairfront_run::parse_objective;

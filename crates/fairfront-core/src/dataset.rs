@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{self, Engine, Pass, Samplers};
+use crate::engine::{Engine, Host, Pass};
 use crate::{Error, SmallGroups};
 
 /// Rows in every block but the last. Fixed, so that sums over blocks have one order whatever the
@@ -318,7 +318,7 @@ pub struct Dataset {
     schema: Arc<Schema>,
     blocks: Vec<Arc<RowBlock>>,
     n_rows: usize,
-    samplers: Arc<Samplers>,
+    host: Arc<Host>,
 }
 
 impl Dataset {
@@ -338,7 +338,7 @@ impl Dataset {
             n_rows: blocks.iter().map(|b| b.n_rows).sum(),
             schema: Arc::new(schema),
             blocks: blocks.into_iter().map(Arc::new).collect(),
-            samplers: Arc::default(),
+            host: Arc::default(),
         })
     }
 
@@ -368,7 +368,7 @@ impl Engine for Dataset {
     }
 
     fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
-        engine::sum(self, &self.samplers, pass)
+        self.host.sum(self, pass)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::engine::{Engine, Map, Pass, Sample, Statistics, Wanted};
 use crate::lanes::{Lanes, ZERO};
-use crate::objective::{Means, Objective, OfRoots};
+use crate::objective::{Means, Objective, OfRoots, Squares};
 use crate::predictor::Predictor;
 use crate::problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 use crate::{Cholesky, Error};
@@ -154,7 +154,9 @@ impl FairProblem {
             let compared = |label: Option<f64>| {
                 let small = attribute.small.with_label(label);
                 let groups = (0..attribute.groups.len() as u32).filter(|g| !small.contains(g));
-                groups.filter(|g| weights.share(*g as usize, label) > 0.0).count()
+                groups
+                    .filter(|g| weights.share(*g as usize, label) > 0.0)
+                    .count()
             };
             meaningful.push(objective.labels().iter().all(|label| compared(*label) > 1));
         }
@@ -669,15 +671,16 @@ impl Problem for FairProblem {
         if !self.objectives.iter().any(has_temperature) {
             return None;
         }
-        let objectives = self.objectives.iter().map(|prepared| {
-            match prepared.objective.temperature() {
-                Some(temperature) => Prepared {
-                    objective: Arc::from(temperature.softened(factor)),
-                    ..prepared.clone()
-                },
-                None => prepared.clone(),
-            }
-        });
+        let objectives =
+            self.objectives
+                .iter()
+                .map(|prepared| match prepared.objective.temperature() {
+                    Some(temperature) => Prepared {
+                        objective: Arc::from(temperature.softened(factor)),
+                        ..prepared.clone()
+                    },
+                    None => prepared.clone(),
+                });
         Some(Box::new(
             self.with(objectives.collect(), self.stand_in.clone()),
         ))
@@ -711,7 +714,7 @@ impl Problem for FairProblem {
 
     fn n_roots(&self, objective: usize) -> usize {
         let squares = self.objectives[objective].objective.squares();
-        squares.map_or(0, |squares| squares.n_roots())
+        squares.map_or(0, Squares::n_roots)
     }
 
     fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {

@@ -45,7 +45,7 @@ pub use dataset::{
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
-    Cells, Engine, Form, Labels, Map, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
+    Cells, Engine, Form, Host, Labels, Map, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
 };
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};

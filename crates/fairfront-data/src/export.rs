@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use fairfront_core::RowSource;
-
 use crate::date::date_text;
 use crate::encoding::Encoded;
 use crate::error::Error;

@@ -17,7 +17,6 @@
 //! that bring their own spec.
 //!
 //! ```
-//! use fairfront_core::RowSource;
 //! use fairfront_data::{Encoded, Inspection, Known, Part, Prepared};
 //!
 //! let known = Known::parse("demo(rows=2000)")?.expect("a known data set");

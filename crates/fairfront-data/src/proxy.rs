@@ -1,6 +1,6 @@
 //! How well the features give a sensitive attribute away.
 
-use fairfront_core::{Cholesky, Dataset, RowBlock, RowSource, UNKNOWN_GROUP};
+use fairfront_core::{Cholesky, Dataset, RowBlock, UNKNOWN_GROUP};
 use serde::Serialize;
 
 use crate::encoding::{Encoding, RowFacts};

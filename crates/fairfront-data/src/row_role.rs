@@ -1,6 +1,6 @@
 //! What each part of the rows may influence, in one table.
 
-use fairfront_core::{Dataset, RowSource};
+use fairfront_core::Dataset;
 
 use crate::{Encoded, Part};
 

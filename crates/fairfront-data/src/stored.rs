@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP};
+use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema, UNKNOWN_GROUP};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairfront_core::{Dataset, FairProblem, Linear, Points, Problem, RowSource};
+use fairfront_core::{Dataset, FairProblem, Linear, Points, Problem};
 use fairfront_data::{Encoded, Part};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_run::{Error, FrontTable, RunInfo, parse_objective};

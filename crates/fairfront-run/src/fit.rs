@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Calibration, Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource,
-    Schema, hex, measure_calibrated,
+    Calibration, Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, Schema, hex,
+    measure_calibrated,
 };
 use fairfront_data::{
     AttributeRule, Encoded, Findings, Notice, Part, Prepared, attribute_name, by_level, grammar,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{Calibration, Costs, Measures, Points, RowSource, Schema, hex};
+use fairfront_core::{Calibration, Costs, Measures, Points, Schema, hex};
 use fairfront_data::{
     Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };

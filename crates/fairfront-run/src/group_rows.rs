@@ -1,6 +1,6 @@
 //! Training rows by group, and which groups are compared: `groups` in `run.json`.
 
-use fairfront_core::{Dataset, RowSource};
+use fairfront_core::Dataset;
 use fairfront_data::Ordered;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Which points make the front: judged by the objectives, or by the measures that people read.
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measure, Measures, Objective, Points, Problem, RowSource,
-    better_thresholds, measure, rescaled,
+    Dataset, FairProblem, Linear, Measure, Measures, Objective, Points, Problem, better_thresholds,
+    measure, rescaled,
 };
 use fairfront_data::{Encoded, Notice, Part, RowRole};
 use fairfront_pareto::{Values, nondominated, ranges, select_spread};

@@ -1,6 +1,6 @@
 //! What to be wary of in a run.
 
-use fairfront_core::{Dataset, FairProblem, Objective, RowSource, grouped};
+use fairfront_core::{Dataset, FairProblem, Objective, grouped};
 use fairfront_data::Notice;
 use fairfront_solve::{Method, Outcome, none_to_speak_of};
 
@@ -14,14 +14,14 @@ pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec
         Method::EpsFair(_) | Method::Trace(_) => method.name(),
     };
     let fair: Vec<&dyn Objective> = problem.objectives().skip(1).collect();
-    if let Some(other) = fair.iter().find(|o| o.n_roots() == 0) {
+    if let Some(other) = fair.iter().find(|o| o.squares().is_none()) {
         return Err(Error::Usage(format!(
             "{name} works with covariances, and {} is made of none; leave it out, or choose --method \
              weighted",
             other.name()
         )));
     }
-    let not_convex = fair.iter().filter(|o| !o.is_linear_in_scores());
+    let not_convex = fair.iter().filter(|o| !o.statistics().are_linear());
     let warn = |objective: String| {
         Notice::warning(format!(
             "{objective} is not convex: {name} finds local solutions, and the front may be poor; \
@@ -80,11 +80,11 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
                 false => "what is found there is uncertain".into(),
             };
             // Covariances weigh groups by their rows already.
-            let advice = match objective.n_roots() > 0 || objective.definition().contains("shrink=")
-            {
-                true => "",
-                false => ", or let small ones count less with the setting shrink",
-            };
+            let advice =
+                match objective.squares().is_some() || objective.definition().contains("shrink=") {
+                    true => "",
+                    false => ", or let small ones count less with the setting shrink",
+                };
             let few = few.join(", ");
             notices.push(Notice::warning(format!(
                 "{name} rests on few training rows in some groups ({few}): {what}; join groups with \

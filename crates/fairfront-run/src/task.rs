@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Dataset, FairProblem, LANES, Linear, Objective, Points, Problem, RowBlock, RowSource,
+    Dataset, FairProblem, LANES, Linear, Measure, Objective, Points, Problem, RowBlock,
 };
 use fairfront_data::{Encoded, Part};
 use fairfront_solve::{Front, Observer, StopSignal, polish};
@@ -97,12 +97,14 @@ impl Task {
             return Ok(None);
         };
         let first = self.problem.objectives().next();
-        if first.is_some_and(Objective::is_log_loss) {
+        if first.and_then(Objective::measure) == Some(Measure::LogLoss) {
             return Ok(None);
         }
         let points = if rest.remainder.leaves_out(LANES) {
             // The first start minimizes the log loss, unless errors of unequal costs moved it.
-            let shift = first.map_or(0.0, Objective::start_shift);
+            let shift = first
+                .and_then(Objective::stand_in)
+                .map_or(0.0, |s| s.shift);
             let Some(starts) = starts.filter(|_| shift == 0.0) else {
                 rest.leave_out(LeftOut::UnmitigatedModel);
                 return Ok(None);
@@ -191,7 +193,7 @@ fn check(
     train: &Dataset,
 ) -> Result<(), Error> {
     if let Some(first) = objectives.first()
-        && !first.is_mean()
+        && !first.is_affine()
     {
         return Err(Error::Usage(format!(
             "the first objective must be a loss, not {}; put --objective error_rate first",

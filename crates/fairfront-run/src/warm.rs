@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points,
-    Problem, RowSource,
+    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points, Problem,
 };
 use fairfront_data::Notice;
 use fairfront_solve::{Method, Observer, Remainder, Trace};
@@ -64,7 +63,8 @@ pub(crate) fn starts(
     let shift = problem
         .objectives()
         .next()
-        .map_or(0.0, Objective::start_shift);
+        .and_then(Objective::stand_in)
+        .map_or(0.0, |stand_in| stand_in.shift);
     let earlier = earlier.map(|points| moved(points, -shift));
     let found = match trace.suits(&covariances) {
         Ok(_) => match earlier {

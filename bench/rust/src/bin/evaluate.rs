@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Points, Problem, RowSource};
+use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Points, Problem};
 use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
 
 fn main() -> anyhow::Result<()> {

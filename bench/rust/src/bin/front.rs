@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Objective, RowSource};
+use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Objective};
 use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
 use fairfront_solve::PfSmg;
 

@@ -8,7 +8,6 @@
 
 use std::time::Instant;
 
-use fairfront_core::RowSource;
 use fairfront_data::{Encoded, Known, Part, Prepared, ReadOptions};
 
 fn main() -> anyhow::Result<()> {

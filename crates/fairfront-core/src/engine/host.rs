@@ -14,13 +14,28 @@ const BLOCKS_PER_TASK: usize = 4;
 /// Tasks whose sums are kept until they are added.
 const TASKS_AT_ONCE: usize = 64;
 
-/// Row numbers by stratum, made when a sample is first asked for: 4 bytes per row and kind of strata.
+/// Threads of this machine over rows in blocks: what an [`Engine`](super::Engine) on rows in memory or in a
+/// file hands its passes to.
 #[derive(Debug, Default)]
-pub(crate) struct Samplers(Mutex<HashMap<Strata, Arc<Sampler>>>);
+pub struct Host {
+    /// Row numbers by stratum, made when a sample is first asked for: 4 bytes per row and kind of strata.
+    samplers: Mutex<HashMap<Strata, Arc<Sampler>>>,
+}
 
-impl Samplers {
-    fn of(&self, rows: &dyn RowSource, strata: Strata) -> Result<Arc<Sampler>, Error> {
-        let mut samplers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl Host {
+    /// Runs a pass. The rows must be the same in every call.
+    pub fn sum(&self, rows: &dyn RowSource, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
+        if let Some(sample) = &pass.sample
+            && (sample.size as u64) < rows.n_rows()
+        {
+            let block = self.sampler(rows, sample.strata)?.block(rows, sample)?;
+            return sum_of_blocks(pass, rows.schema(), &[Arc::new(block)]);
+        }
+        sum_of_source(pass, rows)
+    }
+
+    fn sampler(&self, rows: &dyn RowSource, strata: Strata) -> Result<Arc<Sampler>, Error> {
+        let mut samplers = self.samplers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = samplers.get(&strata) {
             return Ok(Arc::clone(known));
         }
@@ -30,25 +45,12 @@ impl Samplers {
     }
 }
 
-/// Runs a pass with all threads of this machine over rows that lie in blocks.
-pub(crate) fn sum(
-    rows: &dyn RowSource,
-    samplers: &Samplers,
-    pass: &Pass<'_>,
-) -> Result<Vec<f64>, Error> {
-    if let Some(sample) = &pass.sample
-        && (sample.size as u64) < rows.n_rows()
-    {
-        let block = samplers.of(rows, sample.strata)?.block(rows, sample)?;
-        return sum_of_blocks(pass, rows.schema(), &[Arc::new(block)]);
-    }
-    sum_of_source(pass, rows)
-}
-
 /// The ranges of points that are worked on side by side; one empty range if there are none.
 fn lanes_of(n_points: usize) -> Vec<std::ops::Range<usize>> {
     let starts = (0..n_points.max(1)).step_by(LANES);
-    starts.map(|start| start..(start + LANES).min(n_points)).collect()
+    starts
+        .map(|start| start..(start + LANES).min(n_points))
+        .collect()
 }
 
 /// The sums of a pass over rows that are at hand, without threads.

@@ -48,7 +48,9 @@ impl Sampler {
         for index in 0..rows.n_blocks() {
             let block = rows.block(index)?;
             for row in 0..block.n_rows() {
-                let group = by.attribute.map_or(0, |a| block.groups(a)[row].wrapping_add(1));
+                let group = by
+                    .attribute
+                    .map_or(0, |a| block.groups(a)[row].wrapping_add(1));
                 let positive = by.by_label && block.labels()[row] > 0.0;
                 let stratum = 2 * group as usize + usize::from(positive);
                 if strata.len() <= stratum {

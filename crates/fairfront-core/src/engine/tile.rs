@@ -29,7 +29,7 @@ pub(super) fn part(
         once,
     };
     match &pass.wanted {
-        Wanted::Curvature { output, form } => work.curvature(*output, *form),
+        Wanted::Curvature { output, form } => Ok(work.curvature(*output, *form)),
         Wanted::Sizes => Ok(work.sizes()),
         Wanted::Sums { statistics } | Wanted::Gradients { statistics, .. } => {
             work.with_lanes(statistics)
@@ -60,7 +60,10 @@ impl Work<'_, '_> {
         let own = |s: &Statistics| matches!(s, Statistics::Own(_));
         if let Map::Own(predictor) = self.pass.map {
             let params = self.side_by_side::<LANES>();
-            return self.statistics(&OwnMap { predictor, params }, &self.own_or_cells(statistics));
+            return self.statistics(
+                &OwnMap { predictor, params },
+                &self.own_or_cells(statistics),
+            );
         }
         if statistics.iter().any(own) {
             let params = self.side_by_side::<LANES>();
@@ -208,12 +211,17 @@ impl Work<'_, '_> {
     }
 
     /// Value, gradient and second derivatives of Σ w · output, for linear maps.
-    fn curvature(&self, output: Output, form: Form) -> Result<Vec<f64>, Error> {
+    fn curvature(&self, output: Output, form: Form) -> Vec<f64> {
         debug_assert!(output.has_curvature());
         let n = self.pass.map.n_params(self.schema);
         let mut result = Vec::new();
         for point in self.points.clone() {
-            let params: Vec<[f64; 1]> = self.point(point).iter().chain([&0.0]).map(|x| [*x]).collect();
+            let params: Vec<[f64; 1]> = self
+                .point(point)
+                .iter()
+                .chain([&0.0])
+                .map(|x| [*x])
+                .collect();
             let mut sums = SecondOrderSums::new(n, form);
             let mut scores = [[0.0; 1]; TILE_ROWS];
             let mut wide = [[0.0; LANES]; TILE_ROWS];
@@ -263,7 +271,7 @@ impl Work<'_, '_> {
             }
             sums.write(&mut result);
         }
-        Ok(result)
+        result
     }
 
     /// Sizes of features and of the terms of scores.
@@ -382,7 +390,8 @@ impl ScoreMap<LANES> for OwnMap<'_> {
     }
 
     fn pull_back(&self, rows: &Rows, slopes: &[Lanes], gradients: &mut [Lanes]) {
-        self.predictor.pull_back(rows, &self.params, slopes, gradients);
+        self.predictor
+            .pull_back(rows, &self.params, slopes, gradients);
     }
 }
 
@@ -634,7 +643,8 @@ impl TileStatistic<LANES> for OwnSums<'_> {
         sums: &mut [Lanes],
         by_score: &mut [Lanes],
     ) -> Result<(), Error> {
-        self.0.add_sums_and_slopes(rows, scores, slopes, sums, by_score)
+        self.0
+            .add_sums_and_slopes(rows, scores, slopes, sums, by_score)
     }
 }
 

@@ -96,7 +96,11 @@ pub trait Objective: Send + Sync {
             Statistics::ByCell { cells, .. } if cells.attribute.is_some() => {
                 cells.labels.wanted().to_vec()
             }
-            _ => self.compares().map(|(_, label)| label).into_iter().collect(),
+            _ => self
+                .compares()
+                .map(|(_, label)| label)
+                .into_iter()
+                .collect(),
         }
     }
 }

@@ -68,13 +68,7 @@ impl OwnStatistics for Failing {
         self.called(Call::Sums)
     }
 
-    fn pull_back(
-        &self,
-        _: &Rows,
-        _: &[Lanes],
-        _: &[Lanes],
-        _: &mut [Lanes],
-    ) -> Result<(), Error> {
+    fn pull_back(&self, _: &Rows, _: &[Lanes], _: &[Lanes], _: &mut [Lanes]) -> Result<(), Error> {
         self.called(Call::Slopes)
     }
 }

@@ -1,8 +1,6 @@
 //! Moved thresholds against every threshold there is.
 
-use fairfront_core::{
-    Costs, Linear, Measure, Points, Purpose, Stream, better_thresholds, measure,
-};
+use fairfront_core::{Costs, Linear, Measure, Points, Purpose, Stream, better_thresholds, measure};
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, Row, dataset, rows};

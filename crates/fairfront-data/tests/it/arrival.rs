@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairfront_core::{BLOCK_ROWS, Dataset, Linear, RowSource, UNKNOWN_GROUP, scores};
+use fairfront_core::{BLOCK_ROWS, Dataset, Linear, UNKNOWN_GROUP, scores};
 use fairfront_data::{
     Arrival, Arrived, ColumnType, Encoded, Encoding, FirstTable, FixedType, Growth, LeftOut,
     MissingPolicy, MissingSensitive, Part, Prepared, RawRecord, ReadOptions, Records, Spec, Split,

@@ -1,4 +1,4 @@
-use fairfront_core::{Dataset, RowSource};
+use fairfront_core::Dataset;
 use fairfront_data::{
     Encoded, Encoding, MissingPolicy, Notice, Part, ReadOptions, RowFacts, Scale, Spec, SplitRule,
     read_table,

@@ -1,6 +1,5 @@
 //! The known data sets give what is published about them.
 
-use fairfront_core::RowSource;
 use fairfront_data::{Encoded, Error, Inspection, Known, Part, Prepared};
 
 use crate::data_folder;

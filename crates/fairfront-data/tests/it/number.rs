@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairfront_core::{Dataset, RowSource};
+use fairfront_core::Dataset;
 use fairfront_data::{
     Column, Encoded, MISSING, MissingPolicy, NumberSource, Part, Prepared, Spec, SplitRule, Table,
 };

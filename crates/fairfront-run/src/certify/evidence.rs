@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Dataset, Decisions, Linear, Measure, Points, RowSource, Schema, Tallies, hex, n_regions,
+    Dataset, Decisions, Linear, Measure, Points, Schema, Tallies, hex, n_regions,
 };
 use fairfront_data::{Encoded, Notice, Part, RowRole};
 use serde::{Deserialize, Serialize};

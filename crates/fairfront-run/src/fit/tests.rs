@@ -1,7 +1,9 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairfront_core::{LANES, Lanes, OfRoots, Root, Rows};
+use fairfront_core::{
+    Error as CoreError, LANES, Lanes, Means, OwnStatistics, Root, Rows, Squares, Statistics,
+};
 use fairfront_data::{Known, Spec};
 use fairfront_solve::{Progress, StopSignal, Trace, Weighted};
 
@@ -124,6 +126,28 @@ impl Objective for Own {
         self.name.into()
     }
 
+    fn statistics(&self) -> Statistics<'_> {
+        Statistics::Own(self)
+    }
+
+    fn outer(&self, means: &Means<'_>, slope: &mut [f64]) -> Result<f64, CoreError> {
+        let root = &self.roots(means)[0];
+        for (slope, d) in slope.iter_mut().zip(&root.slope) {
+            *slope = 2.0 * root.value * d;
+        }
+        Ok(root.value * root.value)
+    }
+
+    fn convex_below(&self) -> Option<f64> {
+        Some(f64::INFINITY)
+    }
+
+    fn squares(&self) -> Option<&dyn Squares> {
+        Some(self)
+    }
+}
+
+impl OwnStatistics for Own {
     fn n_means(&self) -> usize {
         3
     }
@@ -132,7 +156,7 @@ impl Objective for Own {
         rows.weights().iter().sum()
     }
 
-    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) {
+    fn add_sums(&self, rows: &Rows, scores: &[Lanes], sums: &mut [Lanes]) -> Result<(), CoreError> {
         for (r, group) in rows.groups(0).iter().enumerate() {
             let (w, a) = (rows.weights()[r], f64::from(*group));
             for p in 0..LANES {
@@ -141,56 +165,47 @@ impl Objective for Own {
                 sums[2][p] += w * a;
             }
         }
+        Ok(())
     }
 
-    fn outer(&self, means: &[f64], slope: &mut [f64]) -> f64 {
-        let root = &self.roots(means)[0];
-        for (slope, d) in slope.iter_mut().zip(&root.slope) {
-            *slope = 2.0 * root.value * d;
-        }
-        root.value * root.value
-    }
-
-    fn pull_back(&self, rows: &Rows, _scores: &[Lanes], slopes: &[Lanes], out: &mut [Lanes]) {
+    fn pull_back(
+        &self,
+        rows: &Rows,
+        _scores: &[Lanes],
+        slopes: &[Lanes],
+        out: &mut [Lanes],
+    ) -> Result<(), CoreError> {
         for (r, group) in rows.groups(0).iter().enumerate() {
             let (w, a) = (rows.weights()[r], f64::from(*group));
             for p in 0..LANES {
                 out[r][p] += w * (slopes[0][p] * a + slopes[1][p]);
             }
         }
+        Ok(())
     }
 
-    fn is_linear_in_scores(&self) -> bool {
+    fn are_linear(&self) -> bool {
         true
-    }
-
-    fn convex_below(&self) -> Option<f64> {
-        Some(f64::INFINITY)
     }
 
     fn compares(&self) -> Option<(usize, Option<f64>)> {
         Some((0, None))
     }
+}
 
+impl Squares for Own {
     fn n_roots(&self) -> usize {
         1
     }
 
-    fn roots(&self, means: &[f64]) -> Vec<Root> {
+    fn roots(&self, means: &Means<'_>) -> Vec<Root> {
+        let means = means.values;
         let size = self.factor.sqrt();
         let slope = [1.0, -means[2], -means[1]].map(|d| size * d);
         vec![Root {
             value: size * (means[0] - means[1] * means[2]),
             slope: slope.to_vec(),
         }]
-    }
-
-    fn of_roots(&self, roots: &[f64]) -> OfRoots {
-        OfRoots {
-            value: roots[0] * roots[0],
-            slope: vec![2.0 * roots[0]],
-            curvature: vec![2.0],
-        }
     }
 }
 

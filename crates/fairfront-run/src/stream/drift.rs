@@ -1,6 +1,6 @@
 //! How the population and the front changed with a batch.
 
-use fairfront_core::{Dataset, RowSource};
+use fairfront_core::Dataset;
 use fairfront_pareto::{Values, hypervolume};
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use grid::{PENALTY, penalty_of};
 
 use std::time::Instant;
 
-use fairfront_core::{Costs, Measure, Measures, Problem, RowSource};
+use fairfront_core::{Costs, Measure, Measures, Problem};
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, StopReason};

@@ -5,9 +5,7 @@ mod check;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{
-    Calibration, FairProblem, Linear, Measure, Points, Problem, RowSource, Schema, hex,
-};
+use fairfront_core::{Calibration, FairProblem, Linear, Measure, Points, Problem, Schema, hex};
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, StopSignal, certify};
