@@ -45,7 +45,8 @@ pub use dataset::{
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
-    Cells, Engine, Form, Host, Labels, Map, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
+    BLOCKS_PER_TASK, Cells, Engine, Form, Host, Labels, Map, OwnStatistics, Pass, Sample,
+    Statistics, Strata, Wanted,
 };
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};

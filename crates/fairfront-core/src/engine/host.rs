@@ -7,10 +7,11 @@ use super::pass::Pass;
 use super::tile::part;
 use super::{Sampler, Strata};
 use crate::lanes::LANES;
-use crate::{Error, RowSource, Schema};
+use crate::{Error, RowBlock, RowSource, Schema};
 
-/// Row blocks that one task sums before tasks are added, in order.
-const BLOCKS_PER_TASK: usize = 4;
+/// Blocks of rows that are summed together before their sums are added, in order: part of the meaning of a
+/// pass, since the order of additions decides the last bits.
+pub const BLOCKS_PER_TASK: usize = 4;
 /// Tasks whose sums are kept until they are added.
 const TASKS_AT_ONCE: usize = 64;
 
@@ -53,11 +54,11 @@ fn lanes_of(n_points: usize) -> Vec<std::ops::Range<usize>> {
         .collect()
 }
 
-/// The sums of a pass over rows that are at hand, without threads.
-fn sum_of_blocks(
+/// The sums of a pass over rows that are at hand, without threads: one task.
+pub(super) fn sum_of_blocks(
     pass: &Pass<'_>,
     schema: &Schema,
-    blocks: &[Arc<crate::RowBlock>],
+    blocks: &[Arc<RowBlock>],
 ) -> Result<Vec<f64>, Error> {
     let mut result = Vec::with_capacity(pass.len(schema));
     for points in lanes_of(pass.points.len()) {

@@ -14,7 +14,7 @@ mod sample;
 mod tile;
 
 pub use cell::{Cells, Labels};
-pub use host::Host;
+pub use host::{BLOCKS_PER_TASK, Host};
 pub(crate) use kernel::{pull_back, scores};
 pub use pass::{Form, Map, Pass, Wanted};
 pub(crate) use sample::Sampler;

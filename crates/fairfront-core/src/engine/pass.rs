@@ -1,11 +1,13 @@
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::host::sum_of_blocks;
 use super::{Sample, Statistics};
 use crate::objective::Output;
 use crate::predictor::{Columns, Predictor};
-use crate::{Points, Schema};
+use crate::{Error, Points, RowBlock, Schema};
 
 /// How rows get their scores.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -120,5 +122,11 @@ impl Pass<'_> {
     pub fn len(&self, schema: &Schema) -> usize {
         let (once, per_point) = self.lengths(schema);
         once + per_point * self.points.len()
+    }
+
+    /// The sums over a few blocks of rows: the part of one task. An engine adds the parts of all tasks of
+    /// [`BLOCKS_PER_TASK`](super::BLOCKS_PER_TASK) blocks in order.
+    pub fn of_blocks(&self, schema: &Schema, blocks: &[Arc<RowBlock>]) -> Result<Vec<f64>, Error> {
+        sum_of_blocks(self, schema, blocks)
     }
 }

@@ -9,7 +9,7 @@ use crate::objective::{N_PARAMS, close, points};
 use crate::plain::{self, dataset, problem, rows};
 
 /// Covariances and the log loss, then every kind here: all that share a pass over the rows.
-fn mixed(n_groups: usize, s: &Settings) -> Vec<Box<dyn Objective>> {
+pub(crate) fn mixed(n_groups: usize, s: &Settings) -> Vec<Box<dyn Objective>> {
     let mut all: Vec<Box<dyn Objective>> = (0..6).map(|k| plain::objective(k, n_groups)).collect();
     // Kinds of every output one after the other, so that none finds what another has left.
     all.extend((0..N_KINDS).map(|k| objective((5 * k) % N_KINDS, n_groups, s)));

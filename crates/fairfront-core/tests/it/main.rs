@@ -1,6 +1,7 @@
 //! Objectives and problems against plain, slow, obviously right implementations.
 
 mod calibrate;
+mod engine;
 mod failing;
 mod group_limit;
 mod group_objective;
