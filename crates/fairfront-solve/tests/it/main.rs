@@ -7,6 +7,7 @@ mod eps_fair;
 mod observer;
 mod pf_smg;
 mod polish;
+mod predictor;
 mod table;
 mod trace;
 mod trace_tolerance;

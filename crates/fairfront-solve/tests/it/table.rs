@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairfront_core::{
     Attribute, BLOCK_ROWS, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Objective,
-    Purpose, RowBlock, Schema, Stream, UNKNOWN_GROUP,
+    Predictor, Purpose, RowBlock, Schema, Stream, UNKNOWN_GROUP,
 };
 
 /// Rows with numeric features, a label, a group of each attribute and a weight.
@@ -73,6 +73,15 @@ impl Table {
 
     /// These objectives.
     pub(crate) fn problem(&self, objectives: Vec<Box<dyn Objective>>) -> FairProblem {
+        self.problem_of(Box::new(Linear), objectives)
+    }
+
+    /// These objectives of a predictor.
+    pub(crate) fn problem_of(
+        &self,
+        predictor: Box<dyn Predictor>,
+        objectives: Vec<Box<dyn Objective>>,
+    ) -> FairProblem {
         let d = self.features[0].len();
         let schema = Schema {
             numeric: (0..d).map(|i| format!("n{i}")).collect(),
@@ -98,7 +107,7 @@ impl Table {
             .unwrap()
         };
         let data = Dataset::new(schema.clone(), rows.chunks(BLOCK_ROWS).map(block).collect());
-        FairProblem::new(Arc::new(data.unwrap()), Box::new(Linear), objectives).unwrap()
+        FairProblem::new(Arc::new(data.unwrap()), predictor, objectives).unwrap()
     }
 
     /// The log loss and the disparate impact of every attribute.
