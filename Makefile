@@ -1,5 +1,6 @@
 # make test      everything that has to pass; installs what the tests need
-# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test)
+# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test), and an error or a
+#                kill at every file-system call of the commands that write (a sample in make test)
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
@@ -102,6 +103,7 @@ soak: $(VENV)/.tests-installed
 	cargo build --release --locked -p fairfront-cli
 	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q \
 	  tests/python/test_stream_kill.py $(wildcard tests/python/test_checkpoint.py)
+	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_FAULTS=all $(VENV_PYTHON) -m pytest -q -rP tests/python/test_faults.py
 
 $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)

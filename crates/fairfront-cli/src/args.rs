@@ -351,7 +351,7 @@ pub(crate) enum CompareBy {
     reason = "each is a flag that is given or not"
 )]
 pub(crate) struct FitArgs {
-    /// Folder to write the run to
+    /// Folder to write the run to; it is made if it does not exist, and filled if it is empty
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(crate) out: PathBuf,
     /// Replace a run that is there already

@@ -22,9 +22,15 @@ use std::path::Path;
 pub(crate) use generation::{Damaged, Generations, is_state, read_stable, resolve};
 pub(crate) use ledger::{Committed, Ledger};
 pub use lock::Lock;
+pub(crate) use lock::RunLock;
 pub(crate) use spool::{Entry, Spool};
 
 use crate::Error;
+
+/// The beginning of names that are not committed yet; removed if a kill left them over.
+const NEW: &str = ".fairfront-new-";
+/// The beginning of names that are about to be removed.
+const OLD: &str = ".fairfront-old-";
 
 /// What to do about a file that could not be written. What was committed before is still there.
 pub(crate) fn unwritten(path: &Path, error: &IoError) -> Error {
@@ -64,6 +70,17 @@ pub(crate) fn write_through(path: &Path, bytes: &[u8]) -> IoResult<()> {
     file.sync_all()
 }
 
+/// Writes a file whole or not at all, for the process that holds the lock of the state. A file there is
+/// replaced.
+fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!("{NEW}{name}"));
+    write_through(&new, bytes)
+        .and_then(|()| std::fs::rename(&new, path))
+        .inspect_err(|_| drop(remove(&new)))?;
+    sync_folder(parent_of(path))
+}
+
 /// Makes a folder, those above it as well, and sees them through to the disk.
 pub(crate) fn make_folder(folder: &Path) -> IoResult<()> {
     if folder.is_dir() {
@@ -81,7 +98,8 @@ pub(crate) fn make_folder(folder: &Path) -> IoResult<()> {
     sync_folder(parent)
 }
 
-fn parent_of(path: &Path) -> &Path {
+/// The folder of a path.
+pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

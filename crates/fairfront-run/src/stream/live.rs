@@ -382,6 +382,7 @@ impl Live {
             encoding: found.encoding.clone(),
             evidence: found.evidence.clone(),
             uses: Vec::new(),
+            estimator: None,
         })
     }
 }
