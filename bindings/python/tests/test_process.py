@@ -126,8 +126,16 @@ def test_save_and_load(tmp_path):
     with pytest.raises(OSError, match="there is a run already"):
         clf.save(tmp_path / "run")
     clf.save(tmp_path / "run", force=True)
-    (tmp_path / "run" / "front.parquet").write_bytes(b"nothing")
-    with pytest.raises(OSError, match="damaged"):
+    for name in ["front.parquet", "encoding.json", "estimator.json", "run.json"]:
+        path = tmp_path / "run" / name
+        whole = path.read_bytes()
+        digit = whole.rindex(b"1")
+        path.write_bytes(whole[:digit] + b"2" + whole[digit + 1 :])
+        with pytest.raises(OSError, match=f"{name}: the file was changed after it was written"):
+            FairFrontClassifier.load(tmp_path / "run")
+        path.write_bytes(whole)
+    (tmp_path / "run" / "estimator.json").unlink()
+    with pytest.raises(OSError, match="estimator.json: .*not complete"):
         FairFrontClassifier.load(tmp_path / "run")
 
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::Error;
-use crate::store::{names_in, parent_of, sync_folder};
+use crate::store::{names_in, parent_of, sync_folder, unwritable};
 
 /// How all names begin that are there only for a while.
 pub(crate) const HIDDEN: &str = ".fairfront-";
@@ -148,7 +148,7 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
             path,
             "there is a file already; name another, or replace it with --force",
         ),
-        kind => Error::file(path, kind),
+        _ => Error::file(path, unwritable(&e)),
     })
 }
 

@@ -432,6 +432,9 @@ pub(crate) fn parquet_of(table: &FrontTable) -> parquet::errors::Result<(Vec<u8>
     Ok((parquet, checksum))
 }
 
+/// Names and bytes of the files of a run.
+pub(crate) type RunFiles = Vec<(&'static str, Vec<u8>)>;
+
 /// The bytes of `run.json`, with their checksum.
 pub(crate) fn info_bytes(folder: &Path, info: &RunInfo) -> Result<Vec<u8>, Error> {
     let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
@@ -439,10 +442,7 @@ pub(crate) fn info_bytes(folder: &Path, info: &RunInfo) -> Result<Vec<u8>, Error
 }
 
 /// The files of a run, by name: the folder only says where they are going. Checksums in its info are set.
-pub(crate) fn files_of_run(
-    folder: &Path,
-    run: &mut Run,
-) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+pub(crate) fn files_of_run(folder: &Path, run: &mut Run) -> Result<RunFiles, Error> {
     let parquet = parquet_of(&run.front);
     let parquet = parquet.map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
     let (parquet, checksum) = parquet;

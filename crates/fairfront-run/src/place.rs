@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use crate::certify;
 use crate::checkpoint;
 use crate::file::{HIDDEN, hidden_folder, probe, replace_file, sweep, sweep_folders};
-use crate::folder::{ESTIMATOR, FIGURES, FILES, PAGE, files_of_run, holds_figures, info_as_found};
+use crate::folder::{
+    ESTIMATOR, FIGURES, FILES, PAGE, RunFiles, files_of_run, holds_figures, info_as_found,
+};
 use crate::store::{
-    Lock, RunLock, is_state, make_folder, names_in, parent_of, remove, sync_folder, unwritten,
+    Lock, RunLock, is_state, make_folder, names_in, parent_of, remove, sync_folder, unwritable,
     write_through,
 };
 use crate::{Error, Run};
@@ -121,33 +123,8 @@ pub fn write_run(folder: &Path, force: bool, run: &mut Run) -> Result<PathBuf, E
     let files = files_of_run(folder, run)?;
     let mut place = folder.to_path_buf();
     for number in 2..100 {
-        let is_new = !place.is_dir();
-        let is_usable = make_folder(&place).map_err(|e| unwritten(&place, &e));
-        let written = is_usable.and_then(|()| {
-            let lock = RunLock::take(&place)?;
-            complete(&place)?;
-            let checkpoints = place.join(checkpoint::FOLDER);
-            let is_free = match look(&place) {
-                Place::Free => true,
-                Place::Run => force && place == folder,
-                Place::Unfinished => force && place == folder && Lock::take(&checkpoints).is_ok(),
-                Place::Taken(_) => false,
-            };
-            match is_free {
-                true => put(&lock, &place, &files, FINISHED).map(Some),
-                false => Ok(None),
-            }
-        });
-        match written {
-            Ok(None) => {}
-            Ok(Some(())) => return Ok(place),
-            Err(error) => {
-                if is_new {
-                    // Only if it is empty.
-                    let _ = std::fs::remove_dir(&place);
-                }
-                return Err(error);
-            }
+        if write_if_free(&place, force && place == folder, &files)? {
+            return Ok(place);
         }
         let mut name = folder.as_os_str().to_owned();
         name.push(format!("-{number}"));
@@ -159,33 +136,55 @@ pub fn write_run(folder: &Path, force: bool, run: &mut Run) -> Result<PathBuf, E
     ))
 }
 
+/// Writes a run unless something else is there; whether it did.
+fn write_if_free(place: &Path, replace: bool, files: &RunFiles) -> Result<bool, Error> {
+    let is_new = std::fs::metadata(place).is_err();
+    if !is_new && !place.is_dir() {
+        return Ok(false);
+    }
+    let write = || {
+        make_folder(place).map_err(|e| Error::file(place, unwritable(&e)))?;
+        let lock = RunLock::take(place)?;
+        complete(place)?;
+        let checkpoints = place.join(checkpoint::FOLDER);
+        let is_free = match look(place) {
+            Place::Free => true,
+            Place::Run => replace,
+            Place::Unfinished => replace && Lock::take(&checkpoints).is_ok(),
+            Place::Taken(_) => false,
+        };
+        if is_free {
+            put(&lock, place, files, FINISHED)?;
+        }
+        Ok(is_free)
+    };
+    let written = write();
+    if written.is_err() && is_new {
+        // Only if it is empty.
+        let _ = std::fs::remove_dir(place);
+    }
+    written
+}
+
 /// Writes the run of a fit with checkpoints, whose lock the caller holds. The checkpoints go, unless the
 /// work was cut short.
 pub(crate) fn write_kept_run(folder: &Path, stopped: bool, run: &mut Run) -> Result<(), Error> {
     let files = files_of_run(folder, run)?;
     let lock = RunLock::take(folder)?;
     complete(folder)?;
-    put(
-        &lock,
-        folder,
-        &files,
-        if stopped { STOPPED } else { FINISHED },
-    )
+    let name = if stopped { STOPPED } else { FINISHED };
+    put(&lock, folder, &files, name)
 }
 
 /// Commits the files of a run, then brings them to their place.
-fn put(
-    lock: &RunLock,
-    folder: &Path,
-    files: &[(&'static str, Vec<u8>)],
-    name: &str,
-) -> Result<(), Error> {
-    let failed = |e: std::io::Error| unwritten(folder, &e);
+fn put(lock: &RunLock, folder: &Path, files: &RunFiles, name: &str) -> Result<(), Error> {
+    let failed = |e: std::io::Error| Error::file(folder, unwritable(&e));
     clean(lock, folder);
     let new = hidden_folder(folder).map_err(failed)?;
     for (name, bytes) in files {
         let path = folder.join(name);
-        write_through(&new.path().join(name), bytes).map_err(|e| unwritten(&path, &e))?;
+        write_through(&new.path().join(name), bytes)
+            .map_err(|e| Error::file(&path, unwritable(&e)))?;
     }
     sync_folder(new.path())
         .and_then(|()| std::fs::rename(new.path(), folder.join(name)))
@@ -232,7 +231,7 @@ fn complete(folder: &Path) -> Result<(), Error> {
     let Some(from) = committed(folder) else {
         return Ok(());
     };
-    let failed = |e: std::io::Error| unwritten(folder, &e);
+    let failed = |e: std::io::Error| Error::file(folder, unwritable(&e));
     let mut names = names_in(&from).map_err(failed)?;
     // The log of uses outlives the run, and all else of an earlier run goes.
     remove(&folder.join("run.json")).map_err(failed)?;
@@ -246,7 +245,7 @@ fn complete(folder: &Path) -> Result<(), Error> {
     for name in names {
         let bytes = std::fs::read(from.join(&name)).map_err(failed)?;
         let path = folder.join(&name);
-        replace_file(&path, &bytes).map_err(|e| unwritten(&path, &e))?;
+        replace_file(&path, &bytes).map_err(|e| Error::file(&path, unwritable(&e)))?;
     }
     if from.ends_with(FINISHED) {
         checkpoint::remove(&folder.join(checkpoint::FOLDER))?;

@@ -32,8 +32,13 @@ const NEW: &str = ".fairfront-new-";
 /// The beginning of names that are about to be removed.
 const OLD: &str = ".fairfront-old-";
 
-/// What to do about a file that could not be written. What was committed before is still there.
+/// What to do about a file of a state that could not be written. What was committed before is still there.
 pub(crate) fn unwritten(path: &Path, error: &IoError) -> Error {
+    Error::file(path, unwritable(error) + ", nothing is lost")
+}
+
+/// Why a file could not be written, and what to do about it.
+pub(crate) fn unwritable(error: &IoError) -> String {
     let (reason, remedy) = match error.kind() {
         ErrorKind::StorageFull => ("no space left on device".into(), "free some"),
         ErrorKind::QuotaExceeded => ("the disk quota is used up".into(), "free some space"),
@@ -48,10 +53,7 @@ pub(crate) fn unwritten(path: &Path, error: &IoError) -> Error {
         ErrorKind::PermissionDenied => ("permission denied".into(), "allow writing in this folder"),
         _ => (error.to_string(), "see to that"),
     };
-    let problem = format!(
-        "it cannot be written: {reason}; {remedy} and run the same command again, nothing is lost"
-    );
-    Error::file(path, problem)
+    format!("it cannot be written: {reason}; {remedy} and run the same command again")
 }
 
 /// Makes a file that only its owner writes; the umask may take away more.
