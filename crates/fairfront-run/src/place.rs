@@ -44,7 +44,7 @@ pub(crate) const TAKEN: &str =
 pub(crate) const UNFINISHED: &str = "there is a fit that is not finished; go on with it by the same \
                                      command and --resume, or replace it with --force";
 
-/// Whether a name is none of the run's, but of no matter: a temporary file, or one of the file system.
+/// Whether a name does not count: a temporary file, or a folder of the file system itself.
 fn is_ignored(name: &str) -> bool {
     name.starts_with(HIDDEN) || name == REPAIRS
 }
@@ -103,6 +103,8 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
         Place::Unfinished => return Err(Error::file(folder, UNFINISHED)),
         Place::Taken(problem) => return Err(Error::file(folder, problem)),
     }
+    // An earlier command may have tried out the folder above.
+    sweep(parent_of(&place));
     // A folder that is there takes the files itself; otherwise it is made in the one above.
     let (within, problem) = match place.is_dir() {
         true => (place.as_path(), "no file can be written here"),

@@ -370,7 +370,7 @@ fn damaged_folders_are_told() {
     refused(&folder, &[], &["encoding.json: it cannot be read"]);
 
     let text = String::from_utf8(before.clone()).expect("text");
-    let other = text.replacen("\"points\": ", "\"points\": 1", 1);
+    let other = text.replacen("\n  \"points\": ", "\n  \"points\": 1", 1);
     std::fs::write(run.join("run.json"), other).expect("a file");
     let words = [
         "run.json: the file was changed after it was written",
