@@ -166,7 +166,7 @@ fn write_new(path: &Path, bytes: &[u8], force: bool) -> IoResult<()> {
 /// Whether a folder takes files: some bytes are written there and removed.
 pub(crate) fn probe(folder: &Path) -> IoResult<()> {
     let mut file = NewFile::create(&folder.join("probe"))?;
-    file.write_all(&[0; 1 << 16])?;
+    file.write_all(&vec![0; 1 << 16])?;
     file.file.as_file().sync_all()
 }
 

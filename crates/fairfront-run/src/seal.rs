@@ -38,7 +38,7 @@ impl Broken {
 /// Adds the checksum to a JSON object with at least one field, as `serde_json` indents it.
 pub(crate) fn seal(object: &str) -> String {
     let body = object.trim_end().trim_end_matches('}').trim_end();
-    let sum = sum(&compact(body));
+    let sum = sum(compact(body));
     format!("{body},\n  \"checksum\": \"{sum}\"\n}}\n")
 }
 
