@@ -8,6 +8,7 @@ use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::group::{AttributeRule, no_attribute};
 use crate::known::Known;
+use crate::memory::MemoryLimit;
 use crate::read::{Decimal, ReadFrom, ReadOptions, file_name, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
@@ -67,6 +68,8 @@ pub struct Prepared {
     pub split: Split,
     /// What was decided for the user, the reader's notices first.
     pub notices: Vec<Notice>,
+    /// How much memory the work on it may take.
+    pub memory: MemoryLimit,
 }
 
 impl Prepared {
@@ -148,6 +151,7 @@ impl Prepared {
             dropped,
             published: false,
             notices,
+            memory: MemoryLimit::default(),
         };
         prepared.find_labels()?;
         for rule in &mut prepared.attributes {
@@ -276,6 +280,7 @@ impl Prepared {
             options.decimal = Some(Decimal::Comma);
         }
         let mut prepared = Self::new(table, spec, &[])?;
+        prepared.memory = options.memory;
         prepared.read = Some(ReadFrom {
             files: files.iter().map(|file| file_name(file).into()).collect(),
             options,
@@ -289,6 +294,7 @@ impl Prepared {
         let (table, exclusions) = known.open(spec, folder)?;
         Ok(Self {
             published: true,
+            memory: known.memory(),
             ..Self::new(table, spec, &exclusions)?
         })
     }

@@ -345,6 +345,8 @@ pub(crate) struct Interner {
     /// The code last found at each slot: most columns have few levels, and a look here is a third
     /// of the cost of one in the index.
     recent: Vec<u32>,
+    /// Bytes of all levels.
+    n_bytes: usize,
 }
 
 /// Slots for recent codes.
@@ -382,7 +384,14 @@ impl Interner {
         let code = self.levels.len() as u32;
         self.levels.push(std::str::from_utf8(text)?.to_owned());
         self.index.insert(text.into(), code);
+        self.n_bytes += text.len();
         Ok(code)
+    }
+
+    /// Bytes of memory that the levels take, about: each is a text and a key of the index.
+    pub(crate) fn level_bytes(&self) -> usize {
+        const EACH: usize = size_of::<String>() + 2 * size_of::<(Box<[u8]>, u32)>() + 32;
+        self.recent.capacity() * size_of::<u32>() + self.levels.len() * EACH + 2 * self.n_bytes
     }
 
     pub(crate) fn into_column(self, name: String) -> Column {
