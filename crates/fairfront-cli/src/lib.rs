@@ -31,6 +31,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             usual(panic);
         }
     }));
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(at) = args.iter().position(|arg| has_nul(arg)) {
+        output::error(&anyhow::anyhow!(
+            "argument {at}: it holds a NUL byte; remove it"
+        ));
+        return 2;
+    }
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -51,4 +58,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             of_run.map_or(other, fairfront_run::Error::exit_code)
         }
     }
+}
+
+/// Whether an argument holds a NUL byte: not if it comes from a shell, but other programs may pass one.
+fn has_nul(arg: &std::ffi::OsStr) -> bool {
+    arg.as_encoded_bytes().contains(&0)
 }

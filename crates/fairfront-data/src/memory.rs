@@ -65,7 +65,8 @@ impl MemoryLimit {
             Self::Available => more,
             Self::Bytes(_) => held.saturating_add(more),
         };
-        self.fixed(self.bytes()).check(needed, place, subject, remedy)
+        self.fixed(self.bytes())
+            .check(needed, place, subject, remedy)
     }
 
     /// The error for memory that the system refused, though it seemed to be there.
@@ -113,7 +114,10 @@ impl FixedLimit {
         }
         let (limit, instead) = match self.is_set {
             true => ("of --memory", "raise --memory"),
-            false => ("available", "free memory, or set --memory to go on regardless"),
+            false => (
+                "available",
+                "free memory, or set --memory to go on regardless",
+            ),
         };
         Err(Error::Memory {
             place: place.into(),
@@ -122,7 +126,10 @@ impl FixedLimit {
             limit: format!("{} {limit}", MemoryLimit::Bytes(self.bytes)),
             remedy: match remedy {
                 "" => instead.into(),
-                remedy => format!("{remedy}, {}{instead}", if self.is_set { "or " } else { "" }),
+                remedy => format!(
+                    "{remedy}, {}{instead}",
+                    if self.is_set { "or " } else { "" }
+                ),
             },
         })
     }
@@ -170,7 +177,12 @@ impl FromStr for MemoryLimit {
 /// The bytes that this process can still get, as the files of Linux under `root` say; `None` if they say
 /// nothing.
 fn available(root: &Path) -> Option<u64> {
-    let limits = [machine(root), address_space(root), unified(root), memory_group(root)];
+    let limits = [
+        machine(root),
+        address_space(root),
+        unified(root),
+        memory_group(root),
+    ];
     limits.into_iter().flatten().min()
 }
 
@@ -214,7 +226,9 @@ fn group(root: &Path, hierarchy: &str) -> Option<String> {
 /// container its root is the group of the container.
 fn least(path: &str, left: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     let above = Path::new(path).ancestors().filter_map(Path::to_str);
-    above.filter_map(|path| left(path.trim_end_matches('/'))).min()
+    above
+        .filter_map(|path| left(path.trim_end_matches('/')))
+        .min()
 }
 
 /// Control groups of version 2.
@@ -260,9 +274,14 @@ mod tests {
         ] {
             assert_eq!(bytes(text).unwrap(), expected, "{text}");
         }
-        for text in ["", "GiB", "-1GiB", "0", "2 GiBs", "nan", "inf", "1e30", "2é", "é"] {
+        for text in [
+            "", "GiB", "-1GiB", "0", "2 GiBs", "nan", "inf", "1e30", "2é", "é",
+        ] {
             let said = bytes(text).unwrap_err();
-            assert!(said.is_usage() && said.to_string().contains("2GiB"), "{said}");
+            assert!(
+                said.is_usage() && said.to_string().contains("2GiB"),
+                "{said}"
+            );
         }
         assert_eq!(MemoryLimit::Bytes(1023).to_string(), "1023 B");
         assert_eq!(MemoryLimit::Bytes(3 << 29).to_string(), "1.5 GiB");
@@ -285,7 +304,11 @@ mod tests {
             assert!(said.contains(" available; free memory"), "{said}");
         }
         // Memory that is held is no part of the memory that is available.
-        assert!(MemoryLimit::Available.check(u64::MAX - 1, 1, "t.csv", "5 rows", "").is_ok());
+        assert!(
+            MemoryLimit::Available
+                .check(u64::MAX - 1, 1, "t.csv", "5 rows", "")
+                .is_ok()
+        );
     }
 
     fn files(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -307,7 +330,9 @@ mod tests {
     fn the_machine_and_its_limits_count() {
         assert_eq!(available(files(&[]).path()), None);
         assert_eq!(available(files(&[MEMINFO]).path()), Some(4000 << 10));
-        let limits = |most: &str| format!("Limit Soft Hard Units\nMax address space   {most}  {most} bytes\n");
+        let limits = |most: &str| {
+            format!("Limit Soft Hard Units\nMax address space   {most}  {most} bytes\n")
+        };
         let status = ("proc/self/status", "VmSize:\t 1024 kB\n");
         let unlimited = limits("unlimited");
         let root = files(&[MEMINFO, ("proc/self/limits", &unlimited), status]);

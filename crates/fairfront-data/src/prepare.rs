@@ -102,6 +102,7 @@ impl Prepared {
         let mut table = table;
         date_part::add(&mut table, &spec.date_parts)?;
         check_columns(&table, spec)?;
+        refuse_nul(&table)?;
         let mut notices = table.notices.clone();
         notices.extend(idle_merges(&table, spec));
         let attributes: Vec<AttributeRule> = spec
@@ -299,6 +300,14 @@ impl Prepared {
         })
     }
 
+    /// Bytes of memory that the table and its rows in use take, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        // Row, part, label, weight and groups.
+        let row =
+            2 * size_of::<u32>() + 1 + size_of::<f64>() + self.groups.len() * size_of::<u32>();
+        self.table.bytes() + (self.n_rows() * row) as u64
+    }
+
     /// Number of rows in use.
     pub fn n_rows(&self) -> usize {
         self.rows.len()
@@ -399,6 +408,26 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// Refuses NUL characters in names and categories, which many programs take for the end of a text. Readers
+/// refuse them with file and row; this is for tables made by code.
+fn refuse_nul(table: &Table) -> Result<(), Error> {
+    for column in table.columns() {
+        if column.name.contains('\0') {
+            let problem = "the name holds a NUL character; rename the column";
+            return Err(Error::column(&column.name, problem));
+        }
+        let Some((codes, levels)) = column.categorical() else {
+            continue;
+        };
+        if let Some(code) = levels.iter().position(|level| level.contains('\0')) {
+            let row = codes.iter().position(|c| *c as usize == code);
+            let problem = "the category holds a NUL character; remove it";
+            return Err(Error::in_row(&column.name, row.unwrap_or(0), problem));
+        }
+    }
+    Ok(())
 }
 
 /// Every column that is named somewhere must be there and usable.

@@ -225,6 +225,20 @@ impl Column {
         }
     }
 
+    /// Bytes of memory that its values take, about; those of another program do not count.
+    fn bytes(&self) -> usize {
+        match &self.values {
+            Values::Numeric(Numbers::Own(values)) => values.capacity() * size_of::<f64>(),
+            Values::Numeric(Numbers::Shared(_)) | Values::LeftOut(_) => 0,
+            Values::Categorical { codes, levels, .. } => {
+                let texts = levels
+                    .iter()
+                    .map(|level| size_of::<String>() + level.capacity());
+                codes.capacity() * size_of::<u32>() + texts.sum::<usize>()
+            }
+        }
+    }
+
     /// Codes and levels of a categorical column.
     pub fn categorical(&self) -> Option<(&[u32], &[String])> {
         match &self.values {
@@ -584,6 +598,11 @@ impl Table {
             positions: OnceLock::new(),
             notices: self.notices.clone(),
         }
+    }
+
+    /// Bytes of memory that its columns take, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.columns.iter().map(|c| c.bytes() as u64).sum()
     }
 
     /// Where a row (from 0) came from.

@@ -302,14 +302,18 @@ impl Drawn {
 
 pub(super) fn table(settings: &Settings, memory: MemoryLimit) -> Result<Table, Error> {
     let n = settings.rows;
-    let number =
-        |value: fn(&Applicant) -> f64| Ok::<_, Error>(Drawn::Number(value, with_room(n)?));
+    let number = |value: fn(&Applicant) -> f64| Ok::<_, Error>(Drawn::Number(value, with_room(n)?));
     let text = |value: fn(&Applicant) -> Option<&'static str>| {
         let mut interner = Interner::default();
         interner.codes = with_room(n)?;
         Ok::<_, Error>(Drawn::Text(value, interner))
     };
-    check_memory("demo", n, 8 * size_of::<f64>() + 10 * size_of::<u32>(), memory)?;
+    check_memory(
+        "demo",
+        n,
+        8 * size_of::<f64>() + 10 * size_of::<u32>(),
+        memory,
+    )?;
     let mut columns = [
         ("age", number(|a| a.age)?),
         ("sex", text(|a| Some(a.sex))?),

@@ -284,11 +284,7 @@ enum Input {
 }
 
 /// Parquet is read from its end, so all of what cannot be rewound has to be at hand.
-fn all_bytes(
-    name: &str,
-    mut pipe: impl Read,
-    memory: MemoryLimit,
-) -> Result<bytes::Bytes, Error> {
+fn all_bytes(name: &str, mut pipe: impl Read, memory: MemoryLimit) -> Result<bytes::Bytes, Error> {
     const PIECE: usize = 1 << 20;
     let limit = memory.now();
     let mut bytes = Vec::new();
