@@ -41,12 +41,13 @@ def capped(fairfront, mib, *args, stdin=None):
 
 
 def long_line(path, mib):
-    """A gzip file with a header and one row of so many MiB, itself a thousandth of that."""
-    pack = zlib.compressobj(9, zlib.DEFLATED, 31)
+    """A gzip file with a header and one row of so many MiB, itself far smaller."""
+    pack = zlib.compressobj(1, zlib.DEFLATED, 31)
+    text = b"x" * MIB
     with open(path, "wb") as file:
         file.write(pack.compress(b"n,word\n1,"))
         for _ in range(mib):
-            file.write(pack.compress(bytes(MIB).replace(b"\0", b"x")))
+            file.write(pack.compress(text))
         file.write(pack.flush())
 
 
@@ -72,8 +73,8 @@ def wide_rows(path, rows):
 
 def test_a_packed_row_is_refused_before_it_is_unpacked(fairfront, tmp_path):
     path = tmp_path / "bomb.csv.gz"
-    long_line(path, 1024)
-    assert path.stat().st_size < 2 * MIB
+    long_line(path, 512)
+    assert path.stat().st_size < 4 * MIB
     # 16 MiB are a row at most, so that 300 MiB suffice to say so.
     for command in [["inspect", path], ["inspect", "-"]]:
         with open(path, "rb") as stdin:
@@ -81,7 +82,7 @@ def test_a_packed_row_is_refused_before_it_is_unpacked(fairfront, tmp_path):
         assert "row 1, line 2: the row is longer than 16 MiB; shorten it" in said
     wide_rows(tmp_path / "t.csv", 400)
     fairfront("fit", tmp_path / "t.csv", *ROLES, "--out", tmp_path / "run", "--quiet")
-    fairfront.model(tmp_path / "run", 1, tmp_path / "model.json")
+    fairfront.model(tmp_path / "run", 0, tmp_path / "model.json")
     header = ",".join([f"x{i}" for i in range(12)])
     with gzip.open(tmp_path / "new.csv.gz", "wb") as file:
         file.write(f"{header}\n".encode())
@@ -108,8 +109,9 @@ def test_parquet_is_refused_by_its_counts(fairfront, tmp_path):
     said = fairfront.error("inspect", path, "--memory", "500MiB")
     assert "more than the 500.0 MiB of --memory" in said and said.endswith("or raise --memory\n")
     # Fewer columns fit.
-    seen = fairfront.inspect(path, "--memory", "1000MiB", "--drop", "x,sex")
-    assert seen["rows"] == 100_000_000
+    many_rows(path, 1_000_000)
+    assert "1,000,000 rows of 3 columns" in fairfront.error("inspect", path, "--memory", "10MiB")
+    fairfront("inspect", path, "--memory", "10MiB", "--type", "x=numeric", "--drop", "x,sex")
 
 
 @pytest.mark.parametrize("name", ["demo(rows=1000000000)", "synthetic:1(rows=1000000000)"])
@@ -124,8 +126,11 @@ def test_a_growing_csv_file_is_refused(fairfront, tmp_path):
     wide_rows(path, 400_000)
     said = fairfront.error("inspect", path, "--memory", "30MB")
     assert "rows of 14 columns take about" in said and "of --memory" in said
-    said = capped(fairfront, 200, "inspect", path)
-    assert "--feature" in said and "fewer rows" in said
+    said = capped(fairfront, 80, "inspect", path)
+    assert "rows of 14 columns take about" in said and "available; use fewer columns with --feature" in said
+    # If the estimate is not heeded, the system refuses memory in the end.
+    said = capped(fairfront, 80, "inspect", path, "--memory", "100GiB")
+    assert said.startswith("error: memory: the system refused ") and "fewer rows" in said
     packed = tmp_path / "t.csv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes(), 1))
     assert "rows of 14 columns" in fairfront.error("inspect", packed, "--memory", "30MB")
@@ -237,7 +242,7 @@ def test_nul_bytes_are_refused_everywhere(fairfront, tmp_path):
     (tmp_path / "good.csv").write_text(good)
     run, model = tmp_path / "run", tmp_path / "model.json"
     fairfront("fit", tmp_path / "good.csv", *ROLES, "--out", run, "--quiet", "--points", "5")
-    fairfront.model(run, 1, model)
+    fairfront.model(run, 0, model)
     said = fairfront.error("predict", model, path, "-o", tmp_path / "out.csv")
     assert place in said
     # Streams set such rows aside, as they do with text that is not UTF-8.

@@ -467,6 +467,8 @@ pub struct Table {
     pub notices: Vec<Notice>,
     /// Positions of the columns by name, found when one is first asked for.
     positions: OnceLock<FxHashMap<String, usize>>,
+    /// Bytes of text that were looked at to find types: the allocator keeps most of them.
+    pub(crate) looked: usize,
 }
 
 impl Table {
@@ -494,6 +496,7 @@ impl Table {
             decimal: Decimal::Point,
             n_derived: 0,
             positions: OnceLock::new(),
+            looked: 0,
             notices: Vec::new(),
         }
     }
@@ -514,6 +517,7 @@ impl Table {
             decimal: Decimal::Point,
             n_derived: 0,
             positions: OnceLock::new(),
+            looked: 0,
             notices,
         }
     }
@@ -596,13 +600,15 @@ impl Table {
             decimal: self.decimal,
             n_derived: self.n_derived,
             positions: OnceLock::new(),
+            looked: 0,
             notices: self.notices.clone(),
         }
     }
 
     /// Bytes of memory that its columns take, about.
     pub(crate) fn bytes(&self) -> u64 {
-        self.columns.iter().map(|c| c.bytes() as u64).sum()
+        let columns: usize = self.columns.iter().map(Column::bytes).sum();
+        (columns + self.looked) as u64
     }
 
     /// Where a row (from 0) came from.

@@ -364,9 +364,7 @@ impl ColumnBuilder {
     pub(super) fn bytes_with(&self, rows: usize) -> usize {
         let values = match &self.state {
             State::LeftOut(_) => 0,
-            State::Looking(looked) => {
-                looked.text.capacity() + looked.values.capacity() * size_of::<(usize, usize)>()
-            }
+            State::Looking(_) => self.looked_bytes(),
             State::Numeric { values, .. } => grown(values, rows).saturating_mul(size_of::<f64>()),
             State::Levels { interner, .. } => {
                 let codes = grown(&interner.codes, rows).saturating_mul(size_of::<u32>());
@@ -374,6 +372,16 @@ impl ColumnBuilder {
             }
         };
         values.saturating_add(size_of::<Self>() + self.name.capacity())
+    }
+
+    /// Bytes of memory that the values looked at take.
+    pub(super) fn looked_bytes(&self) -> usize {
+        match &self.state {
+            State::Looking(looked) => {
+                looked.text.capacity() + looked.values.capacity() * size_of::<(usize, usize)>()
+            }
+            _ => 0,
+        }
     }
 
     /// Makes room for so many further rows.

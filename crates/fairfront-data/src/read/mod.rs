@@ -397,6 +397,8 @@ struct TableBuilder<'a> {
     index_column: Option<usize>,
     notices: Vec<Notice>,
     memory: FixedLimit,
+    /// Bytes of the values looked at, at most so far.
+    looked: usize,
 }
 
 /// Remedies for a table that is too large.
@@ -415,6 +417,7 @@ impl<'a> TableBuilder<'a> {
             index_column: None,
             notices: Vec::new(),
             memory: options.memory.now(),
+            looked: 0,
         }
     }
 
@@ -423,6 +426,8 @@ impl<'a> TableBuilder<'a> {
     fn make_room(&mut self, file: &str, rows: usize, beside: usize) -> Result<(), Error> {
         let columns = self.columns.iter().map(|c| c.bytes_with(rows));
         let bytes = columns.fold(beside, usize::saturating_add) as u64;
+        let looked = self.columns.iter().map(ColumnBuilder::looked_bytes).sum();
+        self.looked = self.looked.max(looked);
         let n_rows = self.n_rows.saturating_add(rows);
         let subject = format!(
             "{} of {}",
@@ -523,6 +528,7 @@ impl<'a> TableBuilder<'a> {
         self.notices.extend(found);
         let mut table = Table::from_parts(columns, self.n_rows, self.sources, self.notices);
         table.decimal = self.decimal;
+        table.looked = self.looked;
         Ok(table)
     }
 }
