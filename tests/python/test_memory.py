@@ -229,7 +229,7 @@ def test_nul_bytes_are_refused_everywhere(fairfront, tmp_path):
     assert place in fairfront.error("inspect", packed)
     (tmp_path / "header.csv").write_text(good.replace("word", "wo\0rd", 1))
     assert "the name of column 2 holds a NUL byte" in fairfront.error("inspect", tmp_path / "header.csv")
-    # Binary files are no text at all.
+    # Binary files are not text.
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 4)
     assert "not a text file" in fairfront.error("inspect", tmp_path / "binary.csv")
     frame = pd.DataFrame({"n": range(rows), "word": ["w"] * 7 + ["w\0x"] + ["w"] * (rows - 8)})

@@ -64,3 +64,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 fn has_nul(arg: &std::ffi::OsStr) -> bool {
     arg.as_encoded_bytes().contains(&0)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_argument_with_a_nul_byte_is_wrong_usage() {
+        let args = ["fairfront", "inspect", "loans\0.csv"];
+        assert_eq!(super::run(args.map(Into::into)), 2);
+    }
+}

@@ -245,13 +245,13 @@ pub enum Error {
     Memory {
         /// The file or data set.
         place: String,
-        /// What takes the memory, in the plural.
+        /// The rows or models that take the memory, in the plural.
         subject: String,
         /// The estimate.
         needed: MemoryLimit,
         /// The limit and where it comes from.
         limit: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// A text that was read before and is not the same now.

@@ -201,7 +201,7 @@ fn machine(root: &Path) -> Option<u64> {
     Some(kib.saturating_mul(1024))
 }
 
-/// What a limit on the address space (`ulimit -v`) leaves, threads that are still to start taken off.
+/// The rest that a limit on the address space (`ulimit -v`) leaves, less the space of threads that still start.
 fn address_space(root: &Path) -> Option<u64> {
     let most = entry(&read(root, "proc/self/limits")?, "Max address space")?;
     let used = entry(&read(root, "proc/self/status")?, "VmSize:")?;
@@ -303,7 +303,7 @@ mod tests {
             let said = said.unwrap_err().to_string();
             assert!(said.contains(" available; free memory"), "{said}");
         }
-        // Memory that is held is no part of the memory that is available.
+        // Available memory does not include memory that is already held.
         assert!(
             MemoryLimit::Available
                 .check(u64::MAX - 1, 1, "t.csv", "5 rows", "")

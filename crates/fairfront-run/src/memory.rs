@@ -8,7 +8,7 @@ use crate::{Error, FitRequest};
 
 /// Candidates that a solver keeps at least, about.
 const CANDIDATES: u64 = 4_000;
-/// Parameter vectors that a descent of a weighted sum keeps: its place, its step and what it remembers.
+/// Parameter vectors that a descent of a weighted sum keeps: its position, its step and its memory of earlier steps.
 const DESCENT: u64 = 24;
 /// Matrices of second derivatives that a solver keeps, about.
 const MATRICES: u64 = 24;
@@ -17,7 +17,7 @@ const NUMBER: u64 = size_of::<f64>() as u64;
 const CODE: u64 = size_of::<u32>() as u64;
 /// A score and its row while rows are sorted, in two lists.
 const SORTED: u64 = 2 * size_of::<(u64, u32)>() as u64;
-/// What redraws know of a row beside decisions: label, groups, weight and place.
+/// Facts about a row that redraws need in addition to decisions: label, groups, weight and position.
 const REDRAWN: u64 = 88;
 
 /// Parameter vectors that a solver keeps, about.
@@ -30,14 +30,14 @@ fn vectors(method: &Method) -> u64 {
     points.saturating_mul(each).max(CANDIDATES)
 }
 
-/// Refuses a fit whose solver and judge would take too much memory beside the encoded rows.
+/// Refuses a fit whose solver and judge would take too much memory in addition to the encoded rows.
 pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(), Error> {
     let rows = |part: Part| encoded.part(part).n_rows() as u64;
     let largest = Part::ALL.into_iter().map(rows).max().unwrap_or(0);
     let schema = encoded.part(Part::Train).schema();
     let threads = rayon::current_num_threads().min(LANES) as u64;
     let attributes = schema.attributes.len() as u64;
-    // Scores of as many models as are worked on at once, beside labels, weights and groups.
+    // Scores of as many models as are evaluated at once, and labels, weights and groups.
     let scores = NUMBER * LANES as u64 + SORTED * threads + NUMBER + CODE * attributes + 1;
     // For each objective the rows of each stratum.
     let strata = rows(Part::Train) * CODE * (request.objectives.len() as u64 + 1);
@@ -48,7 +48,7 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
     };
     let methods = request.methods.iter().map(|choice| vectors(&choice.method));
     let vectors = methods.max().unwrap_or(CANDIDATES);
-    // Bookkeeping of a model beside its parameters.
+    // Bookkeeping of a model in addition to its parameters.
     let models = vectors.saturating_mul(n_params * NUMBER + 64);
     let n_rows: usize = encoded.parts.iter().map(RowSource::n_rows).sum();
     let subject = format!(

@@ -145,7 +145,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What was cut, or the error with the row after all that were taken.
+    /// The chunks, or the error with the number of the row after all rows so far.
     fn row_of<T>(&self, cut: Result<T, ChunkError>) -> Result<T, Error> {
         cut.map_err(|error| stopped(self.file, error, Some(self.n_rows + 1)))
     }

@@ -421,11 +421,11 @@ impl<'a> TableBuilder<'a> {
         }
     }
 
-    /// Refuses a table that takes too much memory with `rows` further rows and so many bytes beside its
-    /// columns, and makes room for these rows.
-    fn make_room(&mut self, file: &str, rows: usize, beside: usize) -> Result<(), Error> {
+    /// Refuses a table that takes too much memory with `rows` further rows and so many bytes of buffers, and
+    /// makes room for these rows.
+    fn make_room(&mut self, file: &str, rows: usize, buffers: usize) -> Result<(), Error> {
         let columns = self.columns.iter().map(|c| c.bytes_with(rows));
-        let bytes = columns.fold(beside, usize::saturating_add) as u64;
+        let bytes = columns.fold(buffers, usize::saturating_add) as u64;
         let looked = self.columns.iter().map(ColumnBuilder::looked_bytes).sum();
         self.looked = self.looked.max(looked);
         let n_rows = self.n_rows.saturating_add(rows);

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Result};
 
+use memchr::memchr_iter;
+
 use super::column::parse_number;
 use super::form::{Decimal, parse_comma};
 use super::raw::RawRecord;
@@ -45,7 +47,7 @@ pub(super) fn not_text(sample: &[u8]) -> Option<&'static str> {
         return Some("this is a ZIP archive or a spreadsheet; save the table as CSV or Parquet");
     }
     // A NUL byte or two in a text are an error of their rows.
-    let n_nul = sample.iter().filter(|byte| **byte == 0).count();
+    let n_nul = memchr_iter(0, sample).count();
     let is_text = match std::str::from_utf8(sample) {
         Ok(_) => 100 * n_nul <= sample.len(),
         // The sample may end within a character.

@@ -69,7 +69,7 @@ fn nul_bytes_are_refused_with_their_place() {
             false => format!("{i},word"),
         })
     };
-    // Among the rows that are looked at, and far behind them.
+    // Among the rows that are looked at, and far after them.
     for at in [3, 19_000] {
         let expected = format!(
             "t.csv, row {} (line {}), column \"word\": the text holds a NUL byte; remove it",
