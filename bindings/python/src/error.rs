@@ -6,7 +6,7 @@ use fairfront_data::Error as DataError;
 use fairfront_run::Error as RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
-    PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
 };
 
 /// What went wrong, on its way to Python.
@@ -58,6 +58,9 @@ impl From<Failure> for PyErr {
                     Err(error) => error,
                 };
                 let message = in_python(&error.to_string());
+                if matches!(error, RunError::Table(DataError::Memory { .. })) {
+                    return PyMemoryError::new_err(message);
+                }
                 match about_file(&error) {
                     Some(ErrorKind::NotFound) => PyFileNotFoundError::new_err(message),
                     Some(ErrorKind::PermissionDenied) => PyPermissionError::new_err(message),
@@ -96,7 +99,16 @@ fn about_file(error: &RunError) -> Option<ErrorKind> {
 }
 
 /// Words of the command line, and what they are for somebody without one; the longer ones first.
-const WORDS: [(&str, &str); 35] = [
+const WORDS: [(&str, &str); 38] = [
+    (" with --feature and --drop", ""),
+    (
+        "fit with stream --window, which keeps the last rows only",
+        "call partial_fit with a window, which keeps the last rows only",
+    ),
+    (
+        "free memory, or set --memory to go on regardless",
+        "or free memory",
+    ),
     ("; look at --drop, --type and --missing", ""),
     ("join groups with --merge", "join groups"),
     ("merge some with --merge", "merge some"),

@@ -31,6 +31,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             usual(panic);
         }
     }));
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(at) = args.iter().position(|arg| has_nul(arg)) {
+        output::error(&anyhow::anyhow!(
+            "argument {at}: it holds a NUL byte; remove it"
+        ));
+        return 2;
+    }
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -50,5 +57,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             let other = if usage { 2 } else { 1 };
             of_run.map_or(other, fairfront_run::Error::exit_code)
         }
+    }
+}
+
+/// Whether an argument holds a NUL byte: not if it comes from a shell, but other programs may pass one.
+fn has_nul(arg: &std::ffi::OsStr) -> bool {
+    arg.as_encoded_bytes().contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_argument_with_a_nul_byte_is_wrong_usage() {
+        let args = ["fairfront", "inspect", "loans\0.csv"];
+        assert_eq!(super::run(args.map(Into::into)), 2);
     }
 }

@@ -26,7 +26,7 @@ use crate::objective::parse_with_penalty;
 use crate::rest::{LeftOut, Rest};
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, notice};
+use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, memory, notice};
 
 /// Points of an updated front whose thresholds are moved, at most.
 const MOST_MOVED: usize = 96;
@@ -277,6 +277,7 @@ pub(crate) fn fit_encoded(
 ) -> Result<Fitted, Error> {
     let solving = Instant::now();
     let requested = request.objectives.clone();
+    memory::check_solving(&encoded, request)?;
     let stop = observer.stop_signal();
     let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
     let task = match (earlier, found) {
@@ -354,6 +355,7 @@ pub(crate) fn fit_encoded(
     let splits = split_values(problem, &encoded, &models, &calibrations)?;
     judged.count_on_test(&splits)?;
     let compared = judge::compared_in(problem);
+    memory::check_weighing(&encoded, models.len())?;
     let weighed = match weigh(&encoded, &models, &compared, REPLICATES, &|| is_over(&rest))? {
         Some(weighed) => Some(weighed),
         None => {

@@ -24,6 +24,7 @@ mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod memory;
 mod model;
 mod notice;
 mod objective;

@@ -147,6 +147,18 @@ fn headers_and_names_are_those_of_a_table() {
     assert!(message(records.next()).contains("1 columns are named, but the first row has 2"));
     let mut records = Records::new("t.csv", &b"a,b\0\n"[..], &default);
     assert!(message(records.rest()).contains("not a text file"));
+    let text = format!("a,b\0\n{}", "1,2\n".repeat(100));
+    let mut records = Records::new("t.csv", text.as_bytes(), &default);
+    assert!(message(records.rest()).contains("the name of column 2 holds a NUL byte"));
+    let text = format!("a,b\n1,x\0y\n{}", "1,2\n".repeat(100));
+    let mut records = Records::new("t.csv", text.as_bytes(), &default);
+    let bad = records.next().unwrap().unwrap().fields.unwrap_err();
+    assert_eq!(
+        bad.reason,
+        "column \"b\": the text holds a NUL byte; remove it"
+    );
+    assert_eq!(bad.text, "1,x\u{fffd}y");
+    assert!(records.next().unwrap().unwrap().fields.is_ok());
 }
 
 #[test]

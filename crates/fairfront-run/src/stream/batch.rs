@@ -83,6 +83,7 @@ impl Stream {
         let kept = rows.n_rows();
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
         encoded.notices.append(&mut ready.notices);
+        encoded.memory = self.state.options.read.memory;
         let (request, current) = (&self.state.options.request, self.current.as_ref());
         let batches = self.state.batches;
         let fitted = match ready::fit(encoded, request, current, batches, watcher.observer()) {

@@ -21,7 +21,7 @@ mod waiting;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use fairfront_data::{Dropped, Encoded, Encoding, Notice, Rejected};
+use fairfront_data::{Dropped, Encoded, Encoding, MemoryLimit, Notice, Rejected};
 use fairfront_solve::Observer;
 
 use self::current::Current;
@@ -204,6 +204,11 @@ impl Stream {
             self.commit(None)?;
         }
         Ok(())
+    }
+
+    /// Limits the memory of this call; a state does not hold the limit.
+    pub fn set_memory(&mut self, memory: MemoryLimit) {
+        self.state.options.read.memory = memory;
     }
 
     /// What to know about how the state was found.
