@@ -1,6 +1,8 @@
 //! EPS-fair: the loss under bounds on the covariances, once for each of many bounds.
 
+mod curvature;
 mod grid;
+mod multiplier;
 mod settings;
 mod state;
 mod subproblem;
@@ -129,13 +131,28 @@ impl<'a> Work<'a> {
     ) -> Result<Self, Error> {
         let largest = largest(problem, &ground)?;
         let unmitigated = ground.unmitigated.points.get(0);
+        let bounded: Vec<bool> = ground.fixed[1..].iter().map(|fixed| !fixed).collect();
+        let newton = settings.metric
+            && !settings.finite_differences
+            && are_affine(problem, &bounded, unmitigated)?
+            && problem.second_order(unmitigated)?.is_some();
+        // Newton's steps are the same in all variables.
+        let metric = match newton {
+            true => Metric::Identity,
+            false => settings.metric(problem, unmitigated)?,
+        };
+        let loss_metric = match settings.metric {
+            true => Metric::Identity,
+            false => problem.metric(unmitigated)?,
+        };
         let setup = Setup {
             problem,
             settings,
-            metric: settings.metric(problem, unmitigated)?,
-            loss_metric: problem.metric(unmitigated)?,
+            newton,
+            metric,
+            loss_metric,
             loss_scale: ground.loss_scale(),
-            bounded: ground.fixed[1..].iter().map(|fixed| !fixed).collect(),
+            bounded,
             stop,
             largest,
         };
@@ -268,6 +285,16 @@ fn check_problem(problem: &dyn Problem) -> Result<(), Error> {
              and would take seconds each; use pf-smg, or fewer features (--pool-rare)"
         ))),
     }
+}
+
+/// Whether all covariances that have bounds are affine in the parameters.
+fn are_affine(problem: &dyn Problem, bounded: &[bool], at: &[f64]) -> Result<bool, Error> {
+    for objective in (0..bounded.len()).filter(|objective| bounded[*objective]) {
+        if !problem.roots(objective + 1, at)?.affine {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The unmitigated model's largest covariance of each fairness objective, 0 where it has none to speak
