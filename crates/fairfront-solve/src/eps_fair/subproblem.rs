@@ -28,6 +28,8 @@ const ROUNDING: f64 = 1e-15;
 pub(super) struct Setup<'a> {
     pub(super) problem: &'a dyn Problem,
     pub(super) settings: &'a EpsFair,
+    /// Whether all bounded covariances are affine in the parameters.
+    pub(super) affine: bool,
     /// Whether steps use second derivatives of the loss, which are those of the Lagrangian if the
     /// covariances are affine. Otherwise steps learn from gradients.
     pub(super) newton: bool,
@@ -107,7 +109,13 @@ impl Setup<'_> {
     /// min f₁ subject to |c| ≤ ε for every covariance c, from `start`; one ε for each fairness
     /// objective. The variables are v with x = start + L⁻ᵀv.
     pub(super) fn solve(&self, bounds: &[f64], start: &[f64]) -> Result<Solution, Error> {
-        let of_root = |objective: usize| bounds[objective] / self.scale(objective);
+        // The gradient of a covariance that is not affine may vanish with it, and no multiplier is large
+        // enough to hold it at 0: half of the tolerance keeps away from there.
+        let aim = match self.affine {
+            true => 0.0,
+            false => 0.5 * self.settings.feasibility,
+        };
+        let of_root = |objective: usize| bounds[objective] / self.scale(objective) + aim;
         let bounds: Vec<f64> = self.roots().map(of_root).collect();
         let mut work = Work {
             setup: self,
@@ -270,7 +278,7 @@ impl Work<'_> {
             }
             // Covariances that bend may spoil a good step: meet the bounds where it ended.
             if length == 1.0
-                && !self.setup.newton
+                && !self.setup.affine
                 && let Some(corrected) = self.correct(curvature, here, &step, &there)
                 && self.may_evaluate()
             {
