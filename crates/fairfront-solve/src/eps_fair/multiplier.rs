@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// S = BBᵀ of a k × r matrix: singular if r < k.
+    /// `BBᵀ` of a k × r matrix: singular if r < k.
     fn gram(b: &[f64], k: usize, r: usize) -> Vec<f64> {
         let row = |i: usize| &b[i * r..(i + 1) * r];
         let entries = (0..k * k).map(|ij| dot(row(ij / k), row(ij % k)));

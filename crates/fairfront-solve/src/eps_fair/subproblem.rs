@@ -266,7 +266,7 @@ impl Work<'_> {
     ) -> Result<Option<(Evaluated, Step, f64)>, Error> {
         let merit = self.merit(here);
         let promised = self.promise(here, &step);
-        if !(promised > ROUNDING * merit.abs()) {
+        if promised.is_nan() || promised <= ROUNDING * merit.abs() {
             return Ok(None);
         }
         let mut length = 1.0;
