@@ -1,6 +1,7 @@
 //! EPS-fair: the loss under bounds on the covariances, once for each of many bounds.
 
 mod curvature;
+mod evaluation;
 mod grid;
 mod multiplier;
 mod settings;

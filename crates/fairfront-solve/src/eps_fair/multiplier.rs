@@ -92,7 +92,7 @@ impl Dual<'_> {
     }
 
     /// The first free multiplier that reaches 0, where its bound changes sides, or the limit on the way
-    /// to the target: which one, after what share of the way, and the value it has there.
+    /// to the target: its index, the share of the way, and its value there.
     fn first_block(
         &self,
         lambda: &[f64],

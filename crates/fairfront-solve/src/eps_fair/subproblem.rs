@@ -1,16 +1,14 @@
 //! One subproblem: the loss under bounds on the covariances, by sequential quadratic programming.
 
-use fairfront_core::{Metric, Points, Problem, SecondOrder};
+use fairfront_core::{Metric, Problem};
 
 use super::EpsFair;
 use super::curvature::Curvature;
+use super::evaluation::{Evaluated, Slopes};
 use super::multiplier::Dual;
 use crate::Error;
 use crate::descend::dot;
 use crate::outcome::StopSignal;
-
-/// The step of forward differences: the root of the distance between 1 and the next number.
-const DIFFERENCE: f64 = 1.490_116_119_384_765_6e-8;
 
 /// The largest multiplier, as a share of the loss at 0 per unmitigated covariance. Bounds that would
 /// need a larger one contradict each other, at least to first order.
@@ -24,7 +22,7 @@ const SHORTEST: f64 = 1e-10;
 /// The least progress that rounding leaves visible, as a share of a point's merit.
 const ROUNDING: f64 = 1e-15;
 
-/// What all subproblems share.
+/// The settings and numbers that all subproblems share.
 pub(super) struct Setup<'a> {
     pub(super) problem: &'a dyn Problem,
     pub(super) settings: &'a EpsFair,
@@ -35,8 +33,8 @@ pub(super) struct Setup<'a> {
     pub(super) newton: bool,
     /// The metric in which the variables of a subproblem are measured.
     pub(super) metric: Metric,
-    /// What a gradient by these variables means in loss: the Hessian of the loss at the unmitigated
-    /// model, whatever the settings. Not used by Newton's method.
+    /// The Hessian of the loss at the unmitigated model in these variables, whatever the settings: it
+    /// turns gradients into amounts of loss. Newton's method does not need it.
     pub(super) loss_metric: Metric,
     /// The unmitigated model's largest covariance of each fairness objective.
     pub(super) largest: Vec<f64>,
@@ -47,7 +45,7 @@ pub(super) struct Setup<'a> {
     pub(super) stop: StopSignal,
 }
 
-/// What became of a subproblem.
+/// The result of a subproblem.
 pub(super) struct Solution {
     pub(super) point: Vec<f64>,
     pub(super) solved: bool,
@@ -57,22 +55,6 @@ pub(super) struct Solution {
     pub(super) evaluations: u64,
     /// Gradients of the loss, and as many of every covariance.
     pub(super) gradients: u64,
-}
-
-/// Loss and bounded covariances at one point.
-struct Evaluated {
-    variables: Vec<f64>,
-    loss: f64,
-    /// As shares of the unmitigated model's.
-    roots: Vec<f64>,
-    slopes: Option<Slopes>,
-}
-
-/// Their derivatives by the variables.
-struct Slopes {
-    gradient: Vec<f64>,
-    roots: Vec<Vec<f64>>,
-    second_order: Option<SecondOrder>,
 }
 
 /// The minimum of the quadratic model at a point.
@@ -85,17 +67,17 @@ struct Step {
 }
 
 /// A subproblem while it is being solved.
-struct Work<'a> {
-    setup: &'a Setup<'a>,
-    start: &'a [f64],
+pub(super) struct Work<'a> {
+    pub(super) setup: &'a Setup<'a>,
+    pub(super) start: &'a [f64],
     /// ε of each bounded covariance, as a share of the unmitigated model's.
-    bounds: Vec<f64>,
-    /// What exceeding each bound costs in the merit of a point.
-    weights: Vec<f64>,
+    pub(super) bounds: Vec<f64>,
+    /// The price of exceeding each bound in the merit of a point.
+    pub(super) weights: Vec<f64>,
     /// Evaluations as the settings count them: differences count as one.
-    calls: usize,
-    evaluations: u64,
-    gradients: u64,
+    pub(super) calls: usize,
+    pub(super) evaluations: u64,
+    pub(super) gradients: u64,
 }
 
 /// How a subproblem ended.
@@ -140,7 +122,7 @@ impl Setup<'_> {
         })
     }
 
-    fn scale(&self, objective: usize) -> f64 {
+    pub(super) fn scale(&self, objective: usize) -> f64 {
         match self.largest[objective] {
             largest if largest > 0.0 => largest,
             _ => 1.0,
@@ -148,7 +130,7 @@ impl Setup<'_> {
     }
 
     /// The fairness objectives that have bounds.
-    fn objectives(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn objectives(&self) -> impl Iterator<Item = usize> {
         (0..self.bounded.len()).filter(|objective| self.bounded[*objective])
     }
 
@@ -198,7 +180,7 @@ impl Work<'_> {
                 }
                 None if stop.is_set() => return Ok(End::Stopped),
                 None if !self.may_evaluate() => break,
-                // Wrong lessons may be why there is no progress.
+                // Start over with the identity: the learned curvature may be wrong here.
                 None if curvature.has_learned() => curvature = Curvature::identity(n),
                 // At the minimum, as far as numbers go: its loss is known to some roundings.
                 None if is_feasible && gap <= 1e-14 * self.setup.loss_scale => {
@@ -276,6 +258,10 @@ impl Work<'_> {
             if self.merit(&there) <= enough {
                 return Ok(Some((there, step, length)));
             }
+            // The minimum of the parabola through both merits with the promised slope; NaN is no minimum.
+            let bend = self.merit(&there) - merit + length * promised;
+            let lowest = 0.5 * promised * length * length / bend;
+            let next = lowest.max(0.1 * length).min(0.5 * length);
             // Covariances that bend may spoil a good step: meet the bounds where it ended.
             if length == 1.0
                 && !self.setup.affine
@@ -287,7 +273,7 @@ impl Work<'_> {
                     return Ok(Some((there, corrected, length)));
                 }
             }
-            length *= 0.5;
+            length = next;
         }
         Ok(None)
     }
@@ -330,7 +316,7 @@ impl Work<'_> {
         self.calls < self.setup.settings.most_evaluations && !self.setup.stop.is_set()
     }
 
-    /// Exceeding a bound has to cost more than it saves, and forgets slowly what it cost before.
+    /// Exceeding a bound has to cost at least as much as it saves; higher prices decay slowly.
     fn weigh(&mut self, multipliers: &[f64]) {
         let least = LEAST_WEIGHT * self.setup.loss_scale;
         for (weight, lambda) in self.weights.iter_mut().zip(multipliers) {
@@ -339,7 +325,7 @@ impl Work<'_> {
         }
     }
 
-    /// The loss, and what exceeded bounds cost.
+    /// The loss plus the price of exceeded bounds.
     fn merit(&self, at: &Evaluated) -> f64 {
         at.loss + self.cost(at.roots.iter().copied())
     }
@@ -391,120 +377,6 @@ impl Work<'_> {
             .map(|((lambda, c), bound)| (lambda.abs() * bound - lambda * c).max(0.0))
             .sum();
         0.5 * square + slack
-    }
-
-    fn point(&self, v: &[f64]) -> Vec<f64> {
-        let mut x = v.to_vec();
-        self.setup.metric.to_params(&mut x);
-        x.iter_mut()
-            .zip(self.start)
-            .for_each(|(x, start)| *x += start);
-        x
-    }
-
-    fn evaluate(&mut self, variables: Vec<f64>, slopes: bool) -> Result<Evaluated, Error> {
-        let setup = self.setup;
-        self.calls += 1;
-        self.gradients += u64::from(slopes);
-        if slopes && setup.settings.finite_differences {
-            return self.differences(variables);
-        }
-        self.evaluations += 1;
-        let points = Points::from_vec(variables.len(), self.point(&variables));
-        if !slopes {
-            let mut roots = Vec::with_capacity(self.bounds.len());
-            for objective in setup.objectives() {
-                let values = setup.problem.root_values(objective + 1, &points)?;
-                roots.extend(values.iter().map(|c| c / setup.scale(objective)));
-            }
-            return Ok(Evaluated {
-                loss: setup.problem.values_of(0, &points)?[0],
-                roots,
-                variables,
-                slopes: None,
-            });
-        }
-        let second_order = match setup.newton {
-            true => setup.problem.second_order(points.get(0))?,
-            false => None,
-        };
-        let transformed = |mut gradient: Vec<f64>| {
-            setup.metric.to_variables(&mut gradient);
-            gradient
-        };
-        let (loss, gradient) = match &second_order {
-            Some(of) => (of.value, of.gradient.clone()),
-            None => (
-                setup.problem.values_of(0, &points)?[0],
-                transformed(setup.problem.gradient_of(0, points.get(0))?),
-            ),
-        };
-        let (mut roots, mut root_slopes) = (Vec::new(), Vec::new());
-        for objective in setup.objectives() {
-            let of = setup.problem.roots(objective + 1, points.get(0))?;
-            let share = 1.0 / setup.scale(objective);
-            roots.extend(of.values.iter().map(|c| c * share));
-            root_slopes.extend(of.gradients.into_iter().map(|mut gradient| {
-                gradient.iter_mut().for_each(|g| *g *= share);
-                transformed(gradient)
-            }));
-        }
-        Ok(Evaluated {
-            variables,
-            loss,
-            roots,
-            slopes: Some(Slopes {
-                gradient,
-                roots: root_slopes,
-                second_order,
-            }),
-        })
-    }
-
-    /// Forward differences: the point and all its moved copies are evaluated at once.
-    fn differences(&mut self, variables: Vec<f64>) -> Result<Evaluated, Error> {
-        let setup = self.setup;
-        let n = variables.len();
-        self.evaluations += 1 + n as u64;
-        let mut points = Points::from_vec(n, self.point(&variables));
-        let mut moved = variables.clone();
-        for j in 0..n {
-            moved[j] = variables[j] + DIFFERENCE;
-            points.push(&self.point(&moved));
-            moved[j] = variables[j];
-        }
-        // One function's values at the point and its copies.
-        let slope = |values: &[f64]| -> Vec<f64> {
-            let differences = values[1..].iter().zip(&variables).map(|(there, v)| {
-                // The step that was really made, after rounding.
-                (there - values[0]) / ((v + DIFFERENCE) - v)
-            });
-            differences.collect()
-        };
-        let losses = setup.problem.values_of(0, &points)?;
-        let gradient = slope(&losses);
-        let (mut roots, mut root_slopes) = (Vec::new(), Vec::new());
-        for objective in setup.objectives() {
-            let n_roots = setup.problem.n_roots(objective + 1);
-            let share = 1.0 / setup.scale(objective);
-            let all = setup.problem.root_values(objective + 1, &points)?;
-            for k in 0..n_roots {
-                let of_root = all.iter().skip(k).step_by(n_roots);
-                let values: Vec<f64> = of_root.map(|c| c * share).collect();
-                roots.push(values[0]);
-                root_slopes.push(slope(&values));
-            }
-        }
-        Ok(Evaluated {
-            loss: losses[0],
-            roots,
-            slopes: Some(Slopes {
-                gradient,
-                roots: root_slopes,
-                second_order: None,
-            }),
-            variables,
-        })
     }
 }
 

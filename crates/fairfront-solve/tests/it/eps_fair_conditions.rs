@@ -119,8 +119,8 @@ impl Problem for Curved {
     }
 }
 
-/// What multipliers of the right sign leave of the gradient, the best there are: one of them after the
-/// other, many times.
+/// The length of the gradient's remainder after the best multipliers of the right sign, by coordinate
+/// descent.
 fn left(gradient: &[f64], outward: &[(Vec<f64>, bool)]) -> f64 {
     let mut rest = gradient.to_vec();
     let mut multipliers = vec![0.0; outward.len()];
