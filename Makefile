@@ -12,6 +12,8 @@
 # make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
 # make reproduce the paper's experiments, and the page of the documentation about them (needs the published data sets; an
 #                hour or two on two cores; stopped, it goes on where it was)
+# make audit     compare the crates with the RustSec advisory database (needs cargo-audit and the network)
+# make rust-version   compile with the oldest supported Rust; make release-check TAG=v1.2.3: whether it can be released
 # make clean     remove what was built
 
 SHELL := /bin/bash
@@ -29,7 +31,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences page page-check browser python-test package package-alone soak bench bench-neighbours \
+.PHONY: test lint rust-test docs licences audit rust-version release-check page page-check browser python-test package package-alone soak bench bench-neighbours \
   bench-measures bench-stream bench-penalty bench-choice bench-python reproduce clean
 
 test: lint page-check rust-test docs licences python-test
@@ -58,6 +60,20 @@ $(BOOK_VENV)/.installed: docs/requirements.txt
 
 licences:
 	$(PYTHON) scripts/check_licences.py
+
+# Needs cargo-audit (cargo install cargo-audit --locked) and the network.
+audit:
+	cargo audit --deny warnings
+
+# The oldest Rust that Cargo.toml promises; rustup downloads it.
+RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+rust-version:
+	rustup toolchain install $(RUST_VERSION) --profile minimal
+	cargo +$(RUST_VERSION) check --workspace --locked
+
+# Fails unless the tag, the versions and the repository's address are those of a release.
+release-check:
+	$(PYTHON) scripts/check_release.py $(TAG)
 
 WEB := crates/fairfront-report/web
 

@@ -1,7 +1,7 @@
 //! The exact front, followed with second derivatives.
 
 mod curve;
-mod kkt;
+pub(crate) mod kkt;
 mod mesh;
 mod model;
 mod renew;
