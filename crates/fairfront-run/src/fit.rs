@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Calibration, Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, RowSource,
-    Schema, hex, measure_calibrated,
+    Calibration, Dataset, FairProblem, LANES, Linear, Measures, Objective, Points, Predictor,
+    Problem, RowSource, Schema, hex, measure_calibrated,
 };
 use fairfront_data::{
     AttributeRule, Encoded, Findings, Notice, Part, Prepared, attribute_name, by_level, grammar,
 };
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
-    Certificate, Front, Method, Observer, Outcome, Polish, Polished, StopReason,
-    certify_unless_stopped,
+    Certificate, Front, Method, Observer, Outcome, Polish, Polished, Remainder, StopReason,
+    StopSignal, certify_unless_stopped,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -207,6 +207,8 @@ fn fit_prepared(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
+    let (rows, columns) = (prepared.table.n_rows(), prepared.table.columns().len());
+    end_if_stopped(rows, columns, &observer.stop_signal())?;
     let encoded = Encoded::new(prepared)?;
     let findings = Findings::new(prepared, Some(&encoded.encoding))?;
     let request = with_objectives(prepared, request);
@@ -220,6 +222,14 @@ fn fit_prepared(
     let notices = findings.all().chain(&fitted.notices).cloned();
     fitted.notices = by_level(notices.collect());
     Ok(fitted)
+}
+
+/// Fails if the fit was asked to stop before any of its work is done, and that would take long.
+fn end_if_stopped(rows: usize, params: usize, stop: &StopSignal) -> Result<(), Error> {
+    match Remainder::of(rows, params, stop.clone()).leaves_out(LANES) {
+        true => Err(fairfront_core::Error::Stopped.into()),
+        false => Ok(()),
+    }
 }
 
 /// A request with its objectives, which are the usual ones where none were named.
@@ -278,6 +288,9 @@ pub(crate) fn fit_encoded(
     let solving = Instant::now();
     let requested = request.objectives.clone();
     let stop = observer.stop_signal();
+    let train = encoded.part(Part::Train);
+    let size = (train.n_rows(), Linear.n_params(train.schema()));
+    end_if_stopped(size.0, size.1, &stop)?;
     let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
     let task = match (earlier, found) {
         (Some(earlier), _) => {
@@ -286,6 +299,7 @@ pub(crate) fn fit_encoded(
         (None, Some(penalty)) => Task::with_penalty(&encoded, request, custom, Some(penalty))?,
         (None, None) => Task::new(&encoded, request, custom, &stop)?,
     };
+    end_if_stopped(size.0, size.1, &stop)?;
     let mut rest = Rest::new(&task.problem, stop);
     match &task.penalty {
         Some(penalty) if penalty.rule == PenaltyRule::Stopped => {

@@ -48,6 +48,12 @@ impl Remainder {
         self.size.saturating_mul(models) > WORK && self.stop.is_set()
     }
 
+    /// A signal for optional work on so many models: set once the work is to be left out.
+    pub fn signal(&self, models: usize) -> StopSignal {
+        let own = self.clone();
+        StopSignal::new(move || own.leaves_out(models))
+    }
+
     /// Whether the fit was asked to stop, and so many models are too many to evaluate.
     pub fn is_too_much(&self, models: usize) -> bool {
         models > self.most_models() && self.stop.is_set()

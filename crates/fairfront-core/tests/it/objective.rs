@@ -1,4 +1,4 @@
-use fairfront_core::{Batches, Points, Problem, RowSource};
+use fairfront_core::{Batches, Error, Points, Problem, RowSource, StopSignal};
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, covariances, dataset, objective, problem, rows, smooth_max, value};
@@ -307,7 +307,7 @@ fn the_unmitigated_model_has_no_gradient_left() {
     let data = dataset(&rows, 2);
     assert_eq!(data.n_rows(), 2_000);
     let loss = problem(data, vec![objective(0, 2), objective(1, 2)]);
-    let x = loss.minimiser().unwrap().unwrap();
+    let x = loss.minimiser(&StopSignal::default()).unwrap().unwrap();
     let points = Points::from_vec(N_PARAMS, x);
     let gradient = loss.gradients(&points, Batches::All).unwrap();
     assert!(

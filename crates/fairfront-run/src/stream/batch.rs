@@ -88,6 +88,7 @@ impl Stream {
         let fitted = match ready::fit(encoded, request, current, batches, watcher.observer()) {
             Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
             Ok(fitted) => Ok(fitted),
+            Err(error) if error.is_stopped() => return Ok(None),
             // Rows without a class or a group say nothing, and rows without a solution must not stop the
             // stream: the current front still stands.
             Err(error) => match ready::without_front(&error) {
