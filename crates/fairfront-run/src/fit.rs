@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Calibration, Dataset, FairProblem, LANES, Linear, Measures, Objective, Points, Predictor,
-    Problem, RowSource, Schema, hex, measure_calibrated,
+    Calibration, FairProblem, LANES, Linear, Objective, Points, Predictor, Problem, RowSource,
+    Schema, hex,
 };
 use fairfront_data::{
     AttributeRule, Encoded, Findings, Notice, Part, Prepared, attribute_name, by_level, grammar,
@@ -18,10 +18,10 @@ use fairfront_solve::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::calibration::calibrations_unless;
-use crate::certify::{Evidence, IntervalInfo, REPLICATES, SplitIntervals, Weighed, weigh};
+use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::measured::{Measured, SplitValues};
 use crate::objective::parse_with_penalty;
 use crate::rest::{LeftOut, Rest};
 use crate::standing::Standing;
@@ -149,23 +149,6 @@ pub struct Fitted {
     pub seconds: [f64; 3],
     /// What to be wary of.
     pub notices: Vec<Notice>,
-}
-
-/// Values of all points on one split.
-#[derive(Debug)]
-pub struct SplitValues {
-    /// Which.
-    pub part: Part,
-    /// Objectives, `n_objectives` to a point.
-    pub objectives: Vec<f64>,
-    /// Measures of each point.
-    pub measures: Vec<Measures>,
-    /// Which objectives these rows give a meaning; the values of the others say nothing.
-    pub meaningful: Vec<bool>,
-    /// The same of the unmitigated model.
-    pub unmitigated_objectives: Vec<f64>,
-    /// And its measures.
-    pub unmitigated: Measures,
 }
 
 /// Fits a front on the training rows and measures it on all splits.
@@ -357,30 +340,28 @@ pub(crate) fn fit_encoded(
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
-    let unmitigated = judged.outcome.unmitigated.points.get(0);
-    let mut models = judged.outcome.front.points.clone();
-    models.push(unmitigated);
-    let is_over = |rest: &Rest| rest.remainder.leaves_out(models.len());
-    let calibrations = calibrations_unless(&encoded, &models, rest.chunk(), &|| is_over(&rest))?;
-    if calibrations.iter().all(|c| *c == Calibration::default()) && is_over(&rest) {
-        rest.leave_out(LeftOut::Calibration);
-    }
-    let splits = split_values(problem, &encoded, &models, &calibrations)?;
-    judged.count_on_test(&splits)?;
     let compared = judge::compared_in(problem);
-    let weighed = match weigh(&encoded, &models, &compared, REPLICATES, &|| is_over(&rest))? {
-        Some(weighed) => Some(weighed),
-        None => {
-            rest.leave_out(LeftOut::Redraws);
-            weigh(&encoded, &models, &compared, 0, &|| false)?
+    let measured = loop {
+        let mut models = judged.outcome.front.points.clone();
+        models.push(judged.outcome.unmitigated.points.get(0));
+        match Measured::unless_stopped(problem, &encoded, &models, &compared, &mut rest)? {
+            Some(measured) => break measured,
+            // A stop came: fewer models have to do.
+            None => judged.trim(&mut rest)?,
         }
     };
+    let Measured {
+        calibrations,
+        splits,
+        weighed,
+    } = measured;
+    judged.count_on_test(&splits)?;
     let Weighed {
         evidence,
         intervals,
         info: interval_info,
         notices: interval_notices,
-    } = weighed.ok_or_else(|| Error::Data("models were not weighed".into()))?;
+    } = weighed;
     let Judged {
         mut outcome,
         info: judged,
@@ -541,47 +522,6 @@ impl<'a> PolishStart<'a> {
             seconds,
         })
     }
-}
-
-/// Values of a front's models and of the unmitigated one, which comes last, on each split that has rows.
-pub(crate) fn split_values(
-    problem: &FairProblem,
-    encoded: &Encoded,
-    models: &Points,
-    calibrations: &[Calibration],
-) -> Result<Vec<SplitValues>, Error> {
-    let parts = Part::SHOWN.into_iter();
-    let with_rows = parts.filter(|part| encoded.part(*part).n_rows() > 0);
-    with_rows
-        .map(|part| values_on(problem, part, encoded.part(part), models, calibrations))
-        .collect()
-}
-
-/// Values on one split; the unmitigated model is the last point.
-fn values_on(
-    problem: &FairProblem,
-    part: Part,
-    rows: &Dataset,
-    points: &Points,
-    calibrations: &[Calibration],
-) -> Result<SplitValues, Error> {
-    let m = problem.n_objectives();
-    let mut objectives = match part {
-        Part::Train => problem.values(points)?,
-        _ => problem.values_on(rows, points)?,
-    };
-    let mut measures = measure_calibrated(&Linear, rows, points, calibrations)?;
-    let unmitigated_objectives = objectives.split_off((points.len() - 1) * m);
-    // One for each point, the unmitigated model last.
-    let unmitigated = measures.remove(points.len() - 1);
-    Ok(SplitValues {
-        meaningful: problem.meaningful_on(rows)?,
-        part,
-        objectives,
-        measures,
-        unmitigated_objectives,
-        unmitigated,
-    })
 }
 
 /// SHA-256 over the encoding and all encoded rows, in order.

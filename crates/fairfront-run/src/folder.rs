@@ -16,8 +16,9 @@ use crate::calibration;
 use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
-use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
+use crate::fit::{CertificateInfo, Fitted, PolishInfo};
 use crate::group_rows::{GroupRows, group_rows};
+use crate::measured::SplitValues;
 use crate::store::{Lock, is_state, read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, StreamInfo};
 

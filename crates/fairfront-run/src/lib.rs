@@ -24,6 +24,7 @@ mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod measured;
 mod model;
 mod notice;
 mod objective;
@@ -60,8 +61,8 @@ pub use export::ExportFormat;
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use file::write_file;
 pub use fit::{
-    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,
-    fit, fit_with, fit_with_checkpoints,
+    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, default_objectives, fit,
+    fit_with, fit_with_checkpoints,
 };
 pub use folder::{
     DroppedRows, ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info,
@@ -69,6 +70,7 @@ pub use folder::{
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
+pub use measured::SplitValues;
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use page::{page_data, write_page};

@@ -61,7 +61,8 @@ impl Ground {
         let over = Remainder::new(problem, stop.clone()).signal(LANES);
         let descend = |from: &[f64], counters: &mut Counters| {
             let found = descend(problem, 0, from, metric, counters, stop)?;
-            match over.is_set() {
+            // The start of any other descent is a model already: the minimum of a convex loss.
+            match over.is_set() && problem.convex_below(0).is_some() {
                 true => Err(Error::Evaluation(fairfront_core::Error::Stopped)),
                 false => Ok(found),
             }

@@ -144,7 +144,20 @@ impl<'a> Solver<'a> {
             ..Counters::default()
         };
         let metric = metric(problem, settings)?;
-        let ground = Ground::find(problem, near, &metric, &mut counters, &stop)?;
+        let found = Ground::find(problem, near, &metric, &mut counters, &stop);
+        let ground = match (found, &settings.starts) {
+            // After a stop the first start has to do.
+            (Err(Error::Evaluation(fairfront_core::Error::Stopped)), Some(starts)) => {
+                let points = starts.select(&[0]);
+                let first = Front {
+                    values: problem.values(&points)?,
+                    points,
+                    n_objectives: m,
+                };
+                Ground::on(problem, first, &mut counters)?
+            }
+            (found, _) => found?,
+        };
         let frame = Frame::new(problem, settings, metric, &ground, &mut counters)?;
         Ok(Self {
             problem,
