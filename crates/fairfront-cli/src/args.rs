@@ -488,7 +488,7 @@ pub(crate) struct TuneArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
-    /// End the search after this many seconds and choose among what is done
+    /// End the search after this many seconds, reading included, and choose among what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
     /// Threads [default: one a core]; the result does not depend on it

@@ -224,7 +224,7 @@ fn the_unmitigated_model_of_an_error_rate_is_the_logistic_one() {
     assert_eq!(fitted.definitions[0], "error_rate(tau=0.1, lambda=0.1)");
     let own = fit(&prepared, &request("error_rate(lambda=0.1)"), &mut ()).unwrap();
     assert_eq!(fitted.outcome.front.points, own.outcome.front.points);
-    let logistic = logistic_model(&train, 0.01).unwrap();
+    let logistic = logistic_model(&train, 0.01, StopSignal::default()).unwrap();
     // Its scale is that of the probabilities, its decisions are those of the logistic model.
     let (own, other) = (fitted.outcome.unmitigated.points.get(0), logistic.get(0));
     let factor = own[0] / other[0];
