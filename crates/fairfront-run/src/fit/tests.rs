@@ -1,5 +1,5 @@
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairfront_core::{LANES, Lanes, OfRoots, Root, Rows};
 use fairfront_data::{Known, Spec};
@@ -350,61 +350,6 @@ fn a_stop_leaves_out_the_cross_validation_of_the_penalty() {
     assert_eq!(fitted.outcome.stop, StopReason::Stopped);
     assert!(fitted.left_out.contains(&LeftOut::CrossValidation));
     assert_eq!(fitted.penalty.unwrap().rule, PenaltyRule::Stopped);
-}
-
-/// Sets its signal once it has been asked so often.
-struct Counting {
-    asks: usize,
-    asked: Arc<AtomicUsize>,
-}
-
-impl Observer for Counting {
-    fn round(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn stop_signal(&self) -> StopSignal {
-        let (asks, asked) = (self.asks, Arc::clone(&self.asked));
-        StopSignal::new(move || asked.fetch_add(1, Ordering::Relaxed) >= asks)
-    }
-}
-
-#[test]
-fn a_stop_at_any_moment_leaves_a_valid_run_or_none() {
-    let known = Known::parse("demo(rows=400000)").unwrap().unwrap();
-    let many = Prepared::from_known(&known, &known.spec(), None).unwrap();
-    let trace = Method::Trace(Trace {
-        points: 100,
-        ..Trace::default()
-    });
-    let mut request = request(&["log_loss", "disparate_impact(sex)"], trace);
-    request.penalty = Penalty::Fixed(1e-4);
-    let run = |asks: usize| {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let mut observer = Counting {
-            asks,
-            asked: Arc::clone(&asked),
-        };
-        let fitted = fit(&many, &request, &mut observer);
-        (fitted, asked.load(Ordering::Relaxed))
-    };
-    let (complete, asked) = run(usize::MAX);
-    let complete = complete.unwrap();
-    assert!(complete.left_out.is_empty() && complete.outcome.front.len() > 60);
-    // Nothing is found before Newton's method has come to its end.
-    for asks in [0, 5] {
-        assert!(run(asks).0.unwrap_err().is_stopped());
-    }
-    // Work is left out up to the very end: models are measured a few at a time.
-    for share in [0.5, 0.8, 0.95, 0.99] {
-        let fitted = run((share * asked as f64) as usize).0.unwrap();
-        assert_eq!(fitted.outcome.stop, StopReason::Stopped, "{share}");
-        let n = fitted.outcome.front.len();
-        assert!(n > 1 && n <= 31, "{share}: {n} models");
-        assert!(fitted.left_out.contains(&LeftOut::Redraws), "{share}");
-        assert!(fitted.splits.iter().all(|split| split.measures.len() == n));
-        assert_eq!(fitted.calibrations.len(), n + 1);
-    }
 }
 
 #[test]
