@@ -6,7 +6,8 @@ use fairfront_data::Error as DataError;
 use fairfront_run::Error as RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
-    PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError,
+    PyTimeoutError, PyValueError,
 };
 
 /// What went wrong, on its way to Python.
@@ -52,6 +53,10 @@ impl From<Failure> for PyErr {
             Failure::Panic(message) => PyRuntimeError::new_err(format!(
                 "internal error: {message}; this is a bug of fairfront, please report it"
             )),
+            // Ctrl-C raises its own exception.
+            Failure::Run(error) if error.is_stopped() => PyTimeoutError::new_err(
+                "the time limit passed before a model was found; give a larger max_seconds",
+            ),
             Failure::Run(error) => {
                 let error = match raised(error) {
                     Ok(raised) => return raised,

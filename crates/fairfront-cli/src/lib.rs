@@ -1,7 +1,8 @@
 //! The `fairfront` command as a library, so that another front end can call the same code.
 //!
 //! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3
-//! requirements unmet (`select --confidence none`), 4 no model can be certified, 130 stopped by Ctrl-C (what is done is kept).
+//! requirements unmet (`select --confidence none`), 4 no model can be certified, 130 stopped by Ctrl-C,
+//! SIGTERM or SIGHUP (finished work is kept).
 
 mod args;
 mod command;
@@ -51,6 +52,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             output::error(&error);
+            if let Some(stopped) = error.downcast_ref::<progress::NoModel>() {
+                return stopped.exit_code();
+            }
             let of_data = error.downcast_ref::<fairfront_data::Error>();
             let of_run = error.downcast_ref::<fairfront_run::Error>();
             let usage = of_data.is_some_and(fairfront_data::Error::is_usage);

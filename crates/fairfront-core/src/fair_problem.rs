@@ -13,7 +13,7 @@ use crate::objective::{Objective, OfRoots};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
 use crate::sample::Sampler;
-use crate::{Cholesky, Error, RowSource, UNKNOWN_GROUP};
+use crate::{Cholesky, Error, RowSource, StopSignal, UNKNOWN_GROUP};
 
 /// Row blocks that one task sums before tasks are merged, in order.
 const BLOCKS_PER_TASK: usize = 4;
@@ -473,17 +473,17 @@ impl Problem for FairProblem {
         self.diagonal_metric(at)
     }
 
-    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
-        self.newton(None)
+    fn minimiser(&self, stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+        self.newton(None, stop)
     }
 
-    fn minimiser_from(&self, near: &[f64]) -> Result<Option<Vec<f64>>, Error> {
-        self.newton(Some(near))
+    fn minimiser_from(&self, near: &[f64], stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+        self.newton(Some(near), stop)
     }
 
-    fn start(&self) -> Result<Vec<f64>, Error> {
+    fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error> {
         let found = match &self.stand_in {
-            Some(stand_in) => stand_in.newton(None)?,
+            Some(stand_in) => stand_in.newton(None, stop)?,
             None => None,
         };
         let mut start = found.unwrap_or_else(|| vec![0.0; self.n_params]);

@@ -24,6 +24,7 @@ mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod measured;
 mod memory;
 mod model;
 mod notice;
@@ -63,8 +64,8 @@ pub use export::ExportFormat;
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use file::{NewFile, write_file};
 pub use fit::{
-    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,
-    fit, fit_with, fit_with_checkpoints,
+    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, default_objectives, fit,
+    fit_with, fit_with_checkpoints,
 };
 pub use folder::{
     DroppedRows, RunInfo, Unmitigated, front_table, read_run, run_info, run_name, source_of_run,
@@ -72,6 +73,7 @@ pub use folder::{
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
+pub use measured::SplitValues;
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use page::{page_data, write_page};

@@ -7,7 +7,7 @@ use crate::lanes::ZERO;
 use crate::objective::Objective;
 use crate::predictor::{Rows, TILE_ROWS};
 use crate::problem::{Metric, Points, Problem, SecondOrder};
-use crate::{Cholesky, Error};
+use crate::{Cholesky, Error, StopSignal};
 
 /// Sums over rows for one point.
 struct Sums {
@@ -117,7 +117,11 @@ impl FairProblem {
 
     /// The minimiser of the first objective by Newton's method, from a point near it where one is
     /// known; `None` without second derivatives.
-    pub(super) fn newton(&self, near: Option<&[f64]>) -> Result<Option<Vec<f64>>, Error> {
+    pub(super) fn newton(
+        &self,
+        near: Option<&[f64]>,
+        stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, Error> {
         let n = self.n_params;
         let mut x = vec![0.0; n];
         let value = |x: &[f64]| -> Result<f64, Error> {
@@ -131,6 +135,9 @@ impl FairProblem {
         }
         let mut before = f64::INFINITY;
         for _ in 0..100 {
+            if stop.is_set() {
+                return Err(Error::Stopped);
+            }
             let Some(SecondOrder {
                 value: current,
                 gradient,

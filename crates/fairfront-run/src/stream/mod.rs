@@ -283,7 +283,7 @@ pub(crate) fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Err
     let (Some(rows), Some(settled)) = (kept.rows(), &state.settled) else {
         return Err(Error::file(folder, "this stream has no front yet"));
     };
-    if settled.updated < state.batches {
+    if settled.updated + settled.skipped < state.batches {
         return Err(Error::Data(
             "the last batches could not update the front, so that the rows it was found on are no longer \
              those that are kept; nothing can be recomputed before it is updated again"

@@ -21,11 +21,10 @@ use crate::certify::{
     Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, Stated, TALLIES,
     TestKind, USES, Use, Weighed, weigh,
 };
-use crate::fit::{
-    CertificateInfo, SplitValues, fingerprint, parse_objectives, split_values, values_at_zero,
-};
+use crate::fit::{CertificateInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{Described, info_as_found, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
+use crate::measured::{SplitValues, split_values};
 use crate::seal::sum;
 use crate::store::read_stable;
 use crate::stream;

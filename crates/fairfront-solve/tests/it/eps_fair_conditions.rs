@@ -84,7 +84,7 @@ impl Problem for Curved {
         Ok(gradients)
     }
 
-    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
+    fn minimiser(&self, _stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
         Ok(Some(self.centre.clone()))
     }
 
@@ -259,8 +259,8 @@ impl Problem for Counted<'_> {
         self.inner.gradients_of(objective, points)
     }
 
-    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
-        self.inner.minimiser()
+    fn minimiser(&self, stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+        self.inner.minimiser(stop)
     }
 
     fn metric(&self, at: &[f64]) -> Result<Metric, Error> {
