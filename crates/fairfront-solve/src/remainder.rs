@@ -7,7 +7,7 @@ use crate::outcome::StopSignal;
 const WORK: usize = 1 << 26;
 
 /// Rows times models that are measured after a stop: about a second.
-const MEASURED: usize = 1 << 25;
+const MEASURED: usize = 1 << 24;
 
 /// Models that are measured, however many rows there are.
 const LEAST_MEASURED: usize = 4;
