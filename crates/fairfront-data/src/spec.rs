@@ -404,6 +404,16 @@ impl Spec {
                 "--pool-groups and --balance cannot be combined; join groups with --merge".into(),
             );
         }
+        for (flag, attributes) in [
+            ("--sensitive", self.sensitive.as_slice()),
+            ("--balance", self.balance.as_slice()),
+        ] {
+            if attributes.iter().any(Vec::is_empty) {
+                return usage(format!(
+                    "{flag}: an attribute has no column; name at least one"
+                ));
+            }
+        }
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for (column, flag) in self.named() {
             match seen.insert(column, flag) {

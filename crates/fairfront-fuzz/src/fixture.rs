@@ -158,7 +158,8 @@ pub(crate) const SOLVERS: [Solver; 4] =
 pub(crate) fn request_of(solver: Solver, spec: &Spec) -> FitRequest {
     let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let settings = match solver {
-        Solver::PfSmg => vec![setting("rounds", "3")],
+        Solver::EpsFair => vec![setting("max-evaluations", "40")],
+        Solver::PfSmg => vec![setting("max-steps", "24"), setting("starts", "4")],
         _ => Vec::new(),
     };
     let ask = Ask {

@@ -104,6 +104,7 @@ fn replay(args: &Args, case: u64) -> anyhow::Result<ExitCode> {
 fn turns(targets: &[Loaded]) -> Vec<usize> {
     let turns: Vec<usize> = targets.iter().map(|loaded| loaded.target.turns()).collect();
     let most = turns.iter().copied().max().unwrap_or(0);
+    let turns = &turns;
     let round = |round: usize| (0..turns.len()).filter(move |i| round < turns[*i]);
     (0..most).flat_map(round).collect()
 }

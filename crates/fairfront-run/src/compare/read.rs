@@ -112,8 +112,12 @@ impl NamedFront {
                 continue;
             }
             for (number, &i) in columns.taken.iter().enumerate() {
+                // "inf" is a value; a number that only overflows to it is not.
+                let overflows = |value: f64| {
+                    value.is_infinite() && record[i].contains(|c: char| c.is_ascii_digit())
+                };
                 match record[i].parse::<f64>() {
-                    Ok(value) if !value.is_nan() => values.push(value),
+                    Ok(value) if !value.is_nan() && !overflows(value) => values.push(value),
                     _ => {
                         let column = match columns.names.get(number) {
                             Some(name) => format!("{name:?}"),

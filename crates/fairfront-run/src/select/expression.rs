@@ -227,13 +227,14 @@ fn joined(scanner: &mut Scanner) -> Result<Vec<Name>, Error> {
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(split) = self.split {
-            write!(f, "{}.", split.name())?;
+        let split = self.split.map_or_else(String::new, |s| format!("{}.", s.name()));
+        let objective = if self.objective { "objective." } else { "" };
+        let name = format!("{split}{objective}{}", self.name);
+        // Only an error rate has its parentheses, with its costs, in its name.
+        match self.name.contains('(') {
+            true => f.write_str(&name)?,
+            false => f.write_str(&quote(&name))?,
         }
-        if self.objective {
-            f.write_str("objective.")?;
-        }
-        f.write_str(&self.name)?;
         let list = |names: &[String]| -> String {
             let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
             quoted.join(":")
