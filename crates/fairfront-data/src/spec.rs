@@ -617,6 +617,23 @@ mod tests {
     }
 
     #[test]
+    fn an_attribute_has_a_column() {
+        let none = || vec![Vec::new()];
+        let sensitive = Spec {
+            sensitive: none(),
+            ..Spec::default()
+        };
+        let balance = Spec {
+            balance: none().pop(),
+            ..Spec::default()
+        };
+        for (spec, flag) in [(sensitive, "--sensitive"), (balance, "--balance")] {
+            let error = spec.check().unwrap_err().to_string();
+            assert!(error.starts_with(flag), "{error}");
+        }
+    }
+
+    #[test]
     fn a_sound_spec_passes() {
         spec().check().unwrap();
         assert_eq!(spec().role("race"), Role::Sensitive);

@@ -59,9 +59,10 @@ const TEXT: &[&str] = &[
 pub fn input(seeds: &[Vec<u8>], form: Form, words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut bytes = random.pick(seeds).cloned().unwrap_or_default();
     // Most damage is small; once in a while there is a lot of it.
+    let few = if bytes.len() < 200 { 2 } else { 4 };
     let n = match random.below(16) {
         0 => 1 + random.below(24),
-        _ => 1 + random.below(4),
+        _ => 1 + random.below(few),
     };
     for _ in 0..n {
         mutate(&mut bytes, seeds, form, words, random);

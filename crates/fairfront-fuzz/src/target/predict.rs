@@ -38,8 +38,11 @@ impl Target for Predict {
             done.map(|done| (done.rows, lines)).map_err(|e| e.to_string())
         };
         let one = score(false, 4_096, false);
-        if score(true, 3, false) != one {
-            return Err("threads and batches change the scores".into());
+        let small = score(true, 3, false);
+        // Of several errors, which one is found first may depend on batches.
+        if (small.is_ok() || one.is_ok()) && small != one {
+            let [one, small] = [one, small].map(|done| done.map(|(rows, _)| rows));
+            return Err(format!("other batches give other scores: {one:?}, {small:?}"));
         }
         let _ = score(true, 50, true);
         match one {

@@ -257,6 +257,7 @@ mod tests {
     fn what_is_no_front_is_refused_with_its_place() {
         assert!(refused("").contains("empty"));
         assert!(refused("a,b\n1,2\n3,x\n").contains("line 3, \"b\": \"x\""));
+        assert!(refused("1,2\n2,1e999\n").contains("\"1e999\" is no number"));
         assert!(refused("1,2\n3,\n").contains("line 2, column 2: \"\""));
         assert!(refused("1,2\n3,NaN\n").contains("line 2"));
         assert!(refused("1,2\n3\n").contains("line 2 has another number of fields"));

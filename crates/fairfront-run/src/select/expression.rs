@@ -453,6 +453,15 @@ mod tests {
     }
 
     #[test]
+    fn names_with_characters_of_the_grammar_are_written_in_quotes() {
+        for text in [r#""a=b""#, r#""objective.c, d""#, r#"validation.accuracy"#] {
+            let term = Term::parse(text).unwrap();
+            assert_eq!(term.to_string(), text);
+            assert_eq!(Term::parse(&term.to_string()).unwrap(), term);
+        }
+    }
+
+    #[test]
     fn limits_may_be_percentages() {
         let bound = |text: &str| Requirement::parse(text).unwrap().bound;
         let all = [
