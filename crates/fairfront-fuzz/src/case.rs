@@ -85,6 +85,8 @@ pub struct Tally {
     pub failures: u64,
     /// The most memory that a case took, in bytes.
     pub peak_bytes: usize,
+    /// Seconds of all cases.
+    pub seconds: f64,
     /// The longest case, in seconds.
     pub longest_seconds: f64,
 }
@@ -121,6 +123,7 @@ impl Summary {
             tally.accepted += more.accepted;
             tally.refused += more.refused;
             tally.failures += more.failures;
+            tally.seconds += more.seconds;
             tally.peak_bytes = tally.peak_bytes.max(more.peak_bytes);
             tally.longest_seconds = tally.longest_seconds.max(more.longest_seconds);
         }
@@ -145,6 +148,7 @@ impl Summary {
         let seconds = start.elapsed().as_secs_f64();
         let tally = self.targets.entry(target.name().to_owned()).or_default();
         tally.cases += 1;
+        tally.seconds += seconds;
         tally.peak_bytes = tally.peak_bytes.max(peak);
         tally.longest_seconds = tally.longest_seconds.max(seconds);
         match taken {

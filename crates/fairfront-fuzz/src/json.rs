@@ -7,14 +7,20 @@ use std::ops::Range;
 
 use crate::random::Random;
 
-/// Values that readers may not expect.
-const EXTREMES: &[&str] = &[
+/// Numbers that readers may not expect.
+const NUMBERS: &[&str] = &[
     "0", "-0.0", "1", "-1", "2", "0.5", "1e308", "-1e308", "1e-308", "5e-324", "1e400", "1e160",
     "18446744073709551615", "18446744073709551616", "9223372036854775807", "-9223372036854775808",
-    "4294967295", "4294967296", "1000000000000", "9007199254740993", "null", "true", "false", "\"\"",
-    "\"0\"", "\"NaN\"", "\"\\u0000\"", "\"\\u202e\"", "\"../../x\"", "[]", "{}", "[null]", "[[]]",
-    "{\"\":0}",
+    "4294967295", "4294967296", "1000000000000", "9007199254740993",
 ];
+
+/// Strings that readers may not expect.
+const STRINGS: &[&str] = &[
+    "\"\"", "\"0\"", "\"NaN\"", "\"\\u0000\"", "\"\\u202e\"", "\"../../x\"", "\"a,b\"",
+];
+
+/// Values of all kinds.
+const OTHERS: &[&str] = &["null", "true", "false", "[]", "{}", "[null]", "[[]]", "{\"\":0}", "0", "\"\""];
 
 /// A value, and the member or element that it is part of.
 #[derive(Debug, Clone)]
@@ -68,7 +74,16 @@ fn replace_by_extreme(bytes: &mut Vec<u8>, value: &Value, random: &mut Random) {
     let text = match random.below(40) {
         0 => format!("\"{}\"", "x".repeat(1 + random.below(5_000))),
         1 => "[".repeat(200) + &"]".repeat(200),
-        _ => (*random.pick(EXTREMES).unwrap_or(&"0")).to_owned(),
+        // Mostly of the same kind, which readers do not refuse at once.
+        n => {
+            let of_kind = match bytes.get(value.at.start) {
+                Some(b'"') => STRINGS,
+                Some(b'-' | b'0'..=b'9') => NUMBERS,
+                _ => OTHERS,
+            };
+            let list = if n < 30 { of_kind } else { OTHERS };
+            (*random.pick(list).unwrap_or(&"0")).to_owned()
+        }
     };
     bytes.splice(value.at.clone(), text.into_bytes());
 }

@@ -229,17 +229,18 @@ fn oversee(args: &Args, job: u64, note: &Path) -> anyhow::Result<Summary> {
 
 fn print(summary: &Summary, seconds: f64) {
     println!(
-        "{:<14} {:>10} {:>10} {:>10} {:>9} {:>10} {:>9}",
-        "surface", "cases", "accepted", "refused", "failures", "peak MiB", "longest s"
+        "{:<14} {:>10} {:>10} {:>10} {:>9} {:>10} {:>9} {:>9}",
+        "surface", "cases", "accepted", "refused", "failures", "peak MiB", "seconds", "longest"
     );
     for (name, tally) in &summary.targets {
         println!(
-            "{name:<14} {:>10} {:>10} {:>10} {:>9} {:>10.1} {:>9.2}",
+            "{name:<14} {:>10} {:>10} {:>10} {:>9} {:>10.1} {:>9.1} {:>9.2}",
             tally.cases,
             tally.accepted,
             tally.refused,
             tally.failures,
             tally.peak_bytes as f64 / f64::from(1 << 20),
+            tally.seconds,
             tally.longest_seconds
         );
     }

@@ -55,14 +55,20 @@ const TEXT: &[&str] = &[
     "0.95", "5%", "[", "]", "{", "}", "#", "'",
 ];
 
+/// Numbers where readers of texts go wrong.
+const NUMBERS: &[&str] = &[
+    "0", "1", "-1", "2", "0.5", "1e-3", "100", "1e308", "1e-320", "inf", "-0", "4294967296",
+    "18446744073709551615", "18446744073709551616", "1e18",
+];
+
 /// An input for a case: one of the seeds after a few mutations, among them splices with other seeds.
 pub fn input(seeds: &[Vec<u8>], form: Form, words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut bytes = random.pick(seeds).cloned().unwrap_or_default();
     // Most damage is small; once in a while there is a lot of it.
-    let few = if bytes.len() < 200 { 2 } else { 4 };
     let n = match random.below(16) {
         0 => 1 + random.below(24),
-        _ => 1 + random.below(few),
+        1..8 => 1 + random.below(4),
+        _ => 1,
     };
     for _ in 0..n {
         mutate(&mut bytes, seeds, form, words, random);
@@ -169,9 +175,18 @@ fn text(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     let own = !words.is_empty() && random.one_in(2);
     let piece = random.pick(if own { words } else { TEXT }).map_or("", |word| word);
     let is_part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'.';
-    match random.below(6) {
+    match random.below(8) {
         0..=2 => drop(bytes.splice(at..at, piece.bytes())),
         3 => drop(bytes.splice(random.range(len, 8), [])),
+        4 | 5 => {
+            // A number becomes another one.
+            let digits: Vec<usize> = (0..len).filter(|i| bytes[*i].is_ascii_digit()).collect();
+            if let Some(&start) = random.pick(&digits) {
+                let end = bytes[start..].iter().position(|b| !b.is_ascii_digit());
+                let number = random.pick(NUMBERS).map_or("0", |number| number);
+                bytes.splice(start..end.map_or(len, |n| start + n), number.bytes());
+            }
+        }
         _ => {
             // A word becomes another one.
             let start = bytes[..at].iter().rposition(|b| !is_part(b)).map_or(0, |n| n + 1);
