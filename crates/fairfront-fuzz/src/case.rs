@@ -182,6 +182,23 @@ pub fn check(target: &dyn Target, part: usize, input: &[u8]) -> (Result<Taken, S
     (taken, peak)
 }
 
+/// Checks an input of libFuzzer: a target by its name; where that has several parts, the first byte chooses one.
+///
+/// # Panics
+/// If the input breaks a promise, or no target has this name.
+pub fn check_or_panic(target: &str, input: &[u8]) {
+    let target = crate::find(target).expect("a target has this name");
+    let n = target.parts().len();
+    let (part, input) = match (n, input.split_first()) {
+        (0 | 1, _) => (0, input),
+        (_, None) => return,
+        (n, Some((first, rest))) => (usize::from(*first) % n, rest),
+    };
+    if let Err(problem) = target.check(part, input) {
+        panic!("{}: {problem}", target.name());
+    }
+}
+
 /// A target with its seeds and what its corpus holds.
 pub struct Loaded {
     /// The target.

@@ -31,14 +31,14 @@ struct Value {
 }
 
 /// One mutation; `false` if the text is not JSON or has no value to change.
-pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) -> bool {
+pub(crate) fn mutate(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) -> bool {
     let values = values(bytes);
     let Some(value) = random.pick(&values).cloned() else {
         return false;
     };
     match random.below(10) {
-        0..=2 => replace_by_extreme(bytes, &value, random),
-        3..=5 => change_slightly(bytes, &value, random),
+        0..=2 => replace_by_extreme(bytes, &value, words, random),
+        3..=5 => change_slightly(bytes, &value, words, random),
         6 => remove_member(bytes, &value),
         7 => {
             let mut copy = bytes[value.member.clone()].to_vec();
@@ -70,13 +70,19 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) -> bool {
     true
 }
 
-fn replace_by_extreme(bytes: &mut Vec<u8>, value: &Value, random: &mut Random) {
+fn replace_by_extreme(
+    bytes: &mut Vec<u8>,
+    value: &Value,
+    words: &[&str],
+    random: &mut Random,
+) {
     let text = match random.below(40) {
         0 => format!("\"{}\"", "x".repeat(1 + random.below(5_000))),
         1 => "[".repeat(200) + &"]".repeat(200),
         // Mostly of the same kind, which readers do not refuse at once.
         n => {
             let of_kind = match bytes.get(value.at.start) {
+                Some(b'"') if n < 20 && !words.is_empty() => words,
                 Some(b'"') => STRINGS,
                 Some(b'-' | b'0'..=b'9') => NUMBERS,
                 _ => OTHERS,
@@ -89,7 +95,7 @@ fn replace_by_extreme(bytes: &mut Vec<u8>, value: &Value, random: &mut Random) {
 }
 
 /// A number becomes a near one, a string another string, a list shorter.
-fn change_slightly(bytes: &mut Vec<u8>, value: &Value, random: &mut Random) {
+fn change_slightly(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random: &mut Random) {
     let text = String::from_utf8_lossy(&bytes[value.at.clone()]).into_owned();
     let new = if let Ok(number) = text.parse::<i64>() {
         match random.below(4) {
@@ -124,7 +130,7 @@ fn change_slightly(bytes: &mut Vec<u8>, value: &Value, random: &mut Random) {
                 let half = value.at.start + 1..value.at.start + 1 + random.below(text.len() - 2);
                 drop(bytes.splice(half, []));
             }
-            _ => replace_by_extreme(bytes, value, random),
+            _ => replace_by_extreme(bytes, value, words, random),
         };
     };
     bytes.splice(value.at.clone(), new.into_bytes());
@@ -229,7 +235,7 @@ mod tests {
         for case in 0..1_000 {
             let mut bytes = TEXT.as_bytes().to_vec();
             let mut random = Random::of_case(1, "json", case);
-            assert!(mutate(&mut bytes, &mut random));
+            assert!(mutate(&mut bytes, &[], &mut random));
             sound += usize::from(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
         }
         assert!(sound > 800, "{sound} of 1,000");

@@ -19,6 +19,7 @@ mod target;
 
 pub use case::{
     Case, Failure, HUNG, Loaded, Summary, Tally, Watchdog, catch_panics, check,
+    check_or_panic,
 };
 pub use mutate::{Form, input};
 pub use random::Random;
@@ -57,7 +58,7 @@ pub trait Target: Sync {
     }
     /// How many turns it has in a round: fewer for surfaces that take long.
     fn turns(&self) -> usize {
-        10
+        20
     }
     /// Reads an input of a part; the error says which promise was broken.
     fn check(&self, part: usize, input: &[u8]) -> Result<Taken, String>;

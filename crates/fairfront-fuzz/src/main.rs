@@ -34,6 +34,9 @@ struct Args {
     /// With --case: write its input to this file
     #[arg(long, value_name = "FILE", requires = "case")]
     save: Option<PathBuf>,
+    /// Write the inputs of all cases to this folder instead of running them, as TARGET-CASE-PART
+    #[arg(long, value_name = "DIR", conflicts_with = "case")]
+    write: Option<PathBuf>,
     /// Folder with the kept inputs of each target
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus"))]
     corpus: PathBuf,
@@ -71,10 +74,11 @@ impl Args {
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
-    let code = match (&args.case, &args.worker) {
-        (Some(case), _) => replay(&args, *case)?,
-        (None, Some(part)) => work(&args, part)?,
-        (None, None) => drive(&args)?,
+    let code = match (&args.case, &args.worker, &args.write) {
+        (Some(case), ..) => replay(&args, *case)?,
+        (None, Some(part), _) => work(&args, part)?,
+        (None, None, Some(folder)) => write(&args, folder)?,
+        (None, None, None) => drive(&args)?,
     };
     clean_up();
     Ok(code)
@@ -98,6 +102,25 @@ fn replay(args: &Args, case: u64) -> anyhow::Result<ExitCode> {
     let (taken, peak) = check(loaded.target, part, &input);
     println!("{taken:?}, {peak} bytes of memory");
     Ok(ExitCode::from(u8::from(taken.is_err())))
+}
+
+fn write(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
+    std::fs::create_dir_all(folder)?;
+    let targets = args.targets()?;
+    for number in 0..args.cases {
+        // The same number for each of them; what takes long is up to whoever reads the files.
+        let loaded = &targets[(number % targets.len() as u64) as usize];
+        let case = Case {
+            seed: args.seed,
+            target: loaded.target.name().into(),
+            case: number,
+        };
+        let (part, input) = case.input(loaded);
+        let part = loaded.parts[part].name;
+        let name = format!("{}-{number}-{part}", case.target);
+        std::fs::write(folder.join(name), input)?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The turns of targets: each as often as it asks for.

@@ -81,7 +81,7 @@ fn mutate(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], form: Form, words: &[&str], ra
     let of_form = random.below(10) < 7;
     match form {
         Form::Json if of_form => {
-            if json::mutate(bytes, random) {
+            if json::mutate(bytes, words, random) {
                 return;
             }
         }

@@ -19,6 +19,9 @@ impl Target for ModelFile {
             seeds: vec![fixture::model().as_bytes().to_vec()],
         }]
     }
+    fn turns(&self) -> usize {
+        10
+    }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let raw = read(input)?;
         let sealed = read(&seal::model(input))?;

@@ -23,6 +23,9 @@ impl Target for Parquet {
             seeds: vec![fixture::file(fixture::run_files(), "front.parquet").to_vec()],
         }]
     }
+    fn turns(&self) -> usize {
+        10
+    }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let file = scratch::file("case.parquet", input)?;
         let one = read(&file, false);

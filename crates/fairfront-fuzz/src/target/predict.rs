@@ -23,6 +23,9 @@ impl Target for Predict {
             seeds,
         }]
     }
+    fn turns(&self) -> usize {
+        10
+    }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let model = Model::from_json(fixture::model())?;
         let file = scratch::file("rows.csv", input)?;

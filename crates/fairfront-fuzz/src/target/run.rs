@@ -38,6 +38,9 @@ impl Target for RunFiles {
         };
         names().into_iter().map(part).collect()
     }
+    fn turns(&self) -> usize {
+        4
+    }
     fn check(&self, part: usize, input: &[u8]) -> Result<Taken, String> {
         let (name, _) = names()[part];
         let original = fixture::run_files();

@@ -1,6 +1,6 @@
 //! The roles of columns, as `run.json` and states keep them, applied to a table.
 
-use fairfront_data::{Encoded, Inspection, Prepared, Spec};
+use fairfront_data::{ColumnType, Encoded, Inspection, MissingPolicy, Prepared, Spec};
 
 use crate::mutate::Form;
 use crate::{Part, Taken, Target, fixture, meaning};
@@ -23,11 +23,21 @@ impl Target for SpecJson {
         };
         rich.sensitive.push(vec!["age".into()]);
         rich.bins.insert("age".into(), vec![25.0, 45.0]);
+        let mut full = Spec {
+            features: Some(vec!["age".into(), "job".into(), "joined".into()]),
+            balance: Some(vec!["sex".into()]),
+            use_sensitive: true,
+            ..plain.clone()
+        };
+        full.types.insert("age".into(), ColumnType::Categorical);
+        full.missing_by_column.insert("job".into(), MissingPolicy::Drop);
+        let merge = full.merges.entry("job".into()).or_default();
+        merge.levels.insert("nurse".into(), "care".into());
         let json = |spec: &Spec| serde_json::to_vec(spec).unwrap_or_default();
         vec![Part {
             name: "",
             form: Form::Json,
-            seeds: vec![json(&plain), json(&rich)],
+            seeds: vec![json(&plain), json(&rich), json(&full)],
         }]
     }
     fn words(&self) -> &'static [&'static str] {

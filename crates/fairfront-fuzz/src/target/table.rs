@@ -124,6 +124,9 @@ impl Target for Csv {
     fn words(&self) -> &'static [&'static str] {
         WORDS
     }
+    fn turns(&self) -> usize {
+        10
+    }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         // Packed files and Parquet are told by their first bytes, and have targets of their own.
         if input.starts_with(&[0x1f, 0x8b]) || input.starts_with(b"PAR1") {
@@ -204,6 +207,9 @@ impl Target for Records {
     fn words(&self) -> &'static [&'static str] {
         WORDS
     }
+    fn turns(&self) -> usize {
+        10
+    }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let whole = all_records(input, usize::MAX);
         for most in [1, 7] {
@@ -266,6 +272,9 @@ impl Target for Gzip {
             form: Form::Binary,
             seeds: packed,
         }]
+    }
+    fn turns(&self) -> usize {
+        10
     }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         if !input.starts_with(&[0x1f, 0x8b]) {

@@ -86,7 +86,7 @@ impl Target for Arguments {
         WORDS
     }
     fn turns(&self) -> usize {
-        5
+        10
     }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let text = String::from_utf8_lossy(input);
