@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of everything that computes on raw blocks under Valgrind's memcheck: the kernels (the only unsafe code
-# outside of the Python extension), blocks of rows, and the indicators. Miri would do as well, but knows no instruction
+# outside of the Python extension) through the objectives, blocks of rows, and the indicators. Miri would do as well, but knows no instruction
 # sets beyond the basic one and is not part of every toolchain.
 #
 # Usage: scripts/memcheck.sh [FILTER…], names of tests instead of the usual ones.
@@ -15,7 +15,8 @@ fi
 
 filters=("$@")
 if [ ${#filters[@]} = 0 ]; then
-  filters=(lanes kernel predictor dataset output log_loss error_rate by_group bootstrap decision hypervolume nondominated)
+  filters=(lanes dataset bootstrap evaluations_agree extreme_scores values_are gradients_agree hessian measures_are_counts
+    hypervolume nondominated)
 fi
 
 # The binaries of unit and integration tests, as cargo names them.

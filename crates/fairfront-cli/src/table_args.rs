@@ -259,27 +259,27 @@ impl TableArgs {
     }
 
     /// The settings in the text of a TOML file.
-pub(crate) fn from_toml(path: &Path, text: &str) -> anyhow::Result<Self> {
-    let mut args: Self = toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = 1 + text[..start].matches('\n').count();
-        let message = error.message().replace('\n', " ");
-        let key = match message.starts_with("unknown field") {
-            true => None,
-            false => key_at(text, start),
-        };
-        let key = key.map_or_else(String::new, |key| format!("{key}: "));
-        Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
-    })?;
-    // Files are named as seen from the folder of the TOML file.
-    let folder = path.parent().unwrap_or(Path::new(""));
-    for file in &mut args.files {
-        if file != "-" && Known::parse(file)?.is_none() {
-            *file = folder.join(&*file).display().to_string();
+    pub(crate) fn from_toml(path: &Path, text: &str) -> anyhow::Result<Self> {
+        let mut args: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = 1 + text[..start].matches('\n').count();
+            let message = error.message().replace('\n', " ");
+            let key = match message.starts_with("unknown field") {
+                true => None,
+                false => key_at(text, start),
+            };
+            let key = key.map_or_else(String::new, |key| format!("{key}: "));
+            Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
+        })?;
+        // Files are named as seen from the folder of the TOML file.
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for file in &mut args.files {
+            if file != "-" && Known::parse(file)?.is_none() {
+                *file = folder.join(&*file).display().to_string();
+            }
         }
+        Ok(args)
     }
-    Ok(args)
-}
 
     fn reads_csv(&self) -> bool {
         self.separator.is_some()

@@ -22,7 +22,13 @@ pub(crate) type Files = Vec<(String, Vec<u8>)>;
 /// A table with numbers, categories, a date, missing values, quotes and two sensitive columns.
 pub(crate) fn csv() -> String {
     let mut text = String::from("age,job,joined,\"hours, weekly\",sex,race,approved\n");
-    let jobs = ["nurse", "clerk", "\"cook, chef\"", "\"a \"\"smith\"\"\"", ""];
+    let jobs = [
+        "nurse",
+        "clerk",
+        "\"cook, chef\"",
+        "\"a \"\"smith\"\"\"",
+        "",
+    ];
     for row in 0..180_usize {
         let noise = row * 7_919 % 101;
         let age = match noise {
@@ -151,8 +157,12 @@ impl Observer for Stopping {
 }
 
 /// The solvers whose checkpoints are damaged.
-pub(crate) const SOLVERS: [Solver; 4] =
-    [Solver::Trace, Solver::Weighted, Solver::PfSmg, Solver::EpsFair];
+pub(crate) const SOLVERS: [Solver; 4] = [
+    Solver::Trace,
+    Solver::Weighted,
+    Solver::PfSmg,
+    Solver::EpsFair,
+];
 
 /// The request of a fit with this solver.
 pub(crate) fn request_of(solver: Solver, spec: &Spec) -> FitRequest {

@@ -9,18 +9,43 @@ use crate::random::Random;
 
 /// Numbers that readers may not expect.
 const NUMBERS: &[&str] = &[
-    "0", "-0.0", "1", "-1", "2", "0.5", "1e308", "-1e308", "1e-308", "5e-324", "1e400", "1e160",
-    "18446744073709551615", "18446744073709551616", "9223372036854775807", "-9223372036854775808",
-    "4294967295", "4294967296", "1000000000000", "9007199254740993",
+    "0",
+    "-0.0",
+    "1",
+    "-1",
+    "2",
+    "0.5",
+    "1e308",
+    "-1e308",
+    "1e-308",
+    "5e-324",
+    "1e400",
+    "1e160",
+    "18446744073709551615",
+    "18446744073709551616",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "4294967295",
+    "4294967296",
+    "1000000000000",
+    "9007199254740993",
 ];
 
 /// Strings that readers may not expect.
 const STRINGS: &[&str] = &[
-    "\"\"", "\"0\"", "\"NaN\"", "\"\\u0000\"", "\"\\u202e\"", "\"../../x\"", "\"a,b\"",
+    "\"\"",
+    "\"0\"",
+    "\"NaN\"",
+    "\"\\u0000\"",
+    "\"\\u202e\"",
+    "\"../../x\"",
+    "\"a,b\"",
 ];
 
 /// Values of all kinds.
-const OTHERS: &[&str] = &["null", "true", "false", "[]", "{}", "[null]", "[[]]", "{\"\":0}", "0", "\"\""];
+const OTHERS: &[&str] = &[
+    "null", "true", "false", "[]", "{}", "[null]", "[[]]", "{\"\":0}", "0", "\"\"",
+];
 
 /// A value, and the member or element that it is part of.
 #[derive(Debug, Clone)]
@@ -61,7 +86,10 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) -
                 false => (other, value),
             };
             if first.at.end <= second.at.start {
-                let (a, b) = (bytes[first.at.clone()].to_vec(), bytes[second.at.clone()].to_vec());
+                let (a, b) = (
+                    bytes[first.at.clone()].to_vec(),
+                    bytes[second.at.clone()].to_vec(),
+                );
                 bytes.splice(second.at, a);
                 bytes.splice(first.at, b);
             }
@@ -70,12 +98,7 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) -
     true
 }
 
-fn replace_by_extreme(
-    bytes: &mut Vec<u8>,
-    value: &Value,
-    words: &[&str],
-    random: &mut Random,
-) {
+fn replace_by_extreme(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random: &mut Random) {
     let text = match random.below(40) {
         0 => format!("\"{}\"", "x".repeat(1 + random.below(5_000))),
         1 => "[".repeat(200) + &"]".repeat(200),
@@ -102,7 +125,9 @@ fn change_slightly(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random: &
             0 => number.saturating_add(1).to_string(),
             1 => number.saturating_sub(1).to_string(),
             2 => number.saturating_neg().to_string(),
-            _ => number.saturating_mul(1 + random.below(1_000) as i64).to_string(),
+            _ => number
+                .saturating_mul(1 + random.below(1_000) as i64)
+                .to_string(),
         }
     } else if let Ok(number) = text.parse::<f64>() {
         let changed = match random.below(4) {
@@ -120,7 +145,11 @@ fn change_slightly(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random: &
         let cut = random.below(inside.len());
         let mut inside: String = inside[..cut].iter().collect();
         if !inside.ends_with('\\') {
-            inside.push(*random.pick(&['a', '0', ' ', 'é', '(', '\u{7f}']).unwrap_or(&'a'));
+            inside.push(
+                *random
+                    .pick(&['a', '0', ' ', 'é', '(', '\u{7f}'])
+                    .unwrap_or(&'a'),
+            );
         }
         format!("\"{inside}\"")
     } else {

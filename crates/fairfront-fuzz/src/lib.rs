@@ -18,8 +18,7 @@ mod seal;
 mod target;
 
 pub use case::{
-    Case, Failure, HUNG, Loaded, Summary, Tally, Watchdog, catch_panics, check,
-    check_or_panic,
+    Case, Failure, HUNG, Loaded, Summary, Tally, Watchdog, catch_panics, check, check_or_panic,
 };
 pub use mutate::{Form, input};
 pub use random::Random;

@@ -97,7 +97,11 @@ fn replay(args: &Args, case: u64) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.save {
         std::fs::write(path, &input)?;
     }
-    println!("{} {}", loaded.parts[part].name, String::from_utf8_lossy(&input));
+    println!(
+        "{} {}",
+        loaded.parts[part].name,
+        String::from_utf8_lossy(&input)
+    );
     catch_panics();
     let (taken, peak) = check(loaded.target, part, &input);
     println!("{taken:?}, {peak} bytes of memory");
@@ -194,7 +198,11 @@ fn drive(args: &Args) -> anyhow::Result<ExitCode> {
     print(&summary, seconds);
     if let Some(path) = &args.json {
         let cases: u64 = summary.targets.values().map(|tally| tally.cases).sum();
-        let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+        let profile = if cfg!(debug_assertions) {
+            "debug"
+        } else {
+            "release"
+        };
         let all = json!({
             "seed": args.seed, "cases": cases, "jobs": args.jobs, "profile": profile,
             "seconds": seconds, "targets": summary.targets, "failures": summary.failures,
@@ -213,8 +221,17 @@ fn oversee(args: &Args, job: u64, note: &Path) -> anyhow::Result<Summary> {
         command
             .args(["--worker", &format!("{first}/{step}"), "--note"])
             .arg(note)
-            .args(["--seed", &args.seed.to_string(), "--cases", &args.cases.to_string()])
-            .args(["--seconds-per-case", &args.seconds_per_case.to_string(), "--corpus"])
+            .args([
+                "--seed",
+                &args.seed.to_string(),
+                "--cases",
+                &args.cases.to_string(),
+            ])
+            .args([
+                "--seconds-per-case",
+                &args.seconds_per_case.to_string(),
+                "--corpus",
+            ])
             .arg(&args.corpus);
         args.target.iter().for_each(|name| {
             command.args(["--target", name]);

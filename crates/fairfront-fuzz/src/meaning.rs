@@ -47,7 +47,11 @@ mod tests {
             assert_eq!(difference(input.as_bytes(), again.as_bytes()), None);
         }
         let other = [
-            (r#"{"a": [1, 2]}"#, r#"{"a": [1, 3]}"#, "$.a[1]: 2 was read as 3"),
+            (
+                r#"{"a": [1, 2]}"#,
+                r#"{"a": [1, 3]}"#,
+                "$.a[1]: 2 was read as 3",
+            ),
             (r#"{"a": -1}"#, r#"{"a": 1}"#, "$.a: -1 was read as 1"),
             (r#"[1, 2]"#, r#"[1]"#, "$: [1,2] was read as [1]"),
         ];

@@ -42,23 +42,116 @@ const INTEGERS: &[u64] = &[
 
 /// Pieces that CSV readers treat specially.
 const CSV: &[&[u8]] = &[
-    b"\"", b"\"\"", b"\"\"\"", b",", b";", b"\t", b"|", b"\r", b"\n", b"\r\n", b"\n\n", b"\0", b"\xef\xbb\xbf", b"\xff",
-    b"\xc3", b"\xe2\x80\xae", b"\x1b[31m", b" ", b"#", b"# x\n", b"?", b"NA", b"NaN", b"inf", b"-inf", b"1e999",
-    b"1e308", b"-1e160", b"5e-324", b"-0", b"0x10", b"1_000", b"1,5", b"1.000,5", b"31/12/2020", b"12/31/2020",
-    b"2020-02-30", b"2020-02-29T24:00:00", b"0000-00-00", b"yes", b"no", b"true", b"=1+1", b"00123", b"1.1.1",
+    b"\"",
+    b"\"\"",
+    b"\"\"\"",
+    b",",
+    b";",
+    b"\t",
+    b"|",
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\n\n",
+    b"\0",
+    b"\xef\xbb\xbf",
+    b"\xff",
+    b"\xc3",
+    b"\xe2\x80\xae",
+    b"\x1b[31m",
+    b" ",
+    b"#",
+    b"# x\n",
+    b"?",
+    b"NA",
+    b"NaN",
+    b"inf",
+    b"-inf",
+    b"1e999",
+    b"1e308",
+    b"-1e160",
+    b"5e-324",
+    b"-0",
+    b"0x10",
+    b"1_000",
+    b"1,5",
+    b"1.000,5",
+    b"31/12/2020",
+    b"12/31/2020",
+    b"2020-02-30",
+    b"2020-02-29T24:00:00",
+    b"0000-00-00",
+    b"yes",
+    b"no",
+    b"true",
+    b"=1+1",
+    b"00123",
+    b"1.1.1",
 ];
 
 /// Pieces of the small grammars.
 const TEXT: &[&str] = &[
-    ",", "=", ":", "(", ")", "<", ">", "<=", ">=", "\"", "\\\"", "\\", "%", " ", "-", "+", ".", "0", "1", "-1", "1e308",
-    "1e999", "nan", "inf", "auto", "none", "*", "é", "\u{a0}", "\u{202e}", "\0", "\n", "\t", "18446744073709551616",
-    "0.95", "5%", "[", "]", "{", "}", "#", "'",
+    ",",
+    "=",
+    ":",
+    "(",
+    ")",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "\"",
+    "\\\"",
+    "\\",
+    "%",
+    " ",
+    "-",
+    "+",
+    ".",
+    "0",
+    "1",
+    "-1",
+    "1e308",
+    "1e999",
+    "nan",
+    "inf",
+    "auto",
+    "none",
+    "*",
+    "é",
+    "\u{a0}",
+    "\u{202e}",
+    "\0",
+    "\n",
+    "\t",
+    "18446744073709551616",
+    "0.95",
+    "5%",
+    "[",
+    "]",
+    "{",
+    "}",
+    "#",
+    "'",
 ];
 
 /// Numbers where readers of texts go wrong.
 const NUMBERS: &[&str] = &[
-    "0", "1", "-1", "2", "0.5", "1e-3", "100", "1e308", "1e-320", "inf", "-0", "4294967296",
-    "18446744073709551615", "18446744073709551616", "1e18",
+    "0",
+    "1",
+    "-1",
+    "2",
+    "0.5",
+    "1e-3",
+    "100",
+    "1e308",
+    "1e-320",
+    "inf",
+    "-0",
+    "4294967296",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1e18",
 ];
 
 /// An input for a case: one of the seeds after a few mutations, among them splices with other seeds.
@@ -131,7 +224,10 @@ fn plain(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], words: &[&str], random: &mut Ra
 /// Mutations of lines and fields.
 fn lines(bytes: &mut Vec<u8>, random: &mut Random) {
     let line_at = |bytes: &[u8], at: usize| {
-        let start = bytes[..at].iter().rposition(|b| *b == b'\n').map_or(0, |n| n + 1);
+        let start = bytes[..at]
+            .iter()
+            .rposition(|b| *b == b'\n')
+            .map_or(0, |n| n + 1);
         let end = bytes[at..].iter().position(|b| *b == b'\n');
         start..end.map_or(bytes.len(), |n| at + n + 1)
     };
@@ -145,7 +241,10 @@ fn lines(bytes: &mut Vec<u8>, random: &mut Random) {
             // A field becomes something else.
             let is_end = |b: &u8| b",;\n\r\t".contains(b);
             let start = bytes[..at].iter().rposition(is_end).map_or(0, |n| n + 1);
-            let end = bytes[at..].iter().position(is_end).map_or(bytes.len(), |n| at + n);
+            let end = bytes[at..]
+                .iter()
+                .position(is_end)
+                .map_or(bytes.len(), |n| at + n);
             let piece = random.pick(CSV).copied().unwrap_or(b"");
             bytes.splice(start..end, piece.iter().copied());
         }
@@ -163,7 +262,10 @@ fn lines(bytes: &mut Vec<u8>, random: &mut Random) {
         _ => {
             let from = *random.pick(b",;\n.\"").unwrap_or(&b',');
             let to = *random.pick(b",;\t|\r.\"").unwrap_or(&b';');
-            bytes.iter_mut().filter(|b| **b == from).for_each(|b| *b = to);
+            bytes
+                .iter_mut()
+                .filter(|b| **b == from)
+                .for_each(|b| *b = to);
         }
     }
 }
@@ -173,7 +275,9 @@ fn text(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     let len = bytes.len();
     let at = random.below(len + 1);
     let own = !words.is_empty() && random.one_in(2);
-    let piece = random.pick(if own { words } else { TEXT }).map_or("", |word| word);
+    let piece = random
+        .pick(if own { words } else { TEXT })
+        .map_or("", |word| word);
     let is_part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'.';
     match random.below(8) {
         0..=2 => drop(bytes.splice(at..at, piece.bytes())),
@@ -189,8 +293,14 @@ fn text(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) {
         }
         _ => {
             // A word becomes another one.
-            let start = bytes[..at].iter().rposition(|b| !is_part(b)).map_or(0, |n| n + 1);
-            let end = bytes[at..].iter().position(|b| !is_part(b)).map_or(len, |n| at + n);
+            let start = bytes[..at]
+                .iter()
+                .rposition(|b| !is_part(b))
+                .map_or(0, |n| n + 1);
+            let end = bytes[at..]
+                .iter()
+                .position(|b| !is_part(b))
+                .map_or(len, |n| at + n);
             bytes.splice(start..end, piece.bytes());
         }
     }
@@ -202,7 +312,11 @@ mod tests {
 
     #[test]
     fn cases_are_repeatable_and_differ() {
-        let seeds = [b"a,b\n1,2\n".to_vec(), br#"{"a": [1, 2]}"#.to_vec(), Vec::new()];
+        let seeds = [
+            b"a,b\n1,2\n".to_vec(),
+            br#"{"a": [1, 2]}"#.to_vec(),
+            Vec::new(),
+        ];
         for form in [Form::Binary, Form::Csv, Form::Json, Form::Text] {
             let make = |case| input(&seeds, form, &["word"], &mut Random::of_case(3, "t", case));
             let all: Vec<Vec<u8>> = (0..500).map(make).collect();

@@ -38,7 +38,10 @@ pub(crate) fn generation(files: &mut Files, folder: &str) {
     let prefix = format!("{folder}/");
     let mut sums = String::new();
     for (path, bytes) in files.iter() {
-        if let Some(name) = path.strip_prefix(&prefix).filter(|name| *name != "SHA256SUMS") {
+        if let Some(name) = path
+            .strip_prefix(&prefix)
+            .filter(|name| *name != "SHA256SUMS")
+        {
             sums += &format!("{}  {name}\n", sum(bytes));
         }
     }
@@ -48,7 +51,10 @@ pub(crate) fn generation(files: &mut Files, folder: &str) {
 /// Lines of a spool: the first 16 digits of the sum, a space, the entry.
 pub(crate) fn spool(bytes: &[u8]) -> Vec<u8> {
     let mut sealed = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
         let entry = line.get(17..).unwrap_or_default();
         sealed.extend_from_slice(&sum(entry).as_bytes()[..16]);
         sealed.push(b' ');

@@ -41,12 +41,22 @@ fn a_broken_promise_is_noticed() {
         ("self-test-hang", "more than 1 seconds"),
     ];
     for (target, problem) in expected {
-        let done = fuzz(&["--target", target, "--cases", "2", "--seconds-per-case", "1"]);
+        let done = fuzz(&[
+            "--target",
+            target,
+            "--cases",
+            "2",
+            "--seconds-per-case",
+            "1",
+        ]);
         let said = text(&done);
         assert_eq!(done.status.code(), Some(1), "{target}: {said}");
         assert!(said.contains(problem), "{target}: {said}");
         // What failed can be run again.
-        assert!(said.contains(&format!("--seed 1 --target {target} --case 0")), "{said}");
+        assert!(
+            said.contains(&format!("--seed 1 --target {target} --case 0")),
+            "{said}"
+        );
     }
 }
 
@@ -56,5 +66,8 @@ fn a_case_can_be_repeated() {
     let (first, second) = (fuzz(&arguments), fuzz(&arguments));
     assert!(first.status.success(), "{}", text(&first));
     assert_eq!(first.stdout, second.stdout);
-    assert_ne!(first.stdout, fuzz(&["--seed", "6", "--target", "require", "--case", "17"]).stdout);
+    assert_ne!(
+        first.stdout,
+        fuzz(&["--seed", "6", "--target", "require", "--case", "17"]).stdout
+    );
 }

@@ -34,11 +34,12 @@ impl Target for Checkpoint {
         "checkpoint"
     }
     fn parts(&self) -> Vec<Part> {
-        let part = |(index, (name, solver, _, form)): (usize, &(&'static str, usize, &str, Form))| Part {
-            name,
-            form: *form,
-            seeds: vec![fixture::file(fixture::checkpoints(*solver), path(index)).to_vec()],
-        };
+        let part =
+            |(index, (name, solver, _, form)): (usize, &(&'static str, usize, &str, Form))| Part {
+                name,
+                form: *form,
+                seeds: vec![fixture::file(fixture::checkpoints(*solver), path(index)).to_vec()],
+            };
         FILES.iter().enumerate().map(part).collect()
     }
     fn turns(&self) -> usize {

@@ -13,10 +13,39 @@ use crate::mutate::Form;
 use crate::{Part, Taken, Target, fixture, scratch};
 
 const WORDS: &[&str] = &[
-    "accuracy", "error_rate", "log_loss", "demographic_parity", "demographic_parity_difference", "equalized_odds",
-    "selection_rate", "disparate_impact", "equal_opportunity", "mutual_information", "group_risk", "objective.",
-    "validation.", "test.", "train.", "certify.", "sex", "race", "sex:race", "group=", "fp=", "fn=", "tau=",
-    "lambda=", "beta=", "shrink=", "spread=variance", "smooth_max=lse", "risk=cvar", "alpha=", ">=", "<=", "80%",
+    "accuracy",
+    "error_rate",
+    "log_loss",
+    "demographic_parity",
+    "demographic_parity_difference",
+    "equalized_odds",
+    "selection_rate",
+    "disparate_impact",
+    "equal_opportunity",
+    "mutual_information",
+    "group_risk",
+    "objective.",
+    "validation.",
+    "test.",
+    "train.",
+    "certify.",
+    "sex",
+    "race",
+    "sex:race",
+    "group=",
+    "fp=",
+    "fn=",
+    "tau=",
+    "lambda=",
+    "beta=",
+    "shrink=",
+    "spread=variance",
+    "smooth_max=lse",
+    "risk=cvar",
+    "alpha=",
+    ">=",
+    "<=",
+    "80%",
 ];
 
 fn parts(form: Form, seeds: &[&str]) -> Vec<Part> {
@@ -35,8 +64,12 @@ fn again<T: PartialEq + std::fmt::Debug, E: std::fmt::Display>(
 ) -> Result<Taken, String> {
     match read(text) {
         Ok(other) if other == *value => Ok(Taken::Accepted),
-        Ok(other) => Err(format!("{value:?} is written as {text:?}, which is read as {other:?}")),
-        Err(error) => Err(format!("{value:?} is written as {text:?}, which is refused: {error}")),
+        Ok(other) => Err(format!(
+            "{value:?} is written as {text:?}, which is read as {other:?}"
+        )),
+        Err(error) => Err(format!(
+            "{value:?} is written as {text:?}, which is refused: {error}"
+        )),
     }
 }
 
@@ -238,14 +271,26 @@ impl Target for FrontCsv {
         )
     }
     fn words(&self) -> &'static [&'static str] {
-        &["objective.", "id", "unmitigated", "0.5", "1e308", "-1e308", "inf", "nan"]
+        &[
+            "objective.",
+            "id",
+            "unmitigated",
+            "0.5",
+            "1e308",
+            "-1e308",
+            "inf",
+            "nan",
+        ]
     }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let file = scratch::file("front.csv", input)?;
         let Ok(front) = NamedFront::read(Path::new(&file)) else {
             return Ok(Taken::Refused);
         };
-        let says_inf = input.to_ascii_lowercase().windows(3).any(|word| word == b"inf");
+        let says_inf = input
+            .to_ascii_lowercase()
+            .windows(3)
+            .any(|word| word == b"inf");
         if front.values.iter().any(|value| !value.is_finite()) && !says_inf {
             return Err("a number is read as infinite".into());
         }
@@ -264,7 +309,9 @@ impl Target for FrontCsv {
             && first.hypervolume.map(f64::to_bits) == second.hypervolume.map(f64::to_bits)
         {
             true => Ok(Taken::Accepted),
-            false => Err(format!("a front differs from itself: {first:?} and {second:?}")),
+            false => Err(format!(
+                "a front differs from itself: {first:?} and {second:?}"
+            )),
         }
     }
 }

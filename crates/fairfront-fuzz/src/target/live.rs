@@ -45,7 +45,14 @@ impl Target for LiveFront {
         let (bytes, end) = (fixture::live(), text_end());
         let rows = &bytes[end..bytes.len() - SUM];
         let whole = match part {
-            0 => [&bytes[..12], &(input.len() as u64).to_le_bytes(), input, rows, &[0; SUM]].concat(),
+            0 => [
+                &bytes[..12],
+                &(input.len() as u64).to_le_bytes(),
+                input,
+                rows,
+                &[0; SUM],
+            ]
+            .concat(),
             1 => [&bytes[..end], &seal::trailing(input), &[0; SUM]].concat(),
             _ => input.to_vec(),
         };
@@ -59,7 +66,9 @@ impl Target for LiveFront {
         if let Some(mut run) = live.run() {
             use_run(&mut run);
         }
-        let table = fixture::prepared().table.select(&(0..90).collect::<Vec<_>>());
+        let table = fixture::prepared()
+            .table
+            .select(&(0..90).collect::<Vec<_>>());
         let _ = live.update(table, &mut ());
         let _ = live.to_bytes();
         Ok(Taken::Accepted)

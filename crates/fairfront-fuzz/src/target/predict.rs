@@ -38,14 +38,17 @@ impl Target for Predict {
             let mut lines = Vec::new();
             let done = pool(many)
                 .install(|| predict(&model, &file, &options, Predictions::Csv(&mut lines)));
-            done.map(|done| (done.rows, lines)).map_err(|e| e.to_string())
+            done.map(|done| (done.rows, lines))
+                .map_err(|e| e.to_string())
         };
         let one = score(false, 4_096, false);
         let small = score(true, 3, false);
         // Of several errors, which one is found first may depend on batches.
         if (small.is_ok() || one.is_ok()) && small != one {
             let [one, small] = [one, small].map(|done| done.map(|(rows, _)| rows));
-            return Err(format!("other batches give other scores: {one:?}, {small:?}"));
+            return Err(format!(
+                "other batches give other scores: {one:?}, {small:?}"
+            ));
         }
         let _ = score(true, 50, true);
         match one {

@@ -48,7 +48,10 @@ impl Target for RunFiles {
         seal::set(&mut files, name, input.to_vec());
         let raw = read(&files, name, input)?;
         let changed = input != fixture::file(original, name);
-        if raw == Taken::Accepted && changed && !matches!(name, RUN | ENCODING | "certificates.jsonl") {
+        if raw == Taken::Accepted
+            && changed
+            && !matches!(name, RUN | ENCODING | "certificates.jsonl")
+        {
             return Err(format!("{name}: a change passes the checksum"));
         }
         seal::run(&mut files, original);
@@ -69,7 +72,10 @@ fn read(files: &Files, name: &str, input: &[u8]) -> Result<Taken, String> {
     {
         return Err(problem);
     }
-    let borrowed: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (n.as_str(), b.as_slice())).collect();
+    let borrowed: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(n, b)| (n.as_str(), b.as_slice()))
+        .collect();
     let Ok(mut run) = Run::from_files(&borrowed) else {
         return Ok(Taken::Refused);
     };
@@ -98,7 +104,12 @@ pub(super) fn use_run(run: &mut Run) {
         let _ = select(&columns, &[], &rule);
     }
     if let Ok(accuracy) = Term::parse("accuracy")
-        && let Ok(demand) = Demand::parse(&["demographic_parity_difference(sex) <= 0.9".into()], 0.5, false, None)
+        && let Ok(demand) = Demand::parse(
+            &["demographic_parity_difference(sex) <= 0.9".into()],
+            0.5,
+            false,
+            None,
+        )
     {
         let _ = choose_in_memory(run, &demand, &Rule::Best(accuracy));
     }

@@ -30,7 +30,8 @@ impl Target for SpecJson {
             ..plain.clone()
         };
         full.types.insert("age".into(), ColumnType::Categorical);
-        full.missing_by_column.insert("job".into(), MissingPolicy::Drop);
+        full.missing_by_column
+            .insert("job".into(), MissingPolicy::Drop);
         let merge = full.merges.entry("job".into()).or_default();
         merge.levels.insert("nurse".into(), "care".into());
         let json = |spec: &Spec| serde_json::to_vec(spec).unwrap_or_default();
@@ -41,7 +42,16 @@ impl Target for SpecJson {
         }]
     }
     fn words(&self) -> &'static [&'static str] {
-        &["\"approved\"", "\"sex\"", "\"age\"", "\"job\"", "\">= 5\"", "\"> median\"", "\"drop\"", "\"none\""]
+        &[
+            "\"approved\"",
+            "\"sex\"",
+            "\"age\"",
+            "\"job\"",
+            "\">= 5\"",
+            "\"> median\"",
+            "\"drop\"",
+            "\"none\"",
+        ]
     }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
         let Ok(spec) = serde_json::from_slice::<Spec>(input) else {

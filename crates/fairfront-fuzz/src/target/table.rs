@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::OnceLock;
 
 use fairfront_data::{
-    Column, Encoded, Inspection, Prepared, ReadOptions, RawRecord, Records as Cut, Table, Values,
+    Column, Encoded, Inspection, Prepared, RawRecord, ReadOptions, Records as Cut, Table, Values,
     first_table, read_table,
 };
 use flate2::Compression;
@@ -16,7 +16,17 @@ use crate::fixture;
 use crate::mutate::Form;
 use crate::{Part, Taken, Target, scratch};
 
-const WORDS: &[&str] = &["age", "job", "joined", "sex", "race", "approved", "yes", "no", "2021-01-31"];
+const WORDS: &[&str] = &[
+    "age",
+    "job",
+    "joined",
+    "sex",
+    "race",
+    "approved",
+    "yes",
+    "no",
+    "2021-01-31",
+];
 
 /// A pool of so many threads: 1 or 4.
 pub(super) fn pool(many: bool) -> &'static ThreadPool {
@@ -43,7 +53,11 @@ fn same_column(a: &Column, b: &Column) -> bool {
 }
 
 /// Where two ways to read the same table disagree.
-pub(super) fn difference(ways: &str, a: &Result<Table, String>, b: &Result<Table, String>) -> Option<String> {
+pub(super) fn difference(
+    ways: &str,
+    a: &Result<Table, String>,
+    b: &Result<Table, String>,
+) -> Option<String> {
     let problem = match (a, b) {
         (Ok(a), Ok(b)) => {
             let (n, m) = (a.columns().len(), b.columns().len());
@@ -152,7 +166,9 @@ impl Target for Csv {
             let arrived = arrived(input)?;
             if arrived != table.n_rows() {
                 let n = table.n_rows();
-                return Err(format!("{n} rows are read at once, {arrived} while they arrive"));
+                return Err(format!(
+                    "{n} rows are read at once, {arrived} while they arrive"
+                ));
             }
         }
         use_table(&plain);
@@ -236,13 +252,17 @@ fn resumed(input: &[u8], columns: &[String], all: &[RawRecord]) -> Result<(), St
         first.rest().map_err(said)?;
     }
     let mut second = Cut::new("FILE", input, &options);
-    second.resume(&first.position()).map_err(|e| format!("a position of its own is refused: {e}"))?;
+    second
+        .resume(&first.position())
+        .map_err(|e| format!("a position of its own is refused: {e}"))?;
     let mut rest = Vec::new();
     while let Some(record) = second.rest().map_err(said)? {
         rest.push(record);
     }
     let expected = &all[all.len() / 2..];
-    match rest.len() == expected.len() && rest.iter().zip(expected).all(|(a, b)| a.fields == b.fields) {
+    match rest.len() == expected.len()
+        && rest.iter().zip(expected).all(|(a, b)| a.fields == b.fields)
+    {
         true if all.is_empty() || second.columns() == columns => Ok(()),
         true => Err("columns differ after reading is resumed".into()),
         false => Err("records differ after reading is resumed".into()),
@@ -265,7 +285,11 @@ impl Target for Gzip {
         };
         let mut packed: Vec<Vec<u8>> = seeds().into_iter().map(pack).collect();
         // Two members, one after the other.
-        let both = [packed[1].clone(), pack(b"\n40,clerk,2021-05-05,30,f,a,no\n".to_vec())].concat();
+        let both = [
+            packed[1].clone(),
+            pack(b"\n40,clerk,2021-05-05,30,f,a,no\n".to_vec()),
+        ]
+        .concat();
         packed.push(both);
         vec![Part {
             name: "",

@@ -8,12 +8,60 @@ use crate::mutate::Form;
 use crate::{Part, Taken, Target};
 
 const WORDS: &[&str] = &[
-    "target", "positive", "sensitive", "bins", "min-group", "pool-groups", "drop", "feature", "weight", "type",
-    "categorical", "date-parts", "merge", "scale", "pool-rare", "missing", "missing-sensitive", "missing-value",
-    "split", "balance", "seed", "separator", "decimal", "columns", "fit", "objective", "method", "preset", "points",
-    "set", "polish", "front-in", "require", "confidence", "exact", "best", "penalty", "max-seconds",
-    "checkpoint-every", "files", "auto", "none", "trace", "column:part", "60/10/30", "50/10/20/20", "demo(rows=5)",
-    "numeric", "date-dmy", "keep", "loss-only", "min-max", "true", "tab",
+    "target",
+    "positive",
+    "sensitive",
+    "bins",
+    "min-group",
+    "pool-groups",
+    "drop",
+    "feature",
+    "weight",
+    "type",
+    "categorical",
+    "date-parts",
+    "merge",
+    "scale",
+    "pool-rare",
+    "missing",
+    "missing-sensitive",
+    "missing-value",
+    "split",
+    "balance",
+    "seed",
+    "separator",
+    "decimal",
+    "columns",
+    "fit",
+    "objective",
+    "method",
+    "preset",
+    "points",
+    "set",
+    "polish",
+    "front-in",
+    "require",
+    "confidence",
+    "exact",
+    "best",
+    "penalty",
+    "max-seconds",
+    "checkpoint-every",
+    "files",
+    "auto",
+    "none",
+    "trace",
+    "column:part",
+    "60/10/30",
+    "50/10/20/20",
+    "demo(rows=5)",
+    "numeric",
+    "date-dmy",
+    "keep",
+    "loss-only",
+    "min-max",
+    "true",
+    "tab",
 ];
 
 /// A TOML file: written again, it says the same.
@@ -99,8 +147,12 @@ impl Target for Arguments {
             std::iter::once(OsString::from("fairfront")).chain(own)
         };
         match settings::of_arguments(args()) {
-            Ok(described) if Ok(&described) == settings::of_arguments(args()).as_ref() => Ok(Taken::Accepted),
-            Ok(described) => Err(format!("the same arguments give other settings: {described}")),
+            Ok(described) if Ok(&described) == settings::of_arguments(args()).as_ref() => {
+                Ok(Taken::Accepted)
+            }
+            Ok(described) => Err(format!(
+                "the same arguments give other settings: {described}"
+            )),
             Err(message) if message.trim().is_empty() => Err("an error without a message".into()),
             Err(_) => Ok(Taken::Refused),
         }

@@ -227,7 +227,9 @@ fn joined(scanner: &mut Scanner) -> Result<Vec<Name>, Error> {
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let split = self.split.map_or_else(String::new, |s| format!("{}.", s.name()));
+        let split = self
+            .split
+            .map_or_else(String::new, |s| format!("{}.", s.name()));
         let objective = if self.objective { "objective." } else { "" };
         let name = format!("{split}{objective}{}", self.name);
         // Only an error rate has its parentheses, with its costs, in its name.
