@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a program for developers")]
 #![allow(clippy::print_stderr, reason = "a program for developers")]
 
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -181,6 +181,7 @@ fn drive(args: &Args) -> anyhow::Result<ExitCode> {
         loaded.replay(&mut summary);
     }
     dog.stop();
+    summary.failures.iter().for_each(print_failure);
     let folder = tempfile::tempdir()?;
     let workers: Vec<_> = (0..args.jobs.max(1))
         .map(|job| {
@@ -236,35 +237,46 @@ fn oversee(args: &Args, job: u64, note: &Path) -> anyhow::Result<Summary> {
         args.target.iter().for_each(|name| {
             command.args(["--target", name]);
         });
-        let done = command.stdout(Stdio::piped()).spawn()?.wait_with_output()?;
-        for line in String::from_utf8_lossy(&done.stdout).lines() {
-            summary.add(serde_json::from_str(line)?);
+        let mut worker = command.stdout(Stdio::piped()).spawn()?;
+        let lines = worker.stdout.take().map(BufReader::new);
+        for line in lines.into_iter().flat_map(BufRead::lines) {
+            let some: Summary = serde_json::from_str(&line?)?;
+            some.failures.iter().for_each(print_failure);
+            summary.add(some);
         }
-        if done.status.success() {
+        let status = worker.wait()?;
+        if status.success() {
             break;
         }
         let noted = std::fs::read_to_string(note).unwrap_or_default();
         let (case, target) = noted.trim().split_once(' ').unwrap_or(("0", ""));
         let Ok(number) = case.parse::<u64>() else {
-            bail!("a worker ended with {} before its first case", done.status);
+            bail!("a worker ended with {status} before its first case");
         };
-        let problem = match done.status.code() {
+        let problem = match status.code() {
             Some(HUNG) => format!("the case took more than {} seconds", args.seconds_per_case),
-            _ => format!("the process ended with {}", done.status),
+            _ => format!("the process ended with {status}"),
         };
         let case = Case {
             seed: args.seed,
             target: target.trim().into(),
             case: number,
         };
-        summary.fail(Failure {
+        let failure = Failure {
             target: case.target.clone(),
             case: case.arguments(),
             problem,
-        });
+        };
+        print_failure(&failure);
+        summary.fail(failure);
         first = number + step;
     }
     Ok(summary)
+}
+
+/// As soon as it happens: a run may take an hour.
+fn print_failure(failure: &Failure) {
+    eprintln!("{}: {} ({})", failure.target, failure.problem, failure.case);
 }
 
 fn print(summary: &Summary, seconds: f64) {
@@ -283,9 +295,6 @@ fn print(summary: &Summary, seconds: f64) {
             tally.seconds,
             tally.longest_seconds
         );
-    }
-    for failure in &summary.failures {
-        println!("{}: {} ({})", failure.target, failure.problem, failure.case);
     }
     let cases: u64 = summary.targets.values().map(|tally| tally.cases).sum();
     println!(
