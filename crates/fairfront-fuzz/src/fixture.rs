@@ -1,6 +1,7 @@
 //! Sound files that targets damage: made once per process by the program itself, so that they always have
 //! the current format.
 
+use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -42,7 +43,11 @@ pub(crate) fn csv() -> String {
         let approved = if yes { "yes" } else { "no" };
         let (month, day) = (1 + row % 12, 1 + row % 28);
         let job = jobs[noise % jobs.len()];
-        text += &format!("{age},{job},2021-{month:02}-{day:02},{hours},{sex},{race},{approved}\n");
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{age},{job},2021-{month:02}-{day:02},{hours},{sex},{race},{approved}"
+        );
     }
     text
 }

@@ -173,11 +173,7 @@ pub fn input(seeds: &[Vec<u8>], form: Form, words: &[&str], random: &mut Random)
 fn mutate(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], form: Form, words: &[&str], random: &mut Random) {
     let of_form = random.below(10) < 7;
     match form {
-        Form::Json if of_form => {
-            if json::mutate(bytes, words, random) {
-                return;
-            }
-        }
+        Form::Json if of_form && json::mutate(bytes, words, random) => return,
         Form::Csv if of_form => return lines(bytes, random),
         Form::Text if of_form => return text(bytes, words, random),
         _ => {}

@@ -1,6 +1,6 @@
 //! Random numbers of a case: the same seed, target and case give the same numbers.
 
-/// SplitMix64: small, fast and good enough for choosing mutations.
+/// `SplitMix64`: small, fast and good enough for choosing mutations.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

@@ -10,8 +10,7 @@ const SUM: usize = 32;
 
 /// The SHA-256 sum of bytes in hexadecimal.
 pub(crate) fn sum(bytes: &[u8]) -> String {
-    let digits = Sha256::digest(bytes);
-    digits.iter().map(|byte| format!("{byte:02x}")).collect()
+    fairfront_core::hex(&Sha256::digest(bytes))
 }
 
 /// Files that end in the sum of everything before it: stored rows, checkpoints, fronts in memory.
@@ -42,7 +41,7 @@ pub(crate) fn generation(files: &mut Files, folder: &str) {
             .strip_prefix(&prefix)
             .filter(|name| *name != "SHA256SUMS")
         {
-            sums += &format!("{}  {name}\n", sum(bytes));
+            sums.extend([&sum(bytes), "  ", name, "\n"]);
         }
     }
     set(files, &format!("{prefix}SHA256SUMS"), sums.into_bytes());

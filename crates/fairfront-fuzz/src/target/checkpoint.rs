@@ -46,7 +46,7 @@ impl Target for Checkpoint {
         2
     }
     fn check(&self, part: usize, input: &[u8]) -> Result<Taken, String> {
-        let (_, solver, name, _) = FILES[part];
+        let (_, solver, name, form) = FILES[part];
         let path = path(part);
         let original = fixture::checkpoints(solver);
         // This generation is the newest.
@@ -62,7 +62,7 @@ impl Target for Checkpoint {
         let Some(folder) = fixture::generation_of(path).filter(|_| name != "SHA256SUMS") else {
             return Ok(raw);
         };
-        if path.ends_with(".bin") {
+        if form == Form::Binary {
             seal::set(&mut files, path, seal::trailing(input));
         }
         seal::generation(&mut files, folder);

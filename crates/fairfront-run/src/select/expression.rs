@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn names_with_characters_of_the_grammar_are_written_in_quotes() {
-        for text in [r#""a=b""#, r#""objective.c, d""#, r#"validation.accuracy"#] {
+        for text in [r#""a=b""#, r#""objective.c, d""#, "validation.accuracy"] {
             let term = Term::parse(text).unwrap();
             assert_eq!(term.to_string(), text);
             assert_eq!(Term::parse(&term.to_string()).unwrap(), term);
