@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of everything that computes on raw blocks under Valgrind's memcheck: the kernels (the only unsafe code
-# outside of the Python extension) through the objectives, blocks of rows, and the indicators. Miri would do as well, but knows no instruction
-# sets beyond the basic one and is not part of every toolchain.
+# outside of the Python extension) through the objectives, blocks of rows, and the indicators. The stable toolchain has
+# no Miri.
 #
 # Usage: scripts/memcheck.sh [FILTER…], names of tests instead of the usual ones.
 set -euo pipefail
