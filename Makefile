@@ -1,6 +1,9 @@
 # make test      everything that has to pass; installs what the tests need
-# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test), and an error or a
-#                kill at every file-system call of the commands that write (a sample in make test)
+# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test), an error or a
+#                kill at every file-system call of the commands that write (a sample in make test), and
+#                Valgrind on the tests of the kernels
+# make fuzz      a million mutated inputs through every reader, on all cores (3,000 in make test);
+#                FUZZ='--cases 20000 --target csv', for instance, for fewer
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
@@ -31,7 +34,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences audit rust-version release-check page page-check browser python-test package package-alone soak bench bench-neighbours \
+.PHONY: test lint rust-test docs licences audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
   bench-measures bench-stream bench-penalty bench-choice bench-python reproduce clean
 
 test: lint page-check rust-test docs licences python-test
@@ -99,7 +102,7 @@ ifeq ($(BROWSER),)
 endif
 
 python-test: browser package package-alone $(WEB)/node_modules/.package-lock.json
-	cargo build --locked -p fairfront-cli -p fairfront-bench
+	cargo build --locked -p fairfront-cli -p fairfront-bench -p fairfront-fuzz
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 	FAIRFRONT_BIN=$(abspath target/debug/fairfront) $(VENV_PYTHON) -m pytest -q bindings/python/tests
 
@@ -114,8 +117,17 @@ package-alone:
 	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-args="--profile dev" .
 	$(ALONE)/bin/python bindings/python/tests/alone.py
 
+# Mutated inputs break no promise: no panic, no hang, bounded memory, nothing read as something else.
+fuzz:
+	cargo build --release --locked -p fairfront-fuzz
+	target/release/fairfront-fuzz --cases 1000000 --jobs $(shell nproc) --json bench/results/fuzz.json $(FUZZ)
+
+# No read or write outside of memory that is allocated, and none of memory that nothing was written to.
+memcheck:
+	scripts/memcheck.sh
+
 # What is killed ends in the same bytes as what is not.
-soak: $(VENV)/.tests-installed
+soak: $(VENV)/.tests-installed memcheck
 	cargo build --release --locked -p fairfront-cli
 	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q \
 	  tests/python/test_stream_kill.py $(wildcard tests/python/test_checkpoint.py)

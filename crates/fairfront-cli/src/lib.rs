@@ -15,6 +15,8 @@ mod reproduce_args;
 #[cfg(all(test, feature = "download"))]
 #[path = "../tests/it/server.rs"]
 mod server;
+#[doc(hidden)]
+pub mod settings;
 mod solver_args;
 mod table_args;
 mod word;

@@ -261,8 +261,38 @@ impl TableArgs {
     pub(crate) fn with_config(&self) -> anyhow::Result<Self> {
         Ok(match &self.config {
             None => self.clone(),
-            Some(path) => self.clone().over(from_toml(path)?),
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+                    path: path.display().to_string(),
+                    source,
+                })?;
+                self.clone().over(Self::from_toml(path, &text)?)
+            }
         })
+    }
+
+    /// The settings in the text of a TOML file.
+    pub(crate) fn from_toml(path: &Path, text: &str) -> anyhow::Result<Self> {
+        refuse_nul(path, text)?;
+        let mut args: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = 1 + text[..start].matches('\n').count();
+            let message = error.message().replace('\n', " ");
+            let key = match message.starts_with("unknown field") {
+                true => None,
+                false => key_at(text, start),
+            };
+            let key = key.map_or_else(String::new, |key| format!("{key}: "));
+            Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
+        })?;
+        // Files are named as seen from the folder of the TOML file.
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for file in &mut args.files {
+            if file != "-" && Known::parse(file)?.is_none() {
+                *file = folder.join(&*file).display().to_string();
+            }
+        }
+        Ok(args)
     }
 
     fn reads_csv(&self) -> bool {
@@ -532,33 +562,6 @@ fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
         }
     }
     Ok(merges)
-}
-
-fn from_toml(path: &Path) -> anyhow::Result<TableArgs> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-        path: path.display().to_string(),
-        source,
-    })?;
-    refuse_nul(path, &text)?;
-    let mut args: TableArgs = toml::from_str(&text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = 1 + text[..start].matches('\n').count();
-        let message = error.message().replace('\n', " ");
-        let key = match message.starts_with("unknown field") {
-            true => None,
-            false => key_at(&text, start),
-        };
-        let key = key.map_or_else(String::new, |key| format!("{key}: "));
-        Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
-    })?;
-    // Files are named as seen from the folder of the TOML file.
-    let folder = path.parent().unwrap_or(Path::new(""));
-    for file in &mut args.files {
-        if file != "-" && Known::parse(file)?.is_none() {
-            *file = folder.join(&*file).display().to_string();
-        }
-    }
-    Ok(args)
 }
 
 /// Refuses strings of a TOML file that hold a NUL character, which can be written as an escape. A file that is

@@ -271,11 +271,14 @@ impl Span<'_> {
 
     fn each_quoted<T: TakeRecord>(&self, separator: u8, taker: &mut T) -> Result<(), T::Error> {
         let (text, spaces) = Quotes::new(separator).without_spaces(self.bytes);
+        // The `csv` crate drops a byte order mark at the start of its input, and this is the start of
+        // a chunk. A mark that arrives in two pieces stays.
+        let (first, rest) = text.split_at(text.len().min(1));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .has_headers(false)
             .flexible(true)
-            .from_reader(&text[..]);
+            .from_reader(first.chain(rest));
         let mut blanks = match T::BLANKS {
             true => Quotes::new(separator).blank_lines(&text),
             false => Vec::new(),

@@ -171,7 +171,8 @@ impl Stream {
         stream.generation = found.number;
         if let Some(settled) = &stream.state.settled {
             let current = Current::read(&found.path)?;
-            if !settled.encoding.extends(&current.encoding) {
+            let sound = settled.encoding.check().is_ok();
+            if !(sound && settled.encoding.extends(&current.encoding)) {
                 let problem = "state.json and encoding.json have different features; restore both files \
                                from one copy of the state, or start another state";
                 return Err(Error::file(&found.path, problem));
