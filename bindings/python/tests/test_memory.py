@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairfront import FairFrontClassifier
@@ -37,6 +38,6 @@ def test_nul_characters_are_refused():
     words = np.array(["a", "b", "c\0d", "b"] * 50, dtype=object)
     y = np.arange(200) % 3 == 0
     with pytest.raises(ValueError, match='column "word", row 3: the category holds a NUL character'):
-        FairFrontClassifier().fit({"word": words, "n": np.arange(200.0)}, y, sensitive_features=["f", "m"] * 100)
+        FairFrontClassifier().fit(pd.DataFrame({"word": words, "n": np.arange(200.0)}), y, sensitive_features=["f", "m"] * 100)
     with pytest.raises(ValueError, match="the name holds a NUL character"):
-        FairFrontClassifier().fit({"w\0": np.arange(200.0)}, y, sensitive_features=["f", "m"] * 100)
+        FairFrontClassifier().fit(pd.DataFrame({"w\0": np.arange(200.0)}), y, sensitive_features=["f", "m"] * 100)
