@@ -14,20 +14,25 @@ static MEMORY: Memory = Memory;
     unsafe_code,
     reason = "the trait is unsafe; every call goes to the system's allocator with the same arguments"
 )]
+// SAFETY: every method hands its arguments to the system's allocator and returns its result.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
         or_end(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
         or_end(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
         or_end(unsafe { System.realloc(memory, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
         unsafe { System.dealloc(memory, layout) }
     }
 }
