@@ -1,5 +1,9 @@
 # make test      everything that has to pass; installs what the tests need
-# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test)
+# make soak      streams and checkpoints killed 200 times at random moments (a few times in make test), an error or a
+#                kill at every file-system call of the commands that write (a sample in make test), and
+#                Valgrind on the tests of the kernels
+# make fuzz      a million mutated inputs through every reader, on all cores (3,000 in make test);
+#                FUZZ='--cases 20000 --target csv', for instance, for fewer
 # make bench     side-by-side measurements against peers (needs the published data sets);
 #                make bench-neighbours: only fairfront beside other tools on Adult;
 #                make bench-measures: only fronts in accuracy and gaps, beside fairlearn;
@@ -11,6 +15,8 @@
 # make page      build the script and style of report.html; make page-check: types, tests, and whether they are stale
 # make reproduce the paper's experiments, and the page of the documentation about them (needs the published data sets; an
 #                hour or two on two cores; stopped, it goes on where it was)
+# make audit     compare the crates with the RustSec advisory database (needs cargo-audit and the network)
+# make rust-version   compile with the oldest supported Rust; make release-check TAG=v1.2.3: whether it can be released
 # make clean     remove what was built
 
 SHELL := /bin/bash
@@ -28,7 +34,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV_PYTHON := $(VENV)/bin/python
 
-.PHONY: test lint rust-test docs licences page page-check browser python-test package package-alone soak bench bench-neighbours \
+.PHONY: test lint rust-test docs licences audit rust-version release-check page page-check browser python-test package package-alone soak memcheck fuzz bench bench-neighbours \
   bench-measures bench-stream bench-penalty bench-choice bench-python reproduce clean
 
 test: lint page-check rust-test docs licences python-test
@@ -58,6 +64,20 @@ $(BOOK_VENV)/.installed: docs/requirements.txt
 licences:
 	$(PYTHON) scripts/check_licences.py
 
+# Needs cargo-audit (cargo install cargo-audit --locked) and the network.
+audit:
+	cargo audit --deny warnings
+
+# The oldest Rust that Cargo.toml promises; rustup downloads it.
+RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+rust-version:
+	rustup toolchain install $(RUST_VERSION) --profile minimal
+	cargo +$(RUST_VERSION) check --workspace --locked
+
+# Fails unless the tag, the versions and the repository's address are those of a release.
+release-check:
+	$(PYTHON) scripts/check_release.py $(TAG)
+
 WEB := crates/fairfront-report/web
 
 page: $(WEB)/node_modules/.package-lock.json
@@ -82,7 +102,7 @@ ifeq ($(BROWSER),)
 endif
 
 python-test: browser package package-alone $(WEB)/node_modules/.package-lock.json
-	cargo build --locked -p fairfront-cli -p fairfront-bench
+	cargo build --locked -p fairfront-cli -p fairfront-bench -p fairfront-fuzz
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 	FAIRFRONT_BIN=$(abspath target/debug/fairfront) $(VENV_PYTHON) -m pytest -q bindings/python/tests
 
@@ -97,11 +117,21 @@ package-alone:
 	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-args="--profile dev" .
 	$(ALONE)/bin/python bindings/python/tests/alone.py
 
+# Mutated inputs break no promise: no panic, no hang, bounded memory, nothing read as something else.
+fuzz:
+	cargo build --release --locked -p fairfront-fuzz
+	target/release/fairfront-fuzz --cases 1000000 --jobs $(shell nproc) --json bench/results/fuzz.json $(FUZZ)
+
+# No read or write outside of memory that is allocated, and none of memory that nothing was written to.
+memcheck:
+	scripts/memcheck.sh
+
 # What is killed ends in the same bytes as what is not.
-soak: $(VENV)/.tests-installed
+soak: $(VENV)/.tests-installed memcheck
 	cargo build --release --locked -p fairfront-cli
 	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_KILLS=$(or $(FAIRFRONT_KILLS),200) $(VENV_PYTHON) -m pytest -q \
 	  tests/python/test_stream_kill.py $(wildcard tests/python/test_checkpoint.py)
+	FAIRFRONT_BIN=target/release/fairfront FAIRFRONT_FAULTS=all $(VENV_PYTHON) -m pytest -q -rP tests/python/test_faults.py
 
 $(VENV)/.tests-installed: tests/python/requirements.txt
 	$(PYTHON) -m venv $(VENV)

@@ -1,6 +1,6 @@
-"""Fails when a dependency has a licence that is not on the list, or none at all.
+"""Fails if a dependency has a license that is not on the list, or no license field.
 
-Reads `cargo metadata`, so that it needs no tool beyond cargo.
+Reads `cargo metadata` in the current folder, so that it needs no tool beyond cargo.
 """
 
 import json
@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-# Licences under which code may be linked into a program licensed MIT OR Apache-2.0.
+# Licenses under which code may be linked into a program licensed MIT OR Apache-2.0.
 ALLOWED = {
     "0BSD",
     "Apache-2.0",
@@ -26,18 +26,17 @@ ALLOWED = {
 }
 
 
-# Packages that name no licence but carry its text, which was read.
-BY_FILE = {
-    "slsqp 1.0.2": "MIT",
-}
+# Packages without a license field whose license text somebody has read: "name version" and the license.
+# A new version needs a new entry.
+EXCEPTIONS: dict[str, str] = {}
 
 
-def licence_of(package: dict) -> str | None:
-    return package["license"] or BY_FILE.get(f"{package['name']} {package['version']}")
+def license_of(package: dict) -> str | None:
+    return package["license"] or EXCEPTIONS.get(f"{package['name']} {package['version']}")
 
 
 def allowed(expression: str) -> bool:
-    """Whether an SPDX expression can be met by allowed licences alone."""
+    """Whether an SPDX expression can be met by allowed licenses alone."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
 
     def alternatives() -> bool:
@@ -48,13 +47,13 @@ def allowed(expression: str) -> bool:
         return found
 
     def conjunction() -> bool:
-        found = licence()
+        found = single()
         while tokens and tokens[0] == "AND":
             tokens.pop(0)
-            found = licence() and found
+            found = single() and found
         return found
 
-    def licence() -> bool:
+    def single() -> bool:
         if not tokens:
             return False
         token = tokens.pop(0)
@@ -71,24 +70,32 @@ def allowed(expression: str) -> bool:
     return alternatives() and not tokens
 
 
+def problems(packages: list[dict]) -> list[str]:
+    """One line per package that may not be linked."""
+    lines = []
+    for package in packages:
+        name, expression = f"{package['name']} {package['version']}", license_of(package)
+        if not expression:
+            lines.append(f"{name}: no license field; read its license text and add it to EXCEPTIONS, or remove it")
+        elif not allowed(expression):
+            lines.append(f"{name}: license {expression} is not allowed; remove it")
+    return lines
+
+
 def main() -> int:
     metadata = json.loads(
         subprocess.run(
             ["cargo", "metadata", "--format-version", "1", "--locked"],
             check=True,
-            capture_output=True,
+            stdout=subprocess.PIPE,
             text=True,
         ).stdout
     )
-    refused = [
-        f"{package['name']} {package['version']}: {licence_of(package) or 'no licence given'}"
-        for package in metadata["packages"]
-        if not allowed(licence_of(package) or "")
-    ]
-    for line in refused:
-        print(f"licence not allowed: {line}", file=sys.stderr)
-    print(f"licences: {len(metadata['packages'])} packages, {len(refused)} refused")
-    return 1 if refused else 0
+    found = problems(metadata["packages"])
+    for line in found:
+        print(f"error: {line}", file=sys.stderr)
+    print(f"licenses: {len(metadata['packages'])} packages, {len(found)} refused")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

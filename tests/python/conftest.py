@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from seals import sealed
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -75,7 +76,7 @@ class Fairfront:
         self("select", run, "--id", point, "--model", path, "--force")
         model = json.loads(Path(path).read_text()) | changes
         if changes:
-            Path(path).write_text(json.dumps(model))
+            Path(path).write_text(sealed(model))
         return model
 
     def inspect(self, *args, **options):

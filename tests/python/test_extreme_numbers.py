@@ -106,8 +106,40 @@ def test_a_batch_can_be_skipped(fairfront, tmp_path):
     assert "batch 2: 0 rows (100 rejected), 100 kept; the front stays as it was: the batch was skipped" in said
     assert (newest(state) / "front.parquet").read_bytes() == before
     assert set(rejected(state)["reason"]) == {"the batch was skipped with --skip-batch"}
+    # Front and rows are as before, so that the front can be recomputed.
+    fairfront("verify", state)
     fairfront("stream", state, files[2])
     assert drifts(state)[-1]["kept"] == 200
+    fairfront("verify", state)
+
+
+def test_a_batch_that_a_solver_cannot_fit_is_rejected(fairfront, tmp_path):
+    """Tracing cannot hold the covariance of errors at 0 with more than 1,000 parameters."""
+    state = tmp_path / "state"
+    objectives = ["--objective", "log_loss", "--objective", "equal_opportunity(sex)"]
+    flags = [*ROLES, *objectives, "--method", "trace", "--points", 5, "--batch", 1200]
+
+    def batch(number, cities):
+        rows = table(1200, seed=number)
+        return write(rows.assign(city=np.resize(cities, 1200)), tmp_path / f"{number}.csv")
+
+    few, many = ["Oslo", "Lima"], [f"city {i}" for i in range(1100)]
+    fairfront("stream", state, batch(0, few), *flags)
+    before = (newest(state) / "front.parquet").read_bytes()
+    file = batch(1, many)
+    refused = fairfront.run("stream", state, file, "--max-rejected", 1199)
+    assert refused.returncode == 1
+    assert b"the batch cannot be fitted: objective 2 cannot be held at 0" in refused.stderr
+    said = fairfront("stream", state, file).decode()
+    assert "batch 2: 0 rows (1,200 rejected)" in said
+    assert "the front stays as it was: the batch cannot be fitted: objective 2 cannot be held at 0" in said
+    assert (newest(state) / "front.parquet").read_bytes() == before
+    assert len(rejected(state)) == 1200
+    fairfront("verify", state)
+    # The next batch updates the front: nothing of the rejected one is left.
+    fairfront("stream", state, batch(2, few))
+    assert "kept_because" not in drifts(state)[-1]["front"]
+    assert drifts(state)[-1]["kept"] == 2400
     fairfront("verify", state)
 
 

@@ -20,6 +20,7 @@ from sklearn.metrics import (
 
 from definitions import UNKNOWN
 from fitted import EXACT, LOANS, SPLITS, Run, near
+from seals import sealed
 
 DEMO = "demo(rows=3000)"
 FEW = ["--method", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
@@ -227,13 +228,13 @@ def test_a_model_file_without_calibration_is_a_logistic_model(fairfront, tmp_pat
     path = tmp_path / "model.json"
     model = fairfront.model(tmp_path / "run", 0, path)
     del model["calibration"]
-    path.write_text(json.dumps(model))
+    path.write_text(sealed(model))
     rows = tmp_path / "rows.csv"
     fairfront("data", "export", DEMO, "--output", rows)
     table = pd.read_csv(io.BytesIO(fairfront("predict", path, rows, "--output", "-")))
     assert abs(table["probability"] - expit(table["score"])).max() < EXACT
     for slope in [0, -1, None]:
-        path.write_text(json.dumps(model | {"calibration": {"slope": slope, "intercept": 0}}))
+        path.write_text(sealed(model | {"calibration": {"slope": slope, "intercept": 0}}))
         error = fairfront.error("predict", path, rows, "--output", "-")
         assert "slope" in error or "corrupted" in error or "damaged" in error
 

@@ -103,7 +103,9 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     window, reservoir : int, optional
         Rows that ``partial_fit`` keeps: the latest ones, or a uniform sample of all; by default all of them.
     max_seconds : float, optional
-        Ends the fit after this time with the front found so far.
+        Ends the fit after this time with the front found so far. The time starts when the table is encoded, after
+        ``fit`` has checked and converted its arguments. Finishing takes up to 2 seconds more, plus one pass over the
+        rows. If no model is found in time, ``fit`` raises ``TimeoutError``.
     random_state : int, RandomState, Generator or None, default=0
         Seed of everything random. The same seed gives the same front for any ``n_jobs``.
     n_jobs : int, optional

@@ -59,13 +59,11 @@ def save(front: FairFrontClassifier, folder: str | os.PathLike[str], *, force: b
 def load(kind: type[FairFrontClassifier], folder: str | os.PathLike[str]) -> FairFrontClassifier:
     """The estimator of a run folder."""
     run = Run.read(os.fspath(folder))
-    path = os.path.join(folder, ESTIMATOR)
-    if not os.path.exists(path):
+    if run.estimator is None:
         front, classes = kind(), np.asarray([False, True])
         looks = Looks.of_run(run, classes, classes[1])
     else:
-        with open(path, encoding="utf-8") as file:
-            said = _checked(json.load(file), path)
+        said = _checked(json.loads(run.estimator), os.path.join(folder, ESTIMATOR))
         front, classes, names = kind(**said["params"]), np.asarray(said["classes"]), said["feature_names"]
         names = None if names is None else np.asarray(names, dtype=object)
         looks = Looks(classes, classes[said["positive"]], said["n_features"], names, said["by_name"])

@@ -158,7 +158,8 @@ def pf_smg(
     starts : array of shape (n, n_params), optional
         Points to start from.
     max_seconds : float, optional
-        Time limit; the front found until then is returned.
+        Time limit; the front found until then is returned. On large tables a limit that passes before there is
+        a model raises ``TimeoutError``.
     callback : callable, optional
         Gets a dict with ``round``, ``share`` (of the budget), ``n_points``, ``hypervolume`` and
         ``seconds`` now and then; where it returns something true, the front found is returned.
@@ -225,7 +226,8 @@ def weighted(
     starts : array of shape (n, n_params), optional
         Points to start from; each sum takes the best for it.
     max_seconds : float, optional
-        Time limit; the front found until then is returned.
+        Time limit; the front found until then is returned. On large tables a limit that passes before there is
+        a model raises ``TimeoutError``.
     callback : callable, optional
         Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
     n_jobs : int, optional
@@ -280,7 +282,8 @@ def trace(
     n_points : int, optional
         Points of the front; 1,000 without it.
     max_seconds : float, optional
-        Time limit; the front found until then is returned.
+        Time limit; the front found until then is returned. On large tables a limit that passes before there is
+        a model raises ``TimeoutError``.
     callback : callable, optional
         Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
     n_jobs : int, optional
@@ -342,7 +345,8 @@ def eps_fair(
     seed : int, default=0
         Seed of random starts (``cold=True``).
     max_seconds : float, optional
-        Time limit; the front found until then is returned.
+        Time limit; the front found until then is returned. On large tables a limit that passes before there is
+        a model raises ``TimeoutError``.
     callback : callable, optional
         Told of progress now and then, and asked whether to stop, as by :func:`pf_smg`.
     n_jobs : int, optional

@@ -6,7 +6,8 @@ use fairfront_data::Error as DataError;
 use fairfront_run::Error as RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
-    PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError,
+    PyTimeoutError, PyValueError,
 };
 
 /// What went wrong, on its way to Python.
@@ -52,12 +53,19 @@ impl From<Failure> for PyErr {
             Failure::Panic(message) => PyRuntimeError::new_err(format!(
                 "internal error: {message}; this is a bug of fairfront, please report it"
             )),
+            // Ctrl-C raises its own exception.
+            Failure::Run(error) if error.is_stopped() => PyTimeoutError::new_err(
+                "the time limit passed before a model was found; give a larger max_seconds",
+            ),
             Failure::Run(error) => {
                 let error = match raised(error) {
                     Ok(raised) => return raised,
                     Err(error) => error,
                 };
                 let message = in_python(&error.to_string());
+                if matches!(error, RunError::Table(DataError::Memory { .. })) {
+                    return PyMemoryError::new_err(message);
+                }
                 match about_file(&error) {
                     Some(ErrorKind::NotFound) => PyFileNotFoundError::new_err(message),
                     Some(ErrorKind::PermissionDenied) => PyPermissionError::new_err(message),
@@ -96,7 +104,16 @@ fn about_file(error: &RunError) -> Option<ErrorKind> {
 }
 
 /// Words of the command line, and what they are for somebody without one; the longer ones first.
-const WORDS: [(&str, &str); 35] = [
+const WORDS: [(&str, &str); 38] = [
+    (" with --feature and --drop", ""),
+    (
+        "fit with stream --window, which keeps the last rows only",
+        "call partial_fit with a window, which keeps the last rows only",
+    ),
+    (
+        "free memory, or set --memory to go on regardless",
+        "or free memory",
+    ),
     ("; look at --drop, --type and --missing", ""),
     ("join groups with --merge", "join groups"),
     ("merge some with --merge", "merge some"),

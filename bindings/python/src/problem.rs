@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Batches, Error, FairProblem, Gradients, Linear, Objective, Points, Problem, Purpose, Stream,
+    Batches, Error, FairProblem, Gradients, Linear, Objective, Points, Problem, Purpose,
+    StopSignal, Stream,
 };
 use fairfront_data::Part;
 use fairfront_run::parse_objective;
@@ -193,11 +194,11 @@ impl Problem for Functions {
         }
     }
 
-    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
+    fn minimiser(&self, _stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
         Ok(self.minimiser.clone())
     }
 
-    fn start(&self) -> Result<Vec<f64>, Error> {
+    fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
         let zeros = || vec![0.0; self.n_params];
         Ok(self.start.clone().unwrap_or_else(zeros))
     }

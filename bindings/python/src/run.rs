@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairfront_data::{Notice, NoticeLevel, Table};
 use fairfront_run::{
-    Certificate, Choice as Chosen, Demand, ESTIMATOR, ExportFormat, FrontColumns, ModelCertificate,
+    Certificate, Choice as Chosen, Demand, ExportFormat, FrontColumns, ModelCertificate,
     Requirement, Rule, Run, Selection, Term, Use, choose_with_uses, logged_uses, score_file,
     score_table, select, uncertified_model, weights,
 };
@@ -331,7 +331,7 @@ impl PyRun {
         })
     }
 
-    /// Writes the run folder, and beside its files what the package needs to know of the estimator;
+    /// Writes the run folder, with a file that holds what the package needs to know of the estimator;
     /// returns where it is.
     fn write(
         &self,
@@ -342,8 +342,8 @@ impl PyRun {
     ) -> PyResult<String> {
         work::outside(py, 1, || {
             let mut run = self.whole();
+            run.estimator = Some(estimator.into());
             let place = run.write(Path::new(folder), force)?;
-            fairfront_run::write_file(&place.join(ESTIMATOR), estimator.as_bytes(), true)?;
             Ok(place.display().to_string())
         })
     }
@@ -356,6 +356,12 @@ impl PyRun {
             run.uses = logged_uses(Path::new(folder))?;
             Ok(Self::new(run))
         })
+    }
+
+    /// What was saved of the estimator that the run belongs to.
+    #[getter]
+    fn estimator(&self) -> Option<&str> {
+        self.run.estimator.as_deref()
     }
 
     /// The files of the folder, by name.

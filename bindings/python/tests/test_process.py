@@ -101,7 +101,7 @@ def test_pickles_and_copies_decide_the_same():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
     assert b"smith" in pickle.dumps(model), "levels are in it"
     damaged = pickle.dumps(clf).replace(b"PAR1", b"PAR2")
-    with pytest.raises(OSError, match="damaged"):
+    with pytest.raises(OSError, match="changed after it was written"):
         pickle.loads(damaged)
 
 
@@ -126,8 +126,16 @@ def test_save_and_load(tmp_path):
     with pytest.raises(OSError, match="there is a run already"):
         clf.save(tmp_path / "run")
     clf.save(tmp_path / "run", force=True)
-    (tmp_path / "run" / "front.parquet").write_bytes(b"nothing")
-    with pytest.raises(OSError, match="damaged"):
+    for name in ["front.parquet", "encoding.json", "estimator.json", "run.json"]:
+        path = tmp_path / "run" / name
+        whole = path.read_bytes()
+        digit = whole.rindex(b"1")
+        path.write_bytes(whole[:digit] + b"2" + whole[digit + 1 :])
+        with pytest.raises(OSError, match=f"{name}: the file was changed after it was written"):
+            FairFrontClassifier.load(tmp_path / "run")
+        path.write_bytes(whole)
+    (tmp_path / "run" / "estimator.json").unlink()
+    with pytest.raises(OSError, match="estimator.json: .*not complete"):
         FairFrontClassifier.load(tmp_path / "run")
 
 
@@ -190,6 +198,62 @@ def test_ctrl_c_ends_a_fit_soon_and_keeps_the_front():
     assert said[0] == "interrupted" and int(said[2]) > 0 and said[2] == said[3]
     # A second by right; machines that are busy with other tests get more.
     assert float(said[1]) - sent < 10.0
+
+
+LARGE = """
+    import sys
+    sys.path.insert(0, {tests!r})
+    from people import people
+    from fairfront import Dataset, FairFrontClassifier, Problem, pf_smg
+    from fairfront.metrics import MetricFrame, selection_rate
+    X, y, sex, _ = people({rows})
+    def fit():
+        FairFrontClassifier(n_points=100_000).fit(X, y, sensitive_features=sex)
+    def partial_fit():
+        clf = FairFrontClassifier(method="pf-smg", n_points=100_000)
+        while True:
+            clf.partial_fit(X, y, sensitive_features=sex, classes=[0, 1])
+    def solver():
+        problem = Problem(Dataset(X, y, sensitive_features={{"sex": sex}}), ["error_rate", "demographic_parity(sex)"])
+        pf_smg(problem, n_points=10**7, max_steps=10**9, patience=0)
+    def predict():
+        clf = FairFrontClassifier(n_points=4).fit(X[:500], y[:500], sensitive_features=sex[:500])
+        while True:
+            clf.predict(X)
+    def metrics():
+        MetricFrame(metrics=selection_rate, y_true=y, y_pred=y, sensitive_features=sex, n_boot=10**6)
+    print("begin", flush=True)
+    try:
+        {work}()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.05, 1.0, 4.0])
+@pytest.mark.parametrize("work", ["fit", "partial_fit", "solver", "predict", "metrics"])
+def test_ctrl_c_ends_long_calls_on_large_tables(work, delay):
+    script = textwrap.dedent(LARGE).format(tests=os.path.dirname(__file__), rows=300_000, work=work)
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "begin\n"
+        time.sleep(delay)
+        child.send_signal(signal.SIGINT)
+        sent = time.time()
+        # Two seconds and a pass over the rows by right; a hang is what this catches.
+        assert child.wait(timeout=30) == 0
+        print(f"{work} after {delay} s: ended {time.time() - sent:.2f} s later")
+        assert child.stdout.readline() == "interrupted\n"
+    finally:
+        child.kill()
+
+
+def test_a_time_limit_without_a_model_is_an_error():
+    X, y, sex, _ = people(1_000_000)
+    clf = FairFrontClassifier(max_seconds=1e-6)
+    with pytest.raises(TimeoutError, match="before a model was found; give a larger max_seconds"):
+        clf.fit(X, y, sensitive_features=sex)
+    assert not hasattr(clf, "front_")
 
 
 def test_interrupted_is_a_keyboard_interrupt():

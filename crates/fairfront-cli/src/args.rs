@@ -351,7 +351,7 @@ pub(crate) enum CompareBy {
     reason = "each is a flag that is given or not"
 )]
 pub(crate) struct FitArgs {
-    /// Folder to write the run to
+    /// Folder to write the run to; it is made if it does not exist, and filled if it is empty
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(crate) out: PathBuf,
     /// Replace a run that is there already
@@ -369,7 +369,8 @@ pub(crate) struct FitArgs {
         help_heading = "Requirements"
     )]
     pub(crate) best: Option<String>,
-    /// End after this many seconds and keep what is done
+    /// End after this many seconds, reading included, and keep what is done; finishing may take 2 seconds
+    /// more, plus one pass over the rows
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
     /// Keep a checkpoint in DIR at most every so many seconds, to go on from after a kill
@@ -487,7 +488,7 @@ pub(crate) struct TuneArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
-    /// End the search after this many seconds and choose among what is done
+    /// End the search after this many seconds, reading included, and choose among what is done
     #[arg(long, value_name = "S", help_heading = "Run")]
     pub(crate) max_seconds: Option<f64>,
     /// Threads [default: one a core]; the result does not depend on it

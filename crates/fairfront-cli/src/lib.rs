@@ -1,7 +1,8 @@
 //! The `fairfront` command as a library, so that another front end can call the same code.
 //!
 //! [`run`] takes the arguments and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3
-//! requirements unmet (`select --confidence none`), 4 no model can be certified, 130 stopped by Ctrl-C (what is done is kept).
+//! requirements unmet (`select --confidence none`), 4 no model can be certified, 130 stopped by Ctrl-C,
+//! SIGTERM or SIGHUP (finished work is kept).
 
 mod args;
 mod command;
@@ -14,6 +15,8 @@ mod reproduce_args;
 #[cfg(all(test, feature = "download"))]
 #[path = "../tests/it/server.rs"]
 mod server;
+#[doc(hidden)]
+pub mod settings;
 mod solver_args;
 mod table_args;
 mod word;
@@ -31,6 +34,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             usual(panic);
         }
     }));
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(at) = args.iter().position(|arg| has_nul(arg)) {
+        output::error(&anyhow::anyhow!(
+            "argument {at}: it holds a NUL byte; remove it"
+        ));
+        return 2;
+    }
     let cli = match args::Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -44,11 +54,28 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             output::error(&error);
+            if let Some(stopped) = error.downcast_ref::<progress::NoModel>() {
+                return stopped.exit_code();
+            }
             let of_data = error.downcast_ref::<fairfront_data::Error>();
             let of_run = error.downcast_ref::<fairfront_run::Error>();
             let usage = of_data.is_some_and(fairfront_data::Error::is_usage);
             let other = if usage { 2 } else { 1 };
             of_run.map_or(other, fairfront_run::Error::exit_code)
         }
+    }
+}
+
+/// Whether an argument holds a NUL byte: not if it comes from a shell, but other programs may pass one.
+fn has_nul(arg: &std::ffi::OsStr) -> bool {
+    arg.as_encoded_bytes().contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_argument_with_a_nul_byte_is_wrong_usage() {
+        let args = ["fairfront", "inspect", "loans\0.csv"];
+        assert_eq!(super::run(args.map(Into::into)), 2);
     }
 }

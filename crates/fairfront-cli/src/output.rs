@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use fairfront_data::Error;
+use fairfront_run::NewFile;
 
 /// Writes text for people to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -157,13 +158,10 @@ impl Target {
             Self::File(path) => path,
         };
         let failed = |source| failed(path, source);
-        let temporary = tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed)?;
-        let mut out = BufWriter::new(temporary);
+        let mut out = BufWriter::new(NewFile::create(path).map_err(failed)?);
         let done = write(&mut out)?;
-        let temporary = out.into_inner().map_err(|e| failed(e.into_error()))?;
-        temporary.as_file().sync_all().map_err(failed)?;
-        readable_by_umask(temporary.path(), folder_of(path)).map_err(failed)?;
-        temporary.persist(path).map_err(|e| failed(e.error))?;
+        let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
+        file.place(true).map_err(failed)?;
         Ok(done)
     }
 }
@@ -178,19 +176,6 @@ fn folder_of(path: &Path) -> &Path {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     }
-}
-
-/// Temporary files are private; the result should have the mode of any new file.
-#[cfg(unix)]
-fn readable_by_umask(path: &Path, folder: &Path) -> io::Result<()> {
-    let probe = tempfile::Builder::new().make_in(folder, |p| std::fs::File::create_new(p))?;
-    let mode = probe.as_file().metadata()?.permissions();
-    std::fs::set_permissions(path, mode)
-}
-
-#[cfg(not(unix))]
-fn readable_by_umask(_path: &Path, _folder: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,6 +12,63 @@ use fairfront_solve::{Observer, Progress, StopSignal};
 /// Set by Ctrl-C, SIGTERM and SIGHUP.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Set while a table is read: nothing is there to keep.
+static READING: AtomicBool = AtomicBool::new(false);
+
+/// Why a command ended before it had a model.
+#[derive(Debug)]
+pub(crate) enum NoModel {
+    /// Ctrl-C, SIGTERM or SIGHUP.
+    Interrupted,
+    /// `--max-seconds`.
+    TimeLimit(f64),
+}
+
+impl std::fmt::Display for NoModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Interrupted => {
+                f.write_str("interrupted before a model was found; no run was written")
+            }
+            Self::TimeLimit(seconds) => write!(
+                f,
+                "--max-seconds {seconds}: the time limit passed before a model was found, and no run was \
+                 written; allow more time"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NoModel {}
+
+impl NoModel {
+    /// The reason of a stop under this time limit.
+    pub(crate) fn new(max_seconds: Option<f64>) -> Self {
+        match max_seconds {
+            Some(limit) if !interrupted() => Self::TimeLimit(limit),
+            _ => Self::Interrupted,
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Interrupted => INTERRUPTED_CODE,
+            Self::TimeLimit(_) => 1,
+        }
+    }
+}
+
+/// The exit code after Ctrl-C, SIGTERM and SIGHUP.
+const INTERRUPTED_CODE: u8 = 130;
+
+/// Reads a table; a signal meanwhile ends the program at once.
+pub(crate) fn while_reading<T>(read: impl FnOnce() -> T) -> T {
+    READING.store(true, Ordering::Relaxed);
+    let table = read();
+    READING.store(false, Ordering::Relaxed);
+    table
+}
+
 /// Whether Ctrl-C was pressed, or SIGTERM or SIGHUP arrived.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
@@ -41,14 +98,18 @@ fn is_ignored(status: &str, signal: u32) -> bool {
     mask.is_some_and(|mask| (mask >> (signal - 1)) & 1 == 1)
 }
 
-/// From here on Ctrl-C, SIGTERM and SIGHUP are remembered; the second of them ends the program.
+/// From here on Ctrl-C, SIGTERM and SIGHUP are remembered; the second of them ends the program, and the
+/// first does so while a table is read.
 pub(crate) fn listen() {
     // A handler that is there already (another front end's) stays.
     let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            // The second time nobody wants to wait any longer.
-            std::process::exit(130);
+        let is_second = INTERRUPTED.swap(true, Ordering::Relaxed);
+        if READING.load(Ordering::Relaxed) {
+            crate::output::error(&NoModel::Interrupted.into());
+        } else if !is_second {
+            return;
         }
+        std::process::exit(INTERRUPTED_CODE.into());
     });
 }
 

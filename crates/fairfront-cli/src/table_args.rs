@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fairfront_data::{
-    ColumnType, Decimal, Error, Known, Merge, MinGroup, Prepared, ReadOptions, Spec, data_folder,
-    grammar,
+    ColumnType, Decimal, Error, Known, MemoryLimit, Merge, MinGroup, Prepared, ReadOptions, Spec,
+    data_folder, grammar,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -136,6 +136,12 @@ pub(crate) struct TableArgs {
     #[serde(deserialize_with = "one_or_many")]
     columns: Vec<String>,
 
+    /// Refuse work that takes more memory than this, such as 2GiB or 500MB [default: the memory that is
+    /// available]
+    #[arg(long, value_name = "SIZE", help_heading = "Memory")]
+    #[serde(skip_serializing)]
+    memory: Option<String>,
+
     /// What a TOML file says to `fit`, in its table `[fit]`.
     #[arg(skip)]
     pub(crate) fit: FitConfig,
@@ -192,7 +198,10 @@ impl TableArgs {
                 let message = "a known data set stands alone; name it without files";
                 return Err(Error::Usage(message.into()).into());
             }
-            Some(known) => Prepared::from_known(&known, &spec, data_folder().as_deref())?,
+            Some(known) => {
+                let known = known.within(options.memory);
+                Prepared::from_known(&known, &spec, data_folder().as_deref())?
+            }
             None => Prepared::from_files(&args.files, &spec, options)?,
         })
     }
@@ -234,7 +243,11 @@ impl TableArgs {
         }
         let mut base = known.spec();
         base.use_sensitive |= paper && known.name().starts_with("compas");
-        Ok((self.spec(base)?, ReadOptions::default()))
+        let options = ReadOptions {
+            memory: self.memory()?,
+            ..ReadOptions::default()
+        };
+        Ok((self.spec(base)?, options))
     }
 
     /// Whether this file is one of the inputs.
@@ -248,8 +261,38 @@ impl TableArgs {
     pub(crate) fn with_config(&self) -> anyhow::Result<Self> {
         Ok(match &self.config {
             None => self.clone(),
-            Some(path) => self.clone().over(from_toml(path)?),
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
+                    path: path.display().to_string(),
+                    source,
+                })?;
+                self.clone().over(Self::from_toml(path, &text)?)
+            }
         })
+    }
+
+    /// The settings in the text of a TOML file.
+    pub(crate) fn from_toml(path: &Path, text: &str) -> anyhow::Result<Self> {
+        refuse_nul(path, text)?;
+        let mut args: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = 1 + text[..start].matches('\n').count();
+            let message = error.message().replace('\n', " ");
+            let key = match message.starts_with("unknown field") {
+                true => None,
+                false => key_at(text, start),
+            };
+            let key = key.map_or_else(String::new, |key| format!("{key}: "));
+            Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
+        })?;
+        // Files are named as seen from the folder of the TOML file.
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for file in &mut args.files {
+            if file != "-" && Known::parse(file)?.is_none() {
+                *file = folder.join(&*file).display().to_string();
+            }
+        }
+        Ok(args)
     }
 
     fn reads_csv(&self) -> bool {
@@ -296,6 +339,7 @@ impl TableArgs {
             decimal: self.decimal.or(other.decimal),
             no_header: self.no_header || other.no_header,
             columns: list(self.columns, other.columns),
+            memory: self.memory.or(other.memory),
             fit: other.fit,
         }
     }
@@ -408,9 +452,15 @@ impl TableArgs {
         Ok(())
     }
 
+    fn memory(&self) -> Result<MemoryLimit, Error> {
+        let limit = self.memory.as_deref().map(str::parse);
+        of_flag("--memory", limit.unwrap_or(Ok(MemoryLimit::default())))
+    }
+
     fn read_options(&self) -> Result<ReadOptions, Error> {
         let mut options = ReadOptions {
             header: !self.no_header,
+            memory: self.memory()?,
             ..ReadOptions::default()
         };
         if let Some(text) = &self.separator {
@@ -514,30 +564,32 @@ fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
     Ok(merges)
 }
 
-fn from_toml(path: &Path) -> anyhow::Result<TableArgs> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::Io {
-        path: path.display().to_string(),
-        source,
-    })?;
-    let mut args: TableArgs = toml::from_str(&text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = 1 + text[..start].matches('\n').count();
-        let message = error.message().replace('\n', " ");
-        let key = match message.starts_with("unknown field") {
-            true => None,
-            false => key_at(&text, start),
-        };
-        let key = key.map_or_else(String::new, |key| format!("{key}: "));
-        Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
-    })?;
-    // Files are named as seen from the folder of the TOML file.
-    let folder = path.parent().unwrap_or(Path::new(""));
-    for file in &mut args.files {
-        if file != "-" && Known::parse(file)?.is_none() {
-            *file = folder.join(&*file).display().to_string();
+/// Refuses strings of a TOML file that hold a NUL character, which can be written as an escape. A file that is
+/// not TOML has an error of its own.
+fn refuse_nul(path: &Path, text: &str) -> Result<(), Error> {
+    fn holds(value: &toml::Value) -> bool {
+        match value {
+            toml::Value::String(text) => text.contains('\0'),
+            toml::Value::Array(values) => values.iter().any(holds),
+            toml::Value::Table(table) => {
+                table.iter().any(|(key, v)| key.contains('\0') || holds(v))
+            }
+            _ => false,
         }
     }
-    Ok(args)
+    let Ok(table) = toml::from_str::<toml::Table>(text) else {
+        return Ok(());
+    };
+    for (key, value) in &table {
+        if key.contains('\0') || holds(value) {
+            return Err(Error::Usage(format!(
+                "{}: {}: the string holds a NUL character; remove it",
+                path.display(),
+                key.replace('\0', "\\0")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The key whose value or table begins here, where the text is TOML at all.

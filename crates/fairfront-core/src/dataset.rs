@@ -76,6 +76,13 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// Bytes of memory that an encoded row takes: numbers and codes, label, weight and groups.
+    pub fn row_bytes(&self) -> u64 {
+        let numbers = (self.numeric.len() + 2) * size_of::<f64>();
+        let codes = (self.categorical.len() + self.attributes.len()) * size_of::<u32>();
+        (numbers + codes) as u64
+    }
+
     /// Number of features, one-hot levels counted, the intercept not.
     pub fn n_features(&self) -> usize {
         self.numeric.len()

@@ -48,6 +48,9 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+    /// Work was asked to stop before it had a result.
+    #[error("stopped before a model was found")]
+    Stopped,
     /// What a problem or an objective of somebody else says went wrong: a callable, a file, a device.
     /// It is handed on as it is, so that whoever knows its type gets it back.
     #[error(transparent)]

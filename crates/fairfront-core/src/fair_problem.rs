@@ -10,7 +10,7 @@ use crate::lanes::{Lanes, ZERO};
 use crate::objective::{Means, Objective, OfRoots, Squares};
 use crate::predictor::Predictor;
 use crate::problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
-use crate::{Cholesky, Error};
+use crate::{Cholesky, Error, StopSignal};
 
 /// Parameters up to which dense second derivatives are used.
 pub const MOST_DENSE: usize = 1_000;
@@ -643,20 +643,20 @@ impl Problem for FairProblem {
         self.diagonal_metric(at)
     }
 
-    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
-        self.newton(None)
+    fn minimiser(&self, stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+        self.newton(None, stop)
     }
 
-    fn minimiser_from(&self, near: &[f64]) -> Result<Option<Vec<f64>>, Error> {
-        self.newton(Some(near))
+    fn minimiser_from(&self, near: &[f64], stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+        self.newton(Some(near), stop)
     }
 
-    fn start(&self) -> Result<Vec<f64>, Error> {
+    fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error> {
         let schema = self.engine.schema();
         let Some((stand_in, shift)) = &self.stand_in else {
             return Ok(self.predictor.start(schema));
         };
-        let found = stand_in.newton(None)?;
+        let found = stand_in.newton(None, stop)?;
         let mut start = found.unwrap_or_else(|| self.predictor.start(schema));
         if let Some(intercept) = self.predictor.intercept(schema)
             && *shift != 0.0

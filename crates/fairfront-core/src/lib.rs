@@ -33,6 +33,7 @@ mod problem;
 mod random;
 mod small_groups;
 mod special;
+mod stop;
 mod text;
 mod threshold;
 
@@ -66,5 +67,6 @@ pub use special::{
     binomial_at_least, binomial_at_most, clopper_pearson_lower, clopper_pearson_upper, normal_cdf,
     normal_quantile, wilson,
 };
+pub use stop::StopSignal;
 pub use text::{counted, grouped, hex};
 pub use threshold::better_thresholds;

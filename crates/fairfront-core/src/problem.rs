@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::objective::OfRoots;
-use crate::{Cholesky, Error};
+use crate::{Cholesky, Error, StopSignal};
 
 /// Parameter vectors, one after the other.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -291,16 +291,16 @@ pub trait Problem: Sync {
         Ok(Metric::Identity)
     }
     /// The minimiser of the first objective alone, where the problem can find it better than a
-    /// solver could.
-    fn minimiser(&self) -> Result<Option<Vec<f64>>, Error> {
+    /// solver could; [`Error::Stopped`] once the signal is set.
+    fn minimiser(&self, _stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
         Ok(None)
     }
     /// The same, from a point that is likely to be near it.
-    fn minimiser_from(&self, _near: &[f64]) -> Result<Option<Vec<f64>>, Error> {
-        self.minimiser()
+    fn minimiser_from(&self, _near: &[f64], stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+        self.minimiser(stop)
     }
-    /// Where to start looking for that minimiser.
-    fn start(&self) -> Result<Vec<f64>, Error> {
+    /// Where to start looking for that minimiser; [`Error::Stopped`] once the signal is set.
+    fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
         Ok(vec![0.0; self.n_params()])
     }
     /// The same problem with its temperatures times this factor: smoother above 1, easier to solve.

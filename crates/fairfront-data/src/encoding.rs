@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Schema, grouped};
+use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Schema, counted, grouped};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,10 @@ use crate::date_part;
 use crate::encoder::{self, Coded, Encoder, Unseen};
 use crate::error::{Error, listed};
 use crate::group::AttributeRule;
+use crate::memory::MemoryLimit;
 use crate::number::Numbers;
 use crate::prepare::Prepared;
+use crate::read::FEWER;
 use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER, too_large};
 use crate::spec::Scale;
 use crate::split::Part;
@@ -492,6 +494,10 @@ pub struct Encoded {
     pub parts: [Dataset; 4],
     /// What is rare, constant or unseen.
     pub notices: Vec<Notice>,
+    /// How much memory the work on these rows may take.
+    pub memory: MemoryLimit,
+    /// Bytes of memory that they and the table they come from take, about.
+    pub held: u64,
 }
 
 impl Encoded {
@@ -503,6 +509,21 @@ impl Encoded {
             ));
         }
         let (encoding, mut notices) = Encoding::fit(prepared)?;
+        let table = prepared.bytes();
+        let rows = prepared.n_rows() as u64 * encoding.schema().row_bytes();
+        // Labels, groups and weights are gathered before they are cut into blocks.
+        let facts = prepared.n_rows() * size_of::<f64>() * (3 + prepared.groups.len());
+        prepared.memory.check(
+            table,
+            rows + facts as u64,
+            &prepared.table.name,
+            &format!(
+                "{} of {}",
+                counted(prepared.n_rows(), "encoded row"),
+                counted(encoding.schema().n_features(), "feature")
+            ),
+            FEWER,
+        )?;
         let mut encode = |part: Part| -> Result<Dataset, Error> {
             let positions = prepared.split.part(part);
             let pick = |position: &u32| *position as usize;
@@ -549,7 +570,21 @@ impl Encoded {
             encoding,
             parts,
             notices,
+            memory: prepared.memory,
+            held: table + rows,
         })
+    }
+
+    /// Rows that are encoded already, within no limit but the memory that is available.
+    pub fn of_parts(encoding: Encoding, parts: [Dataset; 4], notices: Vec<Notice>) -> Self {
+        let rows: usize = parts.iter().map(Dataset::n_rows).sum();
+        Self {
+            held: rows as u64 * encoding.schema().row_bytes(),
+            memory: MemoryLimit::default(),
+            encoding,
+            parts,
+            notices,
+        }
     }
 
     /// The rows of a part.

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use fairfront_core::grouped;
 
 use crate::grammar;
+use crate::memory::MemoryLimit;
+use crate::read::{LONGEST_RECORD, LongRecord};
 
 /// Where in the input something is: a file, a data row (from 1, the header not counted) and, where
 /// the format has lines, the line.
@@ -78,6 +80,24 @@ pub enum Error {
         file: String,
         /// The line on which the field opens, from 1.
         line: u64,
+    },
+    /// A row that is too long to be one.
+    #[error(
+        "{file}, {}line {}: the row is longer than {} MiB; {}",
+        of_row(*.row),
+        grouped(*.line as usize),
+        LONGEST_RECORD >> 20,
+        long_remedy(*.why)
+    )]
+    TooLong {
+        /// The file.
+        file: String,
+        /// The data row, from 1, if it is known.
+        row: Option<usize>,
+        /// The line on which the row starts, from 1.
+        line: u64,
+        /// Why it may be so long.
+        why: LongRecord,
     },
     /// Text that is not UTF-8.
     #[error(
@@ -220,6 +240,20 @@ pub enum Error {
         /// Where it is published.
         url: String,
     },
+    /// Work takes more memory than there is.
+    #[error("{place}: {subject} take about {needed} of memory, more than the {limit}; {remedy}")]
+    Memory {
+        /// The file or data set.
+        place: String,
+        /// The rows or models that take the memory, in the plural.
+        subject: String,
+        /// The estimate.
+        needed: MemoryLimit,
+        /// The limit and where it comes from.
+        limit: String,
+        /// The remedy.
+        remedy: String,
+    },
     /// A text that was read before and is not the same now.
     #[error("{file}: {problem}")]
     Changed {
@@ -318,6 +352,21 @@ impl Error {
             path: path.into(),
             source,
         }
+    }
+}
+
+fn of_row(row: Option<usize>) -> String {
+    row.map_or_else(String::new, |row| format!("row {}, ", grouped(row)))
+}
+
+fn long_remedy(why: LongRecord) -> String {
+    match why {
+        LongRecord::Plain => "shorten it, or remove the column with the long text".into(),
+        LongRecord::OpenQuote(line) => format!(
+            "close the quote that opens a field on line {}, or write each quote inside a field twice",
+            grouped(line as usize)
+        ),
+        LongRecord::Returns => "end lines with line feeds instead of carriage returns".into(),
     }
 }
 

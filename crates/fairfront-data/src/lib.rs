@@ -46,6 +46,7 @@ mod identifier;
 mod inspect;
 mod known;
 mod level;
+mod memory;
 mod number;
 mod ordered;
 mod prepare;
@@ -76,16 +77,17 @@ pub use known::{
     DATA_FOLDER, DEMO_BIAS_RACE, DEMO_BIAS_WOMEN, KNOWN, Known, KnownInfo, PublishedFile,
     cache_folder, data_folder, named_folder,
 };
+pub use memory::MemoryLimit;
 pub use number::{NumberIter, NumberSource, Numbers};
 pub use ordered::Ordered;
 pub use prepare::{Dropped, Exclusion, Prepared};
 pub use proxy::Proxy;
 pub use read::{
     Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FirstTable, FixedType,
-    MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions, Reading,
-    Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn, column_order,
-    decimal_of, file_name, first_table, guarded, next_table, open_text, panics_are_caught,
-    read_batches, read_table,
+    LONGEST_RECORD, LongRecord, MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom,
+    ReadOptions, Reading, Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted,
+    WantedColumn, column_order, decimal_of, file_name, first_table, guarded, next_table, open_text,
+    panics_are_caught, read_batches, read_table,
 };
 pub use row_role::RowRole;
 pub use rule::{CategoricalRule, LARGEST_FEATURE, MISSING_LEVEL, NumericRule, OTHER};

@@ -8,6 +8,7 @@ use crate::error::{Error, near_names, quoted_list, shell};
 use crate::grammar::quote;
 use crate::group::{AttributeRule, no_attribute};
 use crate::known::Known;
+use crate::memory::MemoryLimit;
 use crate::read::{Decimal, ReadFrom, ReadOptions, file_name, read_table};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
@@ -67,6 +68,8 @@ pub struct Prepared {
     pub split: Split,
     /// What was decided for the user, the reader's notices first.
     pub notices: Vec<Notice>,
+    /// How much memory the work on it may take.
+    pub memory: MemoryLimit,
 }
 
 impl Prepared {
@@ -99,6 +102,7 @@ impl Prepared {
         let mut table = table;
         date_part::add(&mut table, &spec.date_parts)?;
         check_columns(&table, spec)?;
+        refuse_nul(&table)?;
         let mut notices = table.notices.clone();
         notices.extend(idle_merges(&table, spec));
         let attributes: Vec<AttributeRule> = spec
@@ -148,6 +152,7 @@ impl Prepared {
             dropped,
             published: false,
             notices,
+            memory: MemoryLimit::default(),
         };
         prepared.find_labels()?;
         for rule in &mut prepared.attributes {
@@ -276,6 +281,7 @@ impl Prepared {
             options.decimal = Some(Decimal::Comma);
         }
         let mut prepared = Self::new(table, spec, &[])?;
+        prepared.memory = options.memory;
         prepared.read = Some(ReadFrom {
             files: files.iter().map(|file| file_name(file).into()).collect(),
             options,
@@ -289,8 +295,17 @@ impl Prepared {
         let (table, exclusions) = known.open(spec, folder)?;
         Ok(Self {
             published: true,
+            memory: known.memory(),
             ..Self::new(table, spec, &exclusions)?
         })
+    }
+
+    /// Bytes of memory that the table and its rows in use take, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        // Row, part, label, weight and groups.
+        let row =
+            2 * size_of::<u32>() + 1 + size_of::<f64>() + self.groups.len() * size_of::<u32>();
+        self.table.bytes() + (self.n_rows() * row) as u64
     }
 
     /// Number of rows in use.
@@ -393,6 +408,26 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// Refuses NUL characters in names and categories, which many programs take for the end of a text. Readers
+/// refuse them with file and row; this is for tables made by code.
+fn refuse_nul(table: &Table) -> Result<(), Error> {
+    for column in table.columns() {
+        if column.name.contains('\0') {
+            let problem = "the name holds a NUL character; rename the column";
+            return Err(Error::column(&column.name, problem));
+        }
+        let Some((codes, levels)) = column.categorical() else {
+            continue;
+        };
+        if let Some(code) = levels.iter().position(|level| level.contains('\0')) {
+            let row = codes.iter().position(|c| *c as usize == code);
+            let problem = "the category holds a NUL character; remove it";
+            return Err(Error::in_row(&column.name, row.unwrap_or(0), problem));
+        }
+    }
+    Ok(())
 }
 
 /// Every column that is named somewhere must be there and usable.

@@ -404,6 +404,16 @@ impl Spec {
                 "--pool-groups and --balance cannot be combined; join groups with --merge".into(),
             );
         }
+        for (flag, attributes) in [
+            ("--sensitive", self.sensitive.as_slice()),
+            ("--balance", self.balance.as_slice()),
+        ] {
+            if attributes.iter().any(Vec::is_empty) {
+                return usage(format!(
+                    "{flag}: an attribute has no column; name at least one"
+                ));
+            }
+        }
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for (column, flag) in self.named() {
             match seen.insert(column, flag) {
@@ -604,6 +614,23 @@ mod tests {
         let error = spec.check().unwrap_err();
         assert!(error.is_usage());
         error.to_string()
+    }
+
+    #[test]
+    fn an_attribute_has_a_column() {
+        let none = || vec![Vec::new()];
+        let sensitive = Spec {
+            sensitive: none(),
+            ..Spec::default()
+        };
+        let balance = Spec {
+            balance: none().pop(),
+            ..Spec::default()
+        };
+        for (spec, flag) in [(sensitive, "--sensitive"), (balance, "--balance")] {
+            let error = spec.check().unwrap_err().to_string();
+            assert!(error.starts_with(flag), "{error}");
+        }
     }
 
     #[test]

@@ -225,6 +225,20 @@ impl Column {
         }
     }
 
+    /// Bytes of memory that its values take, about; those of another program do not count.
+    fn bytes(&self) -> usize {
+        match &self.values {
+            Values::Numeric(Numbers::Own(values)) => values.capacity() * size_of::<f64>(),
+            Values::Numeric(Numbers::Shared(_)) | Values::LeftOut(_) => 0,
+            Values::Categorical { codes, levels, .. } => {
+                let texts = levels
+                    .iter()
+                    .map(|level| size_of::<String>() + level.capacity());
+                codes.capacity() * size_of::<u32>() + texts.sum::<usize>()
+            }
+        }
+    }
+
     /// Codes and levels of a categorical column.
     pub fn categorical(&self) -> Option<(&[u32], &[String])> {
         match &self.values {
@@ -345,6 +359,8 @@ pub(crate) struct Interner {
     /// The code last found at each slot: most columns have few levels, and a look here is a third
     /// of the cost of one in the index.
     recent: Vec<u32>,
+    /// Bytes of all levels.
+    n_bytes: usize,
 }
 
 /// Slots for recent codes.
@@ -382,7 +398,14 @@ impl Interner {
         let code = self.levels.len() as u32;
         self.levels.push(std::str::from_utf8(text)?.to_owned());
         self.index.insert(text.into(), code);
+        self.n_bytes += text.len();
         Ok(code)
+    }
+
+    /// Bytes of memory that the levels take, about: each is a text and a key of the index.
+    pub(crate) fn level_bytes(&self) -> usize {
+        const EACH: usize = size_of::<String>() + 2 * size_of::<(Box<[u8]>, u32)>() + 32;
+        self.recent.capacity() * size_of::<u32>() + self.levels.len() * EACH + 2 * self.n_bytes
     }
 
     pub(crate) fn into_column(self, name: String) -> Column {
@@ -444,6 +467,8 @@ pub struct Table {
     pub notices: Vec<Notice>,
     /// Positions of the columns by name, found when one is first asked for.
     positions: OnceLock<FxHashMap<String, usize>>,
+    /// Bytes of text that were looked at to find types: the allocator keeps most of them.
+    pub(crate) looked: usize,
 }
 
 impl Table {
@@ -471,6 +496,7 @@ impl Table {
             decimal: Decimal::Point,
             n_derived: 0,
             positions: OnceLock::new(),
+            looked: 0,
             notices: Vec::new(),
         }
     }
@@ -491,6 +517,7 @@ impl Table {
             decimal: Decimal::Point,
             n_derived: 0,
             positions: OnceLock::new(),
+            looked: 0,
             notices,
         }
     }
@@ -573,8 +600,15 @@ impl Table {
             decimal: self.decimal,
             n_derived: self.n_derived,
             positions: OnceLock::new(),
+            looked: 0,
             notices: self.notices.clone(),
         }
+    }
+
+    /// Bytes of memory that its columns take, about.
+    pub(crate) fn bytes(&self) -> u64 {
+        let columns: usize = self.columns.iter().map(Column::bytes).sum();
+        (columns + self.looked) as u64
     }
 
     /// Where a row (from 0) came from.

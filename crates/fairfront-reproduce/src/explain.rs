@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use fairfront_core::{Batches, FairProblem, Gradients, OfRoots, Points, Problem, Roots};
+use fairfront_core::{
+    Batches, FairProblem, Gradients, OfRoots, Points, Problem, Roots, StopSignal,
+};
 use fairfront_data::{Encoded, Known, Part, Prepared};
 use fairfront_pareto::{ranges, select_spread};
 use fairfront_report::{Better, Scatter, Scatters, Series, Side, Volume};
@@ -326,12 +328,12 @@ impl Problem for Watched<'_> {
         self.problem.gradients(points, batches)
     }
 
-    fn minimiser(&self) -> Result<Option<Vec<f64>>, fairfront_core::Error> {
-        self.problem.minimiser()
+    fn minimiser(&self, stop: &StopSignal) -> Result<Option<Vec<f64>>, fairfront_core::Error> {
+        self.problem.minimiser(stop)
     }
 
-    fn start(&self) -> Result<Vec<f64>, fairfront_core::Error> {
-        self.problem.start()
+    fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, fairfront_core::Error> {
+        self.problem.start(stop)
     }
 
     fn n_roots(&self, objective: usize) -> usize {

@@ -71,8 +71,8 @@ pub(crate) fn find(effort: Effort, results: &Results) -> Result<Draft, Error> {
              EPS-fair with {} values of ε on synthetic data and {} on Adult. Fronts of a problem are brought to the size \
              of the smallest before purity, Γ, Δ and hypervolume are found. A solver's line is the share of problems on \
              which it is within a factor τ of the best. Differences below 1e-9 of a range count as none. CPU seconds are \
-             of one thread. EPS-fair's subproblems are solved by SLSQP, as in the paper. By race it bounds each of the five \
-             covariances, while fronts are judged by their smooth maximum: its solutions need not be on that front.",
+             of one thread. EPS-fair's subproblems are solved by sequential quadratic programming, as in the paper. By race \
+             it bounds each of the five covariances, while fronts are judged by their smooth maximum: its solutions need not be on that front.",
             problems.len(),
             count(SYNTHETIC),
             count(ADULT_GENDER),

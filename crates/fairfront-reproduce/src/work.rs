@@ -232,7 +232,10 @@ impl Results {
             share,
             one_fit: job.kind == Kind::Fit,
         };
-        let done = pool.install(|| self.result(job, &mut observer))?;
+        let done = match pool.install(|| self.result(job, &mut observer)) {
+            Err(error) if error.is_stopped() => None,
+            done => done?,
+        };
         let Some((result, cpu_seconds)) = done.filter(|_| !observer.stop.is_set()) else {
             return Ok(());
         };

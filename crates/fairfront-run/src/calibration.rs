@@ -4,7 +4,7 @@ use fairfront_core::{Calibration, Linear, Points, Probabilities, calibrate, cali
 use fairfront_data::{Encoded, Part, RowRole};
 
 use crate::Error;
-use crate::fit::SplitValues;
+use crate::measured::SplitValues;
 
 /// The columns that hold the calibration of a model.
 pub(crate) const SLOPE: &str = "calibration.slope";

@@ -46,6 +46,15 @@ impl Error {
         }
     }
 
+    /// Whether work was asked to stop before there was a model.
+    pub fn is_stopped(&self) -> bool {
+        use fairfront_core::Error::Stopped;
+        matches!(
+            self,
+            Self::Evaluate(Stopped) | Self::Solve(fairfront_solve::Error::Evaluation(Stopped))
+        )
+    }
+
     /// The exit code of a command that ends with this error: 1 failed, 2 wrong usage, 3 requirements
     /// unmet (only without certification), 4 no model can be certified.
     pub fn exit_code(&self) -> u8 {

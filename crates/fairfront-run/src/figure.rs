@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use fairfront_core::Measure;
 use fairfront_report::{Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side};
 
-use crate::file::write_in_run;
+use crate::file::write_file;
 use crate::folder::FIGURES;
+use crate::place::recover;
 use crate::{Error, FrontIn, FrontTable, RunInfo, read_run};
 
 /// How the front is called in legends.
@@ -65,6 +66,7 @@ pub fn write_figures(folder: &Path, conversion: Option<Conversion>) -> Result<Ve
         files.push((format!("{name}.svg"), svg.into_bytes()));
         files.extend(other.map(|(ending, bytes)| (format!("{name}.{ending}"), bytes)));
     }
+    recover(folder)?;
     let place = folder.join(FIGURES);
     std::fs::create_dir_all(&place).map_err(|e| {
         let problem = format!(
@@ -76,7 +78,7 @@ pub fn write_figures(folder: &Path, conversion: Option<Conversion>) -> Result<Ve
     let mut written = Vec::new();
     for (name, bytes) in files {
         let path = place.join(name);
-        write_in_run(folder, &path, &bytes)?;
+        write_file(&path, &bytes, true)?;
         written.push(path);
     }
     Ok(written)

@@ -1,27 +1,140 @@
-//! Files that appear whole or not at all.
+//! Files that appear whole or not at all, and the temporary files that they are written to first.
+//!
+//! All temporary files and folders are called `.fairfront-MACHINE-RANDOM`, where MACHINE stands for this
+//! machine since it was started. A process keeps its temporary file locked. Those of processes that are
+//! gone are removed by the next command that writes in the same folder ([`sweep`]).
 
-use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::fs::{Metadata, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Result as IoResult, Write};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::Error;
+use crate::store::{names_in, parent_of, sync_folder, unwritable};
 
-/// Writes a file through a temporary one beside it, so that it is there whole or not at all. What is
-/// there already is replaced only where `force` says so, and only if it is a file.
-pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    write_file_by(parent, path, bytes, force)
+/// How all names begin that are there only for a while.
+pub(crate) const HIDDEN: &str = ".fairfront-";
+/// Random characters of a temporary name.
+const RANDOM: usize = 10;
+/// Temporary files of other machines are left alone as long as they are younger than this.
+const AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// Eight digits that stand for this machine since it was started; locks hold within it on every disk.
+static MACHINE: LazyLock<Option<String>> = LazyLock::new(|| {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let digits: String = boot
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(8)
+        .collect();
+    (digits.len() == 8).then_some(digits)
+});
+
+/// A file that gets its name when it is complete, and is gone if it never is.
+#[derive(Debug)]
+pub struct NewFile {
+    file: NamedTempFile,
+    path: PathBuf,
 }
 
-/// The same through a temporary file in this folder, which has to be on the same disk.
-pub(crate) fn write_file_by(
-    folder: &Path,
-    path: &Path,
-    bytes: &[u8],
-    force: bool,
-) -> Result<(), Error> {
+impl NewFile {
+    /// Begins a file that will have this path. Its mode is that of any new file.
+    pub fn create(path: &Path) -> IoResult<Self> {
+        let folder = parent_of(path);
+        sweep(folder);
+        loop {
+            let file = hidden(0o666, |builder| builder.tempfile_in(folder))?;
+            let locked = file.as_file().try_lock();
+            // A sweep may find it before it is locked, and then it is gone. Without locks there are no sweeps.
+            if !matches!(locked, Err(TryLockError::WouldBlock)) && file.path().exists() {
+                let path = path.to_path_buf();
+                return Ok(Self { file, path });
+            }
+        }
+    }
+
+    /// Gives the file its name, once its bytes are on the disk. With `force` it replaces another file.
+    pub fn place(self, force: bool) -> IoResult<()> {
+        self.file.as_file().sync_all()?;
+        // The lock is held until the file has its name.
+        let (_file, temporary) = self.file.into_parts();
+        match force {
+            true => {
+                std::fs::rename(&temporary, &self.path)?;
+                let _ = temporary.keep();
+            }
+            false => temporary
+                .persist_noclobber(&self.path)
+                .map_err(|e| e.error)?,
+        }
+        sync_folder(parent_of(&self.path))
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> IoResult<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> IoResult<()> {
+        self.file.flush()
+    }
+}
+
+/// Makes a temporary file or folder with this mode, from which the umask takes away.
+fn hidden<T>(mode: u32, make: impl FnOnce(&tempfile::Builder) -> IoResult<T>) -> IoResult<T> {
+    let prefix = format!("{HIDDEN}{}-", MACHINE.as_deref().unwrap_or("00000000"));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).rand_bytes(RANDOM);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
+    make(&builder)
+}
+
+/// A temporary folder, removed with all in it when this is dropped.
+pub(crate) fn hidden_folder(folder: &Path) -> IoResult<TempDir> {
+    hidden(0o777, |builder| builder.tempdir_in(folder))
+}
+
+/// Removes temporary files whose writer is gone. They are no obstacle, so that this may fail.
+pub(crate) fn sweep(folder: &Path) {
+    for path in left_over(folder, Metadata::is_file) {
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        if file.is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+/// Removes temporary folders, for the process that alone may make them here.
+pub(crate) fn sweep_folders(folder: &Path) {
+    for path in left_over(folder, Metadata::is_dir) {
+        let _ = std::fs::remove_dir_all(&path);
+    }
+}
+
+/// Temporary files or folders that nobody may be using: those of this machine, and old ones of others.
+fn left_over(folder: &Path, kind: fn(&Metadata) -> bool) -> Vec<PathBuf> {
+    let is_left = |name: &String| {
+        let (machine, random) = name.strip_prefix(HIDDEN)?.split_once('-')?;
+        let plain = random.len() == RANDOM && random.chars().all(|c| c.is_ascii_alphanumeric());
+        let found = std::fs::symlink_metadata(folder.join(name)).ok()?;
+        let age = || found.modified().ok()?.elapsed().ok();
+        let own = MACHINE.as_deref() == Some(machine) || age().is_some_and(|age| age > AGE);
+        (plain && machine.len() == 8 && kind(&found) && own).then(|| folder.join(name))
+    };
+    let names = names_in(folder).unwrap_or_default();
+    names.iter().filter_map(is_left).collect()
+}
+
+/// Writes a file whole or not at all. A file that exists is replaced only with `force`.
+pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
+    let folder = parent_of(path);
     if !folder.is_dir() {
         let problem = "the folder does not exist; make it first";
         return Err(Error::file(folder, problem));
@@ -30,41 +143,94 @@ pub(crate) fn write_file_by(
         let problem = "there is something that is no file; name another";
         return Err(Error::file(path, problem));
     }
-    let failed = |e: std::io::Error| Error::file(path, e.kind());
-    let mut file = tempfile::Builder::new()
-        .prefix(".fairfront-")
-        .tempfile_in(folder)
-        .map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let open = std::fs::Permissions::from_mode(0o644);
-        file.as_file().set_permissions(open).map_err(failed)?;
-    }
-    file.as_file().sync_all().map_err(failed)?;
-    if force {
-        file.persist(path).map_err(|e| failed(e.error))?;
-        return Ok(());
-    }
-    match file.persist_noclobber(path) {
-        Ok(_) => Ok(()),
-        Err(e) if e.error.kind() == ErrorKind::AlreadyExists => Err(Error::file(
+    write_new(path, bytes, force).map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => Error::file(
             path,
             "there is a file already; name another, or replace it with --force",
-        )),
-        Err(e) => Err(failed(e.error)),
-    }
+        ),
+        _ => Error::file(path, unwritable(&e)),
+    })
 }
 
-/// Writes a file of a run by way of the folder around it, so that a kill leaves nothing in the run that is none
-/// of it. What is there is replaced.
-pub(crate) fn write_in_run(run: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let around = run.canonicalize().ok();
-    let around = around.as_ref().and_then(|run| run.parent());
-    match around.map(|around| write_file_by(around, path, bytes, true)) {
-        Some(Ok(())) => Ok(()),
-        // Another disk, or a folder that is not ours to write in.
-        _ => write_file(path, bytes, true),
+/// The same for a file that is replaced if it exists.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> IoResult<()> {
+    write_new(path, bytes, true)
+}
+
+fn write_new(path: &Path, bytes: &[u8], force: bool) -> IoResult<()> {
+    let mut file = NewFile::create(path)?;
+    file.write_all(bytes)?;
+    file.place(force)
+}
+
+/// Whether a folder takes files: some bytes are written there and removed.
+pub(crate) fn probe(folder: &Path) -> IoResult<()> {
+    let mut file = NewFile::create(&folder.join("probe"))?;
+    file.write_all(&vec![0; 1 << 16])?;
+    file.file.as_file().sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn temporary_files_go_with_their_writers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let make = |name: &str, days: u64| {
+            let file = std::fs::File::create(at(name)).expect("a file");
+            let then = SystemTime::now() - Duration::from_secs(days * 25 * 3600);
+            file.set_modified(then).expect("a time");
+            name.to_owned()
+        };
+        let own = MACHINE.as_deref().unwrap_or("00000000");
+        let left = make(
+            &format!(".fairfront-{own}-abcDEF1234"),
+            u64::from(MACHINE.is_none()),
+        );
+        let elsewhere = make(".fairfront-0123abcd-abcDEF1234", 0);
+        let old = make(".fairfront-0123abcd-abcDEF1235", 1);
+        let others = [
+            make(".fairfront-notes", 9),
+            make(&format!(".fairfront-{own}-abcDEF123"), 9),
+            make(&format!(".fairfront-{own}-abcDEF_234"), 9),
+            make("result.csv", 9),
+        ];
+        let mut live = NewFile::create(&at("live.csv")).expect("a file");
+        live.write_all(b"1").expect("written");
+        assert!(!at(&left).exists() && !at(&old).exists());
+        assert!(at(&elsewhere).exists() && others.iter().all(|name| at(name).exists()));
+
+        // A sweep by another process leaves a file alone as long as its writer lives.
+        sweep(folder.path());
+        live.write_all(b"2").expect("written");
+        live.place(false).expect("a file");
+        assert_eq!(std::fs::read(at("live.csv")).expect("a file"), b"12");
+        drop(NewFile::create(&at("given-up.csv")).expect("a file"));
+        assert_eq!(names_in(folder.path()).expect("names").len(), 6);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_has_the_mode_of_any_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mode = |path: &Path| {
+            std::fs::metadata(path)
+                .expect("a file")
+                .permissions()
+                .mode()
+        };
+        let (plain, own) = (folder.path().join("plain"), folder.path().join("own"));
+        std::fs::write(&plain, "").expect("a file");
+        write_file(&own, b"", false).expect("a file");
+        assert_eq!(mode(&own), mode(&plain));
+        assert_eq!(
+            mode(&hidden_folder(folder.path()).expect("a folder").keep()) & 0o500,
+            0o500
+        );
     }
 }

@@ -4,29 +4,28 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Calibration, Dataset, FairProblem, Linear, Measures, Objective, Points, Problem, Schema, hex,
-    measure_calibrated,
+    Calibration, FairProblem, LANES, Linear, Objective, Points, Predictor, Problem, Schema, hex,
 };
 use fairfront_data::{
     AttributeRule, Encoded, Findings, Notice, Part, Prepared, attribute_name, by_level, grammar,
 };
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
-    Certificate, Front, Method, Observer, Outcome, Polish, Polished, StopReason,
-    certify_unless_stopped,
+    Certificate, Front, Method, Observer, Outcome, Polish, Polished, Remainder, StopReason,
+    StopSignal, certify_unless_stopped,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::calibration::calibrations_unless;
-use crate::certify::{Evidence, IntervalInfo, REPLICATES, SplitIntervals, Weighed, weigh};
+use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::measured::{Measured, SplitValues};
 use crate::objective::parse_with_penalty;
 use crate::rest::{LeftOut, Rest};
 use crate::standing::Standing;
 use crate::task::Task;
-use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, notice};
+use crate::{Error, Penalty, PenaltyInfo, PenaltyRule, attribute_texts, memory, notice};
 
 /// Points of an updated front whose thresholds are moved, at most.
 const MOST_MOVED: usize = 96;
@@ -151,23 +150,6 @@ pub struct Fitted {
     pub notices: Vec<Notice>,
 }
 
-/// Values of all points on one split.
-#[derive(Debug)]
-pub struct SplitValues {
-    /// Which.
-    pub part: Part,
-    /// Objectives, `n_objectives` to a point.
-    pub objectives: Vec<f64>,
-    /// Measures of each point.
-    pub measures: Vec<Measures>,
-    /// Which objectives these rows give a meaning; the values of the others say nothing.
-    pub meaningful: Vec<bool>,
-    /// The same of the unmitigated model.
-    pub unmitigated_objectives: Vec<f64>,
-    /// And its measures.
-    pub unmitigated: Measures,
-}
-
 /// Fits a front on the training rows and measures it on all splits.
 pub fn fit(
     prepared: &Prepared,
@@ -207,6 +189,8 @@ fn fit_prepared(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let start = Instant::now();
+    let (rows, columns) = (prepared.table.n_rows(), prepared.table.columns().len());
+    end_if_stopped(rows, columns, &observer.stop_signal())?;
     let encoded = Encoded::new(prepared)?;
     let findings = Findings::new(prepared, Some(&encoded.encoding))?;
     let request = with_objectives(prepared, request);
@@ -220,6 +204,14 @@ fn fit_prepared(
     let notices = findings.all().chain(&fitted.notices).cloned();
     fitted.notices = by_level(notices.collect());
     Ok(fitted)
+}
+
+/// Fails if the fit was asked to stop before any of its work is done, and that would take long.
+fn end_if_stopped(rows: usize, params: usize, stop: &StopSignal) -> Result<(), Error> {
+    match Remainder::of(rows, params, stop.clone()).leaves_out(LANES) {
+        true => Err(fairfront_core::Error::Stopped.into()),
+        false => Ok(()),
+    }
 }
 
 /// A request with its objectives, which are the usual ones where none were named.
@@ -277,7 +269,11 @@ pub(crate) fn fit_encoded(
 ) -> Result<Fitted, Error> {
     let solving = Instant::now();
     let requested = request.objectives.clone();
+    memory::check_solving(&encoded, request)?;
     let stop = observer.stop_signal();
+    let train = encoded.part(Part::Train);
+    let size = (train.n_rows(), Linear.n_params(train.schema()));
+    end_if_stopped(size.0, size.1, &stop)?;
     let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
     let task = match (earlier, found) {
         (Some(earlier), _) => {
@@ -286,6 +282,7 @@ pub(crate) fn fit_encoded(
         (None, Some(penalty)) => Task::with_penalty(&encoded, request, custom, Some(penalty))?,
         (None, None) => Task::new(&encoded, request, custom, &stop)?,
     };
+    end_if_stopped(size.0, size.1, &stop)?;
     let mut rest = Rest::new(&task.problem, stop);
     match &task.penalty {
         Some(penalty) if penalty.rule == PenaltyRule::Stopped => {
@@ -343,30 +340,28 @@ pub(crate) fn fit_encoded(
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
-    let unmitigated = judged.outcome.unmitigated.points.get(0);
-    let mut models = judged.outcome.front.points.clone();
-    models.push(unmitigated);
-    let is_over = |rest: &Rest| rest.remainder.leaves_out(models.len());
-    let calibrations = calibrations_unless(&encoded, &models, rest.chunk(), &|| is_over(&rest))?;
-    if calibrations.iter().all(|c| *c == Calibration::default()) && is_over(&rest) {
-        rest.leave_out(LeftOut::Calibration);
-    }
-    let splits = split_values(problem, &encoded, &models, &calibrations)?;
-    judged.count_on_test(&splits)?;
     let compared = judge::compared_in(problem);
-    let weighed = match weigh(&encoded, &models, &compared, REPLICATES, &|| is_over(&rest))? {
-        Some(weighed) => Some(weighed),
-        None => {
-            rest.leave_out(LeftOut::Redraws);
-            weigh(&encoded, &models, &compared, 0, &|| false)?
+    let measured = loop {
+        let mut models = judged.outcome.front.points.clone();
+        models.push(judged.outcome.unmitigated.points.get(0));
+        match Measured::unless_stopped(problem, &encoded, &models, &compared, &mut rest)? {
+            Some(measured) => break measured,
+            // A stop came: fewer models have to do.
+            None => judged.trim(&mut rest)?,
         }
     };
+    let Measured {
+        calibrations,
+        splits,
+        weighed,
+    } = measured;
+    judged.count_on_test(&splits)?;
     let Weighed {
         evidence,
         intervals,
         info: interval_info,
         notices: interval_notices,
-    } = weighed.ok_or_else(|| Error::Data("models were not weighed".into()))?;
+    } = weighed;
     let Judged {
         mut outcome,
         info: judged,
@@ -527,47 +522,6 @@ impl<'a> PolishStart<'a> {
             seconds,
         })
     }
-}
-
-/// Values of a front's models and of the unmitigated one, which comes last, on each split that has rows.
-pub(crate) fn split_values(
-    problem: &FairProblem,
-    encoded: &Encoded,
-    models: &Points,
-    calibrations: &[Calibration],
-) -> Result<Vec<SplitValues>, Error> {
-    let parts = Part::SHOWN.into_iter();
-    let with_rows = parts.filter(|part| encoded.part(*part).n_rows() > 0);
-    with_rows
-        .map(|part| values_on(problem, part, encoded.part(part), models, calibrations))
-        .collect()
-}
-
-/// Values on one split; the unmitigated model is the last point.
-fn values_on(
-    problem: &FairProblem,
-    part: Part,
-    rows: &Dataset,
-    points: &Points,
-    calibrations: &[Calibration],
-) -> Result<SplitValues, Error> {
-    let m = problem.n_objectives();
-    let mut objectives = match part {
-        Part::Train => problem.values(points)?,
-        _ => problem.values_on(rows, points)?,
-    };
-    let mut measures = measure_calibrated(&Linear, rows, points, calibrations)?;
-    let unmitigated_objectives = objectives.split_off((points.len() - 1) * m);
-    // One for each point, the unmitigated model last.
-    let unmitigated = measures.remove(points.len() - 1);
-    Ok(SplitValues {
-        meaningful: problem.meaningful_on(rows)?,
-        part,
-        objectives,
-        measures,
-        unmitigated_objectives,
-        unmitigated,
-    })
 }
 
 /// SHA-256 over the encoding and all encoded rows, in order.

@@ -1,24 +1,24 @@
 //! The run folder: `run.json`, `encoding.json`, `front.parquet`.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use fairfront_core::{Calibration, Costs, Measures, Points, Schema, hex};
+use fairfront_core::{Calibration, Costs, Measures, Points, Schema};
 use fairfront_data::{
     Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };
 use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::calibration;
 use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
-use crate::fit::{CertificateInfo, Fitted, PolishInfo, SplitValues};
+use crate::file::HIDDEN;
+use crate::fit::{CertificateInfo, Fitted, PolishInfo};
 use crate::group_rows::{GroupRows, group_rows};
-use crate::store::{Lock, is_state, read_stable, resolve};
+use crate::measured::SplitValues;
+use crate::seal::{self, Broken, seal, sum};
+use crate::store::{read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, StreamInfo};
 
 const FORMAT: &str = "fairfront-run";
@@ -77,6 +77,12 @@ pub struct RunInfo {
     pub front_sha256: String,
     /// SHA-256 of `tallies.json`.
     pub tallies_sha256: String,
+    /// SHA-256 of `encoding.json`.
+    #[serde(default)]
+    pub encoding_sha256: String,
+    /// SHA-256 of `estimator.json`; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimator_sha256: Option<String>,
     /// How the intervals of measures were found.
     pub intervals: IntervalInfo,
     /// What requirements that were fixed before the fit came to.
@@ -338,6 +344,8 @@ pub(crate) fn run_info_of(
         fingerprint: fitted.fingerprint.clone(),
         front_sha256: String::new(),
         tallies_sha256: String::new(),
+        encoding_sha256: String::new(),
+        estimator_sha256: None,
         intervals: fitted.interval_info.clone(),
         certified: None,
         points: fitted.outcome.front.len(),
@@ -376,74 +384,15 @@ pub(crate) const PAGE: &str = "report.html";
 pub(crate) const FIGURES: &str = "figures";
 
 /// What the Python package keeps beside a run: the estimator that it belongs to.
-pub const ESTIMATOR: &str = "estimator.json";
-
-/// What is at a place where a run is to go.
-pub(crate) enum Place {
-    /// Nothing, or an empty folder.
-    Free,
-    /// A run, and nothing beside it.
-    Run,
-    /// Checkpoints of a fit, be there a run beside them or not.
-    Unfinished,
-    /// Something else, which is never touched.
-    Taken(String),
-}
-
-/// Why a run there is left alone.
-pub(crate) const TAKEN: &str =
-    "there is a run already; name another folder, or replace it with --force";
-/// The same for one that is not finished.
-pub(crate) const UNFINISHED: &str = "there is a fit that is not finished; go on with it by the same \
-                                     command and --resume, or replace it with --force";
-
-pub(crate) fn look(folder: &Path) -> Place {
-    if std::fs::metadata(folder).is_err() {
-        return Place::Free;
-    }
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Place::Taken("this is there and is no folder; name another place".into());
-    };
-    let names: Vec<String> = entries
-        .flatten()
-        .map(|e| e.file_name().to_string_lossy().into_owned())
-        .collect();
-    if names.is_empty() {
-        return Place::Free;
-    }
-    if is_state(folder) {
-        return Place::Taken(
-            "this folder is the state of work that goes on (a stream, or checkpoints) and is never \
-             replaced; name another folder"
-                .into(),
-        );
-    }
-    let checkpoints = checkpoint::is_own(&folder.join(checkpoint::FOLDER));
-    let own = |name: &str| {
-        let kept = checkpoints && name == checkpoint::FOLDER;
-        let drawn = name == FIGURES && holds_figures(&folder.join(FIGURES));
-        FILES.contains(&name) || [PAGE, ESTIMATOR, certify::USES].contains(&name) || kept || drawn
-    };
-    if let Some(other) = names.iter().find(|name| !own(name)) {
-        return Place::Taken(format!(
-            "this folder holds {other:?}, which no run writes; name another folder"
-        ));
-    }
-    if checkpoints {
-        return Place::Unfinished;
-    }
-    match info_in(folder) {
-        Ok(_) => Place::Run,
-        Err(_) => Place::Taken("this is there and is no run folder; name another one".into()),
-    }
-}
+pub(crate) const ESTIMATOR: &str = "estimator.json";
 
 /// Whether a folder holds figures of a run and nothing else.
 pub(crate) fn holds_figures(folder: &Path) -> bool {
     let own = |entry: std::io::Result<std::fs::DirEntry>| {
         entry.is_ok_and(|entry| {
             let is_file = entry.file_type().is_ok_and(|found| found.is_file());
-            is_file && entry.file_name().to_str().is_some_and(figure::is_own)
+            let is_own = |name: &str| figure::is_own(name) || name.starts_with(HIDDEN);
+            is_file && entry.file_name().to_str().is_some_and(is_own)
         })
     };
     let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
@@ -476,55 +425,25 @@ pub fn source_of_run(folder: &Path) -> Option<String> {
     Some(info.source)
 }
 
-fn parent_of(folder: &Path) -> &Path {
-    match folder.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// Where a run is to go, checked before any work: it must be free, unless a run there is to be
-/// replaced. Returns the place itself, links followed.
-pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
-    let place = folder
-        .canonicalize()
-        .unwrap_or_else(|_| folder.to_path_buf());
-    match look(&place) {
-        Place::Free => {}
-        Place::Run if force => {}
-        // Whoever works on it is left alone.
-        Place::Unfinished if force => drop(Lock::take(&place.join(checkpoint::FOLDER))?),
-        Place::Run => return Err(Error::file(folder, TAKEN)),
-        Place::Unfinished => return Err(Error::file(folder, UNFINISHED)),
-        Place::Taken(problem) => return Err(Error::file(folder, problem)),
-    }
-    // Whether a folder can be made there.
-    let parent = parent_of(&place);
-    let unusable = |e: std::io::Error| {
-        let problem = format!(
-            "no folder can be made here ({}); name another place",
-            e.kind()
-        );
-        Error::file(parent, problem)
-    };
-    std::fs::create_dir_all(parent).map_err(unusable)?;
-    tempfile::tempdir_in(parent).map_err(unusable)?;
-    Ok(place)
-}
-
 /// The bytes of `front.parquet`, and their checksum.
 pub(crate) fn parquet_of(table: &FrontTable) -> parquet::errors::Result<(Vec<u8>, String)> {
     let mut parquet = Vec::new();
     table.write(&mut parquet)?;
-    let checksum = hex(&Sha256::digest(&parquet));
+    let checksum = sum(&parquet);
     Ok((parquet, checksum))
 }
 
+/// Names and bytes of the files of a run.
+pub(crate) type RunFiles = Vec<(&'static str, Vec<u8>)>;
+
+/// The bytes of `run.json`, with their checksum.
+pub(crate) fn info_bytes(folder: &Path, info: &RunInfo) -> Result<Vec<u8>, Error> {
+    let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
+    Ok(seal(&json).into_bytes())
+}
+
 /// The files of a run, by name: the folder only says where they are going. Checksums in its info are set.
-pub(crate) fn files_of_run(
-    folder: &Path,
-    run: &mut Run,
-) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+pub(crate) fn files_of_run(folder: &Path, run: &mut Run) -> Result<RunFiles, Error> {
     let parquet = parquet_of(&run.front);
     let parquet = parquet.map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
     let (parquet, checksum) = parquet;
@@ -533,85 +452,34 @@ pub(crate) fn files_of_run(
     let tallies = tallies.map_err(|e| Error::file(&folder.join(certify::TALLIES), e))?;
     let (tallies, checksum) = tallies;
     run.info.tallies_sha256 = checksum;
-    let json = serde_json::to_string_pretty(&run.info).map_err(|e| Error::file(folder, e))?;
+    let encoding = run.encoding.to_json().into_bytes();
+    run.info.encoding_sha256 = sum(&encoding);
+    run.info.estimator_sha256 = run.estimator.as_ref().map(sum);
+    let info = info_bytes(folder, &run.info)?;
     let mut files = vec![
         (certify::TALLIES, tallies),
         ("front.parquet", parquet),
-        ("encoding.json", run.encoding.to_json().into_bytes()),
-        ("run.json", format!("{json}\n").into_bytes()),
+        ("encoding.json", encoding),
+        ("run.json", info),
     ];
+    if let Some(estimator) = &run.estimator {
+        files.insert(0, (ESTIMATOR, estimator.clone().into_bytes()));
+    }
     if !run.uses.is_empty() {
         files.insert(0, (certify::USES, certify::uses_to_bytes(&run.uses)));
     }
     Ok(files)
 }
 
-/// Writes a run folder: beside its place first, then into place, so that it is there whole or not
-/// at all. If the place was taken meanwhile, the run goes beside it. Returns where it is.
-pub fn write_run(folder: &Path, force: bool, run: &mut Run) -> Result<PathBuf, Error> {
-    let parent = parent_of(folder);
-    let failed = |e: std::io::Error| Error::file(folder, e);
-    let hidden = || {
-        tempfile::Builder::new()
-            .prefix(".fairfront-")
-            .tempdir_in(parent)
-    };
-    let new = hidden().map_err(failed)?;
-    let file = |name: &str, bytes: &[u8]| -> Result<(), Error> {
-        let path = new.path().join(name);
-        let write = || -> std::io::Result<()> {
-            let mut file = File::create(&path)?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        };
-        write().map_err(|e| Error::file(&folder.join(name), e))
-    };
-    for (name, bytes) in files_of_run(folder, run)? {
-        file(name, &bytes)?;
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(new.path(), open).map_err(failed)?;
-    }
-
-    // The old run leaves only when the new one is complete, and comes back if that fails.
-    if force && matches!(look(folder), Place::Run | Place::Unfinished) {
-        let aside = hidden().map_err(failed)?;
-        let old = aside.path().join("old");
-        std::fs::rename(folder, &old).map_err(failed)?;
-        if let Err(error) = std::fs::rename(new.path(), folder) {
-            std::fs::rename(&old, folder).map_err(failed)?;
-            return Err(failed(error));
-        }
-        let _ = new.keep();
-        return Ok(folder.to_path_buf());
-    }
-    // A rename replaces an empty folder and nothing else.
-    let mut place = folder.to_path_buf();
-    for number in 2..100 {
-        match std::fs::rename(new.path(), &place) {
-            Ok(()) => {
-                let _ = new.keep();
-                return Ok(place);
-            }
-            Err(error) if matches!(look(&place), Place::Free) => return Err(failed(error)),
-            Err(_) => {
-                let mut name = folder.as_os_str().to_owned();
-                name.push(format!("-{number}"));
-                place = PathBuf::from(name);
-            }
-        }
-    }
-    Err(Error::file(
-        folder,
-        "this place and those beside it are taken; name another",
-    ))
+/// What the run in this very folder says of itself; refused if it was changed after it was written.
+pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
+    let (info, checked) = info_as_found(folder)?;
+    checked.map_err(|broken| changed(&folder.join("run.json"), broken))?;
+    Ok(info)
 }
 
-/// What the run in this very folder says of itself.
-pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
+/// The same, be it as it was written or not.
+pub(crate) fn info_as_found(folder: &Path) -> Result<(RunInfo, Result<(), Broken>), Error> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
         false if folder.join("state.json").exists() => Error::file(
@@ -628,11 +496,32 @@ pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
         ),
         true => Error::file(&path, e),
     })?;
-    info_of(&path, &text)
+    Ok((parsed(&path, &text)?, seal::open(&text).map(|_| ())))
 }
 
-/// What the text of `run.json` says; what is damaged is refused.
+/// What the text of `run.json` says; refused if it was changed after it was written.
 pub(crate) fn info_of(path: &Path, text: &str) -> Result<RunInfo, Error> {
+    let info = parsed(path, text)?;
+    seal::open(text).map_err(|broken| changed(path, broken))?;
+    Ok(info)
+}
+
+fn changed(path: &Path, broken: Broken) -> Error {
+    let problem = format!("{}; restore it from a copy, or fit again", broken.problem());
+    Error::file(path, problem)
+}
+
+/// Refuses bytes of a file that are not those that were written.
+pub(crate) fn check_sum(path: &Path, bytes: &[u8], written: &str) -> Result<(), Error> {
+    if sum(bytes) == written {
+        return Ok(());
+    }
+    let problem = "the file was changed after it was written, or belongs to another run: its checksum is \
+                   not the one in run.json; restore it from a copy, or fit again";
+    Err(Error::file(path, problem))
+}
+
+fn parsed(path: &Path, text: &str) -> Result<RunInfo, Error> {
     let info: RunInfo = serde_json::from_str(text)
         .map_err(|e| Error::file(path, format!("the file is damaged ({e}); fit again")))?;
     if info.format != FORMAT || info.version != VERSION {
@@ -695,12 +584,6 @@ pub(crate) fn run_in(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
 
 /// The front in the bytes of its file, which must be those of this run.
 pub(crate) fn front_of(path: &Path, info: &RunInfo, bytes: Vec<u8>) -> Result<FrontTable, Error> {
-    if hex(&Sha256::digest(&bytes)) != info.front_sha256 {
-        return Err(Error::file(
-            path,
-            "the file is damaged or of another run (its checksum is not the one in run.json); fit \
-             again",
-        ));
-    }
+    check_sum(path, &bytes, &info.front_sha256)?;
     FrontTable::from_bytes(path, bytes)
 }

@@ -10,7 +10,7 @@ use fairfront_solve::{Front, Outcome};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::fit::SplitValues;
+use crate::measured::SplitValues;
 use crate::rest::{LeftOut, Rest};
 
 /// By what points are judged.
@@ -133,10 +133,12 @@ pub(crate) fn judge(
     };
     let m = problem.n_objectives();
     let few = |rest: &mut Rest| -> Result<Points, Error> {
-        Ok(match rest.selection(&outcome.front.values, m)? {
-            Some(few) => outcome.front.points.select(&few),
-            None => outcome.front.points.clone(),
-        })
+        Ok(
+            match rest.selection(&outcome.front.values, m, rest.remainder.most_models())? {
+                Some(few) => outcome.front.points.select(&few),
+                None => outcome.front.points.clone(),
+            },
+        )
     };
     let mut are_few = rest.remainder.is_too_much(candidates.len());
     if are_few {
@@ -249,7 +251,7 @@ fn move_thresholds(
         return Ok(moved);
     }
     let numbers: Vec<usize> = (0..movable.len()).collect();
-    for some in numbers.chunks(rest.chunk()) {
+    for some in numbers.chunks(rest.remainder.chunk()) {
         if rest.leaves_out(LeftOut::Thresholds, movable.len()) {
             break;
         }
@@ -317,11 +319,12 @@ fn movable(front: &Front, candidates: &Points, most: usize) -> Result<Points, Er
 }
 
 impl Judged {
-    /// Leaves models out that are too many to be measured after a stop.
+    /// Leaves models out that are too many to be measured, if a stop came.
     pub(crate) fn trim(&mut self, rest: &mut Rest) -> Result<(), Error> {
         let front = &mut self.outcome.front;
         let m = front.n_objectives;
-        let Some(mut kept) = rest.selection(&front.values, m)? else {
+        let Some(mut kept) = rest.selection(&front.values, m, rest.remainder.most_measured())?
+        else {
             return Ok(());
         };
         kept.sort_unstable();

@@ -24,15 +24,19 @@ mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod measured;
+mod memory;
 mod model;
 mod notice;
 mod objective;
 mod page;
 mod penalty;
+mod place;
 mod predict;
 mod preset;
 mod rest;
 mod run;
+mod seal;
 mod select;
 mod standing;
 mod store;
@@ -58,21 +62,23 @@ pub use compare::{
 pub use error::Error;
 pub use export::ExportFormat;
 pub use figure::{Conversion, Figure, figures, write_figures};
-pub use file::write_file;
+pub use file::{NewFile, write_file};
 pub use fit::{
-    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, SplitValues, default_objectives,
-    fit, fit_with, fit_with_checkpoints,
+    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, default_objectives, fit,
+    fit_with, fit_with_checkpoints,
 };
 pub use folder::{
-    DroppedRows, ESTIMATOR, RunInfo, Unmitigated, check_folder, front_table, read_run, run_info,
-    run_name, source_of_run, state_notices, write_run,
+    DroppedRows, RunInfo, Unmitigated, front_table, read_run, run_info, run_name, source_of_run,
+    state_notices,
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
+pub use measured::SplitValues;
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
 pub use page::{page_data, write_page};
 pub use penalty::{CrossValidation, Penalty, PenaltyInfo, PenaltyRule, TriedPenalty};
+pub use place::{check_folder, write_run};
 pub use predict::{
     Audit, AuditedAttribute, AuditedGroup, Lacking, PredictOptions, Predicted, Predictions,
     Unknown, predict, score_file, score_table,

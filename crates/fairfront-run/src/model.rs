@@ -7,6 +7,7 @@ use fairfront_data::{Encoding, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::file::write_file;
+use crate::seal::{self, seal};
 use crate::{Error, ModelCertificate, Run, run_name};
 
 const FORMAT: &str = "fairfront-model";
@@ -103,16 +104,14 @@ impl Model {
         Ok(model)
     }
 
-    /// The model as readable JSON; every number comes back exactly.
+    /// The model as readable JSON with a checksum; every number comes back exactly.
     pub fn to_json(&self) -> String {
         // The types hold nothing that JSON cannot: string keys and finite numbers only.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        seal(&serde_json::to_string_pretty(self).unwrap_or_default())
     }
 
-    /// Reads what [`Model::to_json`] wrote; what is damaged or of another version is refused with the
-    /// reason.
+    /// Reads a string that [`Model::to_json`] wrote. One that was changed, or is of another version, is
+    /// refused with the reason.
     pub fn from_json(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Header {
@@ -137,8 +136,12 @@ impl Model {
                 header.version
             ));
         }
+        let text = seal::open(text).map_err(|broken| {
+            let remedy = "restore it from a copy, or write it again with fairfront select --model";
+            format!("{}; {remedy}", broken.problem())
+        })?;
         let model: Self =
-            serde_json::from_str(text).map_err(|e| format!("the model is damaged ({e})"))?;
+            serde_json::from_str(&text).map_err(|e| format!("the model is damaged ({e})"))?;
         model.check()?;
         Ok(model)
     }

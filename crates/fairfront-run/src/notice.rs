@@ -5,7 +5,7 @@ use fairfront_data::Notice;
 use fairfront_solve::{Method, Outcome, none_to_speak_of};
 
 use crate::Error;
-use crate::fit::SplitValues;
+use crate::measured::SplitValues;
 
 /// Whether the solver can treat these objectives, and what to be wary of.
 pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec<Notice>, Error> {

@@ -117,11 +117,13 @@ fn cut(model: &str) -> Option<ModelText> {
     let (values, provenance) = (at("values")?, at("provenance")?);
     let point = "\n    \"point\": 0";
     let point_at = provenance + model[provenance..].find(point)?;
+    // The page finds the checksum of each model itself.
+    let closing = &model[point_at + point.len()..at("checksum")?];
     Some(ModelText {
         opening: model[..intercept].into(),
         middle: model[encoding..values].into(),
         origin: model[provenance..point_at + point.len() - 1].into(),
-        closing: model[point_at + point.len()..].into(),
+        closing: closing.strip_suffix(",\n")?.into(),
     })
 }
 
@@ -134,12 +136,12 @@ mod tests {
         let text = "{\n  \"format\": \"f\",\n  \"intercept\": 1.0,\n  \"coefficients\": {\n    \"a\": 1.0\n  },\n  \
                     \"calibration\": {\n    \"slope\": 1.0\n  },\n  \"encoding\": {\n    \"values\": 1\n  },\n  \"values\": {\n    \"provenance\": 2.0\n  },\n  \
                     \"provenance\": {\n    \"run\": \"\\n  \\\"point\\\": 0\",\n    \"point\": 0,\n    \
-                    \"points\": 3\n  }\n}\n";
+                    \"points\": 3\n  },\n  \"checksum\": \"00\"\n}\n";
         let cut = cut(text).unwrap();
         assert_eq!(cut.opening, "{\n  \"format\": \"f\",\n");
         assert_eq!(cut.middle, "  \"encoding\": {\n    \"values\": 1\n  },\n");
         assert!(cut.origin.ends_with("\n    \"point\": "), "{}", cut.origin);
-        assert_eq!(cut.closing, ",\n    \"points\": 3\n  }\n}\n");
+        assert_eq!(cut.closing, ",\n    \"points\": 3\n  }");
         assert!(super::cut("{}").is_none());
     }
 }

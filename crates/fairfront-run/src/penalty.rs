@@ -134,13 +134,16 @@ impl PenaltyInfo {
     }
 }
 
-/// The model that minimizes the log loss with this penalty.
-pub(crate) fn logistic_model(train: &Dataset, lambda: f64) -> Result<Points, Error> {
+/// The model that minimizes the log loss with this penalty; an error if a stop comes before it is found
+/// and rows are many.
+pub(crate) fn logistic_model(
+    train: &Dataset,
+    lambda: f64,
+    mut stop: StopSignal,
+) -> Result<Points, Error> {
     let problem = log_loss(Arc::new(train.clone()), lambda)?;
-    Ok(Trace::default()
-        .solve(&problem, &mut ())?
-        .unmitigated
-        .points)
+    let solved = Trace::default().solve(&problem, &mut stop)?;
+    Ok(solved.unmitigated.points)
 }
 
 /// The largest penalty whose mean held-out loss is within one standard error of the least.
@@ -154,12 +157,15 @@ fn by_cross_validation(
         Linear.n_params(train.schema()),
     );
     let remainder = Remainder::of(rows, params, stop.clone());
-    let stop = StopSignal::new(move || remainder.leaves_out(FOLDS * PATH.len() * PASSES));
+    let stop = remainder.signal(FOLDS * PATH.len() * PASSES);
     let folds = folds(train, seed);
     let rows = folds.iter().map(Vec::len).sum();
     let total = weight_of(train.blocks().map(RowBlock::weights));
     let mut losses = Vec::with_capacity(FOLDS);
     for held_out in 0..FOLDS {
+        if stop.is_set() {
+            break;
+        }
         let mut kept: Vec<usize> = Vec::new();
         let others = folds.iter().enumerate().filter(|(i, _)| *i != held_out);
         others.for_each(|(_, fold)| kept.extend(fold));
@@ -276,6 +282,9 @@ fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Ve
     };
     let mut x = near.to_vec();
     for _ in 0..100 {
+        if stop.is_set() {
+            break;
+        }
         let Some(SecondOrder {
             value: current,
             gradient,

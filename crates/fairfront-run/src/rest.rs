@@ -72,15 +72,15 @@ impl Rest {
         out
     }
 
-    /// As many of these models as are judged after a stop, well spread by their values; `None` if all are.
+    /// At most this many of these models, well spread by their values, after a stop; `None` if all are kept.
     pub(crate) fn selection(
         &mut self,
         values: &[f64],
         n_objectives: usize,
+        most: usize,
     ) -> Result<Option<Vec<usize>>, Error> {
         let values = Values::new(values, n_objectives)?;
-        let most = self.remainder.most_models();
-        if !self.remainder.is_too_much(values.len()) {
+        if values.len() <= most || !self.remainder.is_stopped() {
             return Ok(None);
         }
         self.leave_out(LeftOut::Candidates);
@@ -95,20 +95,13 @@ impl Rest {
     ) -> Result<Option<Vec<T>>, Error> {
         let numbers: Vec<usize> = (0..points.len()).collect();
         let mut all = Vec::new();
-        for some in numbers.chunks(self.chunk()) {
+        for some in numbers.chunks(self.remainder.chunk()) {
             if self.remainder.is_too_much(points.len()) {
                 return Ok(None);
             }
             all.extend(work(&points.select(some))?);
         }
         Ok(Some(all))
-    }
-
-    /// Models that are worked on between two looks at the stop signal.
-    pub(crate) fn chunk(&self) -> usize {
-        /// Fewer would read the rows too often.
-        const LEAST: usize = 128;
-        self.remainder.chunk().max(LEAST)
     }
 
     pub(crate) fn all(&self) -> Vec<LeftOut> {

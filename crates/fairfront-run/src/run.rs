@@ -8,12 +8,13 @@ use fairfront_report::PageData;
 
 use crate::calibration;
 use crate::certify::{TALLIES, USES, Use, uses_from_bytes};
-use crate::file::write_in_run;
+use crate::file::write_file;
 use crate::folder::{
-    FILES, PAGE, check_folder, files_of_run, front_of, front_table, info_of, parquet_of, run_in,
-    run_info, write_run,
+    ESTIMATOR, FILES, PAGE, check_sum, files_of_run, front_of, front_table, info_of, parquet_of,
+    run_in, run_info,
 };
 use crate::model::{Model, Provenance};
+use crate::place::{check_folder, recover, write_run};
 use crate::store::read_stable;
 use crate::{Error, Evidence, Fitted, FrontTable, RunInfo, page, run_name};
 
@@ -30,6 +31,8 @@ pub struct Run {
     pub evidence: Evidence,
     /// Uses of the certifying rows; those of a run in a folder are in its log instead.
     pub uses: Vec<Use>,
+    /// What the Python package keeps with a run: the estimator that it belongs to.
+    pub estimator: Option<String>,
 }
 
 impl Run {
@@ -51,6 +54,7 @@ impl Run {
             encoding: fitted.encoded.encoding.clone(),
             evidence: fitted.evidence.clone(),
             uses: Vec::new(),
+            estimator: None,
         }
     }
 
@@ -69,7 +73,10 @@ impl Run {
                 })
             };
             let (encoding, tallies) = (read("encoding.json")?, read(TALLIES)?);
-            Self::put_together(folder, info, front, &encoding, &tallies)
+            let estimator = info.estimator_sha256.is_some();
+            let estimator = estimator.then(|| read(ESTIMATOR)).transpose()?;
+            let run = Self::put_together(folder, info, front, &encoding, &tallies)?;
+            run.with_estimator(folder, estimator)
         })?;
         run.info.notices.extend(notices);
         Ok(run)
@@ -93,7 +100,8 @@ impl Run {
     pub(crate) fn write_page(&self, folder: &Path) -> Result<PathBuf, Error> {
         let html = self.page(&run_name(folder))?.to_html();
         let path = folder.join(PAGE);
-        write_in_run(folder, &path, html.as_bytes())?;
+        recover(folder)?;
+        write_file(&path, html.as_bytes(), true)?;
         Ok(path)
     }
 
@@ -122,7 +130,19 @@ impl Run {
         if let Ok(uses) = find(USES) {
             run.uses = uses_from_bytes(Path::new(USES), uses)?.0;
         }
-        Ok(run)
+        let estimator = run.info.estimator_sha256.is_some();
+        let estimator = estimator.then(|| find(ESTIMATOR)).transpose()?;
+        run.with_estimator(Path::new(""), estimator.map(<[u8]>::to_vec))
+    }
+
+    /// The run with the bytes of its estimator, which must be those that were written.
+    fn with_estimator(mut self, folder: &Path, bytes: Option<Vec<u8>>) -> Result<Self, Error> {
+        if let (Some(bytes), Some(written)) = (bytes, &self.info.estimator_sha256) {
+            let path = folder.join(ESTIMATOR);
+            check_sum(&path, &bytes, written)?;
+            self.estimator = Some(text(&path, &bytes)?.to_owned());
+        }
+        Ok(self)
     }
 
     fn put_together(
@@ -133,6 +153,7 @@ impl Run {
         tallies: &[u8],
     ) -> Result<Self, Error> {
         let path = &folder.join("encoding.json");
+        check_sum(path, encoding, &info.encoding_sha256)?;
         let encoding =
             Encoding::from_json(text(path, encoding)?).map_err(|e| Error::file(path, e))?;
         let n_params = info.features.len() + 1;
@@ -150,6 +171,7 @@ impl Run {
             encoding,
             evidence,
             uses: Vec::new(),
+            estimator: None,
         })
     }
 

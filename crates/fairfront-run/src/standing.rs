@@ -3,7 +3,7 @@
 use fairfront_core::{Costs, FairProblem, Measure, Objective, Points};
 use fairfront_data::{Encoded, Part};
 
-use crate::fit::SplitValues;
+use crate::measured::SplitValues;
 use crate::{Error, FrontIn, JudgedInfo, judge};
 
 /// What fronts are judged by, on the rows at hand.

@@ -100,18 +100,19 @@ impl Task {
         if first.and_then(Objective::measure) == Some(Measure::LogLoss) {
             return Ok(None);
         }
-        let points = if rest.remainder.leaves_out(LANES) {
-            // The first start minimizes the log loss, unless errors of unequal costs moved it.
-            let shift = first
-                .and_then(Objective::stand_in)
-                .map_or(0.0, |s| s.shift);
-            let Some(starts) = starts.filter(|_| shift == 0.0) else {
-                rest.leave_out(LeftOut::UnmitigatedModel);
-                return Ok(None);
-            };
-            starts.select(&[0])
-        } else {
-            penalty::logistic_model(train, penalty.chosen)?
+        let stop = rest.remainder.signal(LANES);
+        let points = match penalty::logistic_model(train, penalty.chosen, stop) {
+            Ok(points) => points,
+            Err(error) if error.is_stopped() => {
+                // The first start minimizes the log loss, unless errors of unequal costs moved it.
+                let shift = first.and_then(Objective::stand_in).map_or(0.0, |s| s.shift);
+                let Some(starts) = starts.filter(|_| shift == 0.0) else {
+                    rest.leave_out(LeftOut::UnmitigatedModel);
+                    return Ok(None);
+                };
+                starts.select(&[0])
+            }
+            Err(error) => return Err(error),
         };
         Ok(Some(Front {
             values: self.problem.values(&points)?,

@@ -6,7 +6,7 @@ use fairfront_core::{
     Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points, Problem,
 };
 use fairfront_data::Notice;
-use fairfront_solve::{Method, Observer, Remainder, Trace};
+use fairfront_solve::{Method, Observer, Trace};
 
 use crate::Error;
 
@@ -28,11 +28,6 @@ pub(crate) fn starts(
     let own = |i: usize| problem.n_roots(i) > 0;
     let by_covariance = (1..problem.n_objectives()).all(own) && problem.softened(2.0).is_none();
     if by_covariance || problem.n_objectives() == 1 || !method.takes_starts() {
-        return Ok((None, None));
-    }
-    // After a stop the solver's own start has to do.
-    let remainder = Remainder::new(problem, observer.stop_signal());
-    if remainder.leaves_out(POINTS) {
         return Ok((None, None));
     }
     let mut attributes: Vec<usize> = Vec::new();
@@ -71,8 +66,8 @@ pub(crate) fn starts(
             Some(earlier) => Method::Trace(trace).update(&covariances, &earlier, 0, observer),
             None => trace.solve(&covariances, observer),
         }
-        .map_err(|e| e.to_string()),
-        Err(why) => Err(why),
+        .map_err(Error::from),
+        Err(why) => Err(Error::Data(why)),
     };
     match found {
         Ok(outcome) => {
@@ -80,6 +75,7 @@ pub(crate) fn starts(
             outcome.front.points.iter().for_each(|x| points.push(x));
             Ok((Some(moved(&points, shift)), None))
         }
+        Err(error) if error.is_stopped() => Err(error),
         Err(why) => {
             let message = format!("there is no front of covariances to start from: {why}");
             Ok((None, Some(Notice::info(message))))

@@ -1,9 +1,9 @@
-use fairfront_core::{Metric, Points, Problem};
+use fairfront_core::{LANES, Metric, Points, Problem};
 use fairfront_pareto::{Values, nondominated};
 
 use crate::descend::descend;
 use crate::outcome::{Counters, Front, StopSignal};
-use crate::{Error, MOST_OBJECTIVES};
+use crate::{Error, MOST_OBJECTIVES, Remainder};
 
 /// A covariance below this share of its value at the unmitigated model counts as 0.
 const ZERO: f64 = 1e-8;
@@ -47,7 +47,8 @@ pub(crate) struct Ground {
 
 impl Ground {
     /// Finds the minimiser, where the problem does not know it by descent in this metric; from a
-    /// point near it where one is known.
+    /// point near it where one is known. Fails if a stop comes before it is found and rows are many: a
+    /// point on the way to it is not a model.
     pub(crate) fn find(
         problem: &dyn Problem,
         near: Option<&[f64]>,
@@ -57,14 +58,23 @@ impl Ground {
     ) -> Result<Self, Error> {
         check(problem)?;
         let n = problem.n_params();
+        let over = Remainder::new(problem, stop.clone()).signal(LANES);
+        let descend = |from: &[f64], counters: &mut Counters| {
+            let found = descend(problem, 0, from, metric, counters, stop)?;
+            // The start of any other descent is a model already: the minimum of a convex loss.
+            match over.is_set() && problem.convex_below(0).is_some() {
+                true => Err(Error::Evaluation(fairfront_core::Error::Stopped)),
+                false => Ok(found),
+            }
+        };
         let minimiser = match near {
-            Some(near) => problem.minimiser_from(near)?,
-            None => problem.minimiser()?,
+            Some(near) => problem.minimiser_from(near, &over)?,
+            None => problem.minimiser(&over)?,
         };
         let minimiser = match (minimiser, near) {
             (Some(x), _) => x,
-            (None, Some(near)) => descend(problem, 0, near, metric, counters, stop)?,
-            (None, None) => descend(problem, 0, &problem.start()?, metric, counters, stop)?,
+            (None, Some(near)) => descend(near, counters)?,
+            (None, None) => descend(&problem.start(&over)?, counters)?,
         };
         let points = Points::from_vec(n, minimiser);
         let unmitigated = Front {

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use fairfront_core::Points;
+pub use fairfront_core::StopSignal;
 use fairfront_pareto::Values;
 use serde::{Deserialize, Serialize};
 
@@ -186,38 +186,24 @@ pub trait Observer {
     fn checkpoint(&mut self, _state: &dyn Fn() -> Checkpoint) {}
 }
 
-/// Says from any thread whether to stop.
-#[derive(Clone)]
-pub struct StopSignal(Arc<dyn Fn() -> bool + Send + Sync>);
-
-impl StopSignal {
-    /// A signal that asks this.
-    pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(ask))
-    }
-
-    /// Whether to stop.
-    pub fn is_set(&self) -> bool {
-        (self.0)()
-    }
-}
-
-impl Default for StopSignal {
-    fn default() -> Self {
-        Self::new(|| false)
-    }
-}
-
-impl std::fmt::Debug for StopSignal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "StopSignal({})", self.is_set())
-    }
-}
-
 /// Watches nothing.
 impl Observer for () {
     fn round(&mut self, _progress: &Progress) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+}
+
+/// Reports to nobody and stops when the signal is set.
+impl Observer for StopSignal {
+    fn round(&mut self, _progress: &Progress) -> ControlFlow<()> {
+        match self.is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn stop_signal(&self) -> StopSignal {
+        self.clone()
     }
 }
 

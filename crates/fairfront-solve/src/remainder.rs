@@ -6,6 +6,12 @@ use crate::outcome::StopSignal;
 /// models: about a second.
 const WORK: usize = 1 << 26;
 
+/// Rows times models that are measured after a stop: about a second.
+const MEASURED: usize = 1 << 24;
+
+/// Models that are measured, however many rows there are.
+const LEAST_MEASURED: usize = 4;
+
 /// Parameters beyond this number are taken for so many: rows of wide data are mostly codes.
 const MOST_PARAMS: usize = 64;
 
@@ -13,6 +19,7 @@ const MOST_PARAMS: usize = 64;
 /// whenever the stop comes.
 #[derive(Debug, Clone)]
 pub struct Remainder {
+    rows: usize,
     /// Rows times parameters.
     size: usize,
     stop: StopSignal,
@@ -28,6 +35,7 @@ impl Remainder {
     pub fn of(rows: usize, params: usize, stop: StopSignal) -> Self {
         let params = params.clamp(1, MOST_PARAMS);
         Self {
+            rows,
             size: rows.max(1).saturating_mul(params),
             stop,
         }
@@ -38,14 +46,34 @@ impl Remainder {
         (WORK / self.size).max(LANES - 1)
     }
 
+    /// Models that are measured after a stop, at most. It takes longer than evaluating them, since rows are
+    /// ranked by every model.
+    pub fn most_measured(&self) -> usize {
+        (MEASURED / self.rows.max(1)).clamp(LEAST_MEASURED, self.most_models())
+    }
+
     /// Models that are evaluated between two looks at the signal.
     pub fn chunk(&self) -> usize {
-        self.most_models().div_ceil(LANES) * LANES
+        /// Fewer would read the rows of small tables too often.
+        const SOME: usize = 4 * LANES;
+        let some = (8 * WORK / self.size).min(SOME).max(self.most_models());
+        some.div_ceil(LANES) * LANES
+    }
+
+    /// Whether the fit was asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_set()
     }
 
     /// Whether the fit was asked to stop, and optional work on so many models would take long.
     pub fn leaves_out(&self, models: usize) -> bool {
         self.size.saturating_mul(models) > WORK && self.stop.is_set()
+    }
+
+    /// A signal for optional work on so many models: set once the work is to be left out.
+    pub fn signal(&self, models: usize) -> StopSignal {
+        let own = self.clone();
+        StopSignal::new(move || own.leaves_out(models))
     }
 
     /// Whether the fit was asked to stop, and so many models are too many to evaluate.
@@ -87,9 +115,12 @@ mod tests {
         let stop = || StopSignal::new(|| true);
         let large = Remainder::new(&Sized(10_000_000), stop());
         assert_eq!((large.most_models(), large.chunk()), (31, 32));
+        assert_eq!(large.most_measured(), 4);
         assert!(large.leaves_out(1) && large.is_too_much(32) && !large.is_too_much(31));
         let small = Remainder::new(&Sized(1_000), stop());
         assert!(!small.leaves_out(200) && !small.is_too_much(8_000));
         assert!(small.is_too_much(1_000_000));
+        assert_eq!(small.most_measured(), small.most_models());
+        assert!(small.signal(1_000_000).is_set() && !small.signal(200).is_set());
     }
 }

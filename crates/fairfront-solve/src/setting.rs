@@ -2,9 +2,11 @@
 
 use crate::Error;
 
-/// A value as typed.
+/// A value as typed. No setting is infinite: JSON could not keep it.
 pub(crate) fn parse<T: std::str::FromStr>(value: &str, rule: &'static str) -> Result<T, Error> {
-    value.parse().map_err(|_| Error::Setting {
+    let is_finite = value.parse::<f64>().map_or(true, f64::is_finite);
+    let parsed = value.parse().ok().filter(|_| is_finite);
+    parsed.ok_or_else(|| Error::Setting {
         setting: "the setting",
         value: value.to_owned(),
         rule,
@@ -27,4 +29,18 @@ pub(crate) fn unknown(name: &str) -> Result<(), Error> {
         name.to_owned(),
         "one that `fairfront fit --help` lists",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn a_number_is_finite() {
+        assert_eq!(parse::<f64>("1e308", "a number").unwrap(), 1e308);
+        assert_eq!(parse::<usize>("7", "a count").unwrap(), 7);
+        for text in ["inf", "-inf", "1e999", "nan"] {
+            assert!(parse::<f64>(text, "a number").is_err(), "{text}");
+        }
+    }
 }

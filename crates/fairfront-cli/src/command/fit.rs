@@ -10,7 +10,7 @@ use fairfront_run::{
 use fairfront_solve::StopReason;
 
 use crate::args::FitArgs;
-use crate::progress::{self, Bar};
+use crate::progress::{self, Bar, NoModel};
 use crate::table_args::TableArgs;
 use crate::{output, render};
 
@@ -39,7 +39,7 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
     let mut place = Place::check(args)?;
     super::set_threads(args.threads)?;
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
-    let prepared = table.prepare_for(args.solver.is_paper())?;
+    let prepared = progress::while_reading(|| table.prepare_for(args.solver.is_paper()))?;
     let request = args.solver.request(&prepared.table.name, &prepared.spec)?;
     if let Some(demand) = &demand {
         demand.check(&prepared)?;
@@ -57,7 +57,10 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
         }
     };
     bar.finish();
-    let fitted = fitted?;
+    let fitted = match fitted {
+        Err(error) if error.is_stopped() => return Err(NoModel::new(args.max_seconds).into()),
+        fitted => fitted?,
+    };
     write(place, &prepared, &fitted, demand.as_ref(), args)
 }
 

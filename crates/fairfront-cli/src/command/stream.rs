@@ -112,6 +112,7 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
         .into(),
     })?;
     let mut now = now;
+    stream.set_memory(now.read.memory);
     // What was found by looking may be said as well.
     if stored.spec.positive.is_none() && now.spec.positive.as_deref() == stream.positive() {
         now.spec.positive = None;

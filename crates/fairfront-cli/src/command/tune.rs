@@ -31,7 +31,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     }
     super::set_threads(args.threads)?;
     let mut bar = Bar::new(args.quiet || args.json, args.max_seconds);
-    let prepared = table.prepare_for(solver.is_paper())?;
+    let prepared = progress::while_reading(|| table.prepare_for(solver.is_paper()))?;
     let ask = solver.ask(&prepared.spec)?;
     grid.most = args.most;
     let tuning = tune(&prepared, &ask, &grid, &mut bar);

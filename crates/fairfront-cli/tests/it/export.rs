@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use fairfront_core::hex;
 use fairfront_run::Model;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::{Outcome, run_in};
@@ -10,6 +12,21 @@ use crate::{Outcome, run_in};
 const MODEL: &str = include_str!("../../../fairfront-run/cases/model.json");
 
 const GUIDE: &str = include_str!("../../../../docs/export.md");
+
+/// The model with a piece of it replaced, and the checksum that it then has.
+fn sealed(piece: &str, by: &str) -> String {
+    let text = MODEL.replace(piece, by);
+    let (body, _) = text.split_once(",\n  \"checksum\"").expect("a checksum");
+    let (mut quoted, mut before) = (false, ' ');
+    let counts = |c: &char| {
+        quoted ^= *c == '"' && before != '\\';
+        before = *c;
+        quoted || !c.is_whitespace()
+    };
+    let compact: String = body.chars().filter(counts).collect();
+    let sum = hex(&Sha256::digest(compact));
+    format!("{body}, \"checksum\": \"{sum}\"}}")
+}
 
 /// A folder with a model and things that are none.
 fn folder() -> TempDir {
@@ -28,15 +45,13 @@ fn folder() -> TempDir {
         &MODEL.replacen("\"version\": 1", "\"version\": 2", 1),
     );
     write("cut.json", &MODEL[..MODEL.len() / 2]);
-    write(
-        "renamed.json",
-        &MODEL.replace("\"job=clerk\"", "\"job=cook\""),
-    );
-    write("infinite.json", &MODEL.replace("-2.5e-7", "1e999"));
-    write("twice.json", &MODEL.replace("\"pay\"", "\"age\""));
+    write("changed.json", &MODEL.replace("-2.5e-7", "2.5e-7"));
+    write("renamed.json", &sealed("\"job=clerk\"", "\"job=cook\""));
+    write("infinite.json", &sealed("-2.5e-7", "1e999"));
+    write("twice.json", &sealed("\"pay\"", "\"age\""));
     write(
         "added.json",
-        &MODEL.replacen("\"threshold\"", "\"code\": 1, \"threshold\"", 1),
+        &sealed("\"threshold\"", "\"code\": 1, \"threshold\""),
     );
     write("taken.txt", "mine");
     std::fs::write(folder.path().join("bytes.json"), [0xff, 0xfe, 0]).expect("a file");
@@ -79,6 +94,7 @@ fn what_is_no_model_is_refused_in_one_line() {
         "info.json",
         "newer.json",
         "cut.json",
+        "changed.json",
         "renamed.json",
         "infinite.json",
         "twice.json",

@@ -3,7 +3,7 @@
 use super::{FairProblem, MOST_DENSE};
 use crate::engine::{Cells, Form, Statistics, Wanted};
 use crate::problem::{Metric, Points, Problem, SecondOrder};
-use crate::{Cholesky, Error};
+use crate::{Cholesky, Error, StopSignal};
 
 /// Sums of the first objective's value, gradient and second derivatives, divided by the total weight.
 struct Expansion {
@@ -75,7 +75,11 @@ impl FairProblem {
 
     /// The minimiser of the first objective by Newton's method, from a point near it where one is
     /// known; `None` without second derivatives.
-    pub(super) fn newton(&self, near: Option<&[f64]>) -> Result<Option<Vec<f64>>, Error> {
+    pub(super) fn newton(
+        &self,
+        near: Option<&[f64]>,
+        stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, Error> {
         let n = self.n_params;
         let mut x = vec![0.0; n];
         let value = |x: &[f64]| -> Result<f64, Error> {
@@ -89,6 +93,9 @@ impl FairProblem {
         }
         let mut before = f64::INFINITY;
         for _ in 0..100 {
+            if stop.is_set() {
+                return Err(Error::Stopped);
+            }
             let Some(SecondOrder {
                 value: current,
                 gradient,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use fairfront_core::{
     BLOCKS_PER_TASK, Batches, Costs, Dataset, Engine, Error, FairProblem, Linear, Map, Objective,
-    Pass, Points, Problem, RowSource, Schema, Statistics, Wanted, measure,
+    Pass, Points, Problem, RowSource, Schema, Statistics, StopSignal, Wanted, measure,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -191,7 +191,8 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
     assert_eq!(a.bounds(0.7).unwrap(), b.bounds(0.7).unwrap());
     assert_eq!(a.roots(2, at).unwrap(), b.roots(2, at).unwrap());
     assert_eq!(a.root_size(2, at).unwrap(), b.root_size(2, at).unwrap());
-    assert_eq!(a.minimiser().unwrap(), b.minimiser().unwrap());
+    let stop = StopSignal::default();
+    assert_eq!(a.minimiser(&stop).unwrap(), b.minimiser(&stop).unwrap());
     assert_eq!(
         a.meaningful_on(here.as_ref()).unwrap(),
         b.meaningful_on(there.as_ref()).unwrap()

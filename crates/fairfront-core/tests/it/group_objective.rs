@@ -1,4 +1,6 @@
-use fairfront_core::{Batches, Costs, LogLoss, Objective, Points, Problem, Purpose, Stream};
+use fairfront_core::{
+    Batches, Costs, LogLoss, Objective, Points, Problem, Purpose, StopSignal, Stream,
+};
 use proptest::prelude::*;
 
 use crate::group_plain::{
@@ -331,7 +333,7 @@ fn costs_move_the_start() {
             ..Default::default()
         };
         let all = problem(dataset(&rows, 2), vec![Box::new(errors)]);
-        all.start().unwrap()
+        all.start(&StopSignal::default()).unwrap()
     };
     let (equal, other) = (
         start(Costs::EQUAL),
@@ -358,8 +360,8 @@ fn the_error_rate_starts_at_the_least_log_loss() {
             dataset(&rows, 2),
             vec![Box::new(errors), plain::objective(1, 2)],
         );
-        assert!(all.minimiser().unwrap().is_none());
-        let start = Points::from_vec(N_PARAMS, all.start().unwrap());
+        assert!(all.minimiser(&StopSignal::default()).unwrap().is_none());
+        let start = Points::from_vec(N_PARAMS, all.start(&StopSignal::default()).unwrap());
         let loss = problem(dataset(&rows, 2), vec![Box::new(LogLoss::default())]);
         let gradient = loss.gradient_of(0, start.get(0)).unwrap();
         assert!(gradient.iter().all(|g| g.abs() < 1e-9), "{gradient:?}");

@@ -1,4 +1,6 @@
-use fairfront_core::{Batches, Points, Problem};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fairfront_core::{Batches, Error, Points, Problem, StopSignal};
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, covariances, dataset, objective, problem, rows, smooth_max, value};
@@ -307,13 +309,25 @@ fn the_unmitigated_model_has_no_gradient_left() {
     let data = dataset(&rows, 2);
     assert_eq!(data.n_rows(), 2_000);
     let loss = problem(data, vec![objective(0, 2), objective(1, 2)]);
-    let x = loss.minimiser().unwrap().unwrap();
+    let x = loss.minimiser(&StopSignal::default()).unwrap().unwrap();
     let points = Points::from_vec(N_PARAMS, x);
     let gradient = loss.gradients(&points, Batches::All).unwrap();
     assert!(
         gradient.get(0, 0).iter().all(|g| g.abs() < 1e-10),
         "{gradient:?}"
     );
+}
+
+#[test]
+fn a_stop_ends_newtons_method() {
+    let rows = rows(3, 2_000, 2, false);
+    let loss = problem(dataset(&rows, 2), vec![objective(0, 2), objective(1, 2)]);
+    // Before its first pass over the rows, and between two of them.
+    for looks in [0, 2] {
+        let looked = AtomicUsize::new(0);
+        let stop = StopSignal::new(move || looked.fetch_add(1, Ordering::Relaxed) >= looks);
+        assert!(matches!(loss.minimiser(&stop), Err(Error::Stopped)));
+    }
 }
 
 #[test]

@@ -12,11 +12,12 @@
 
 use fairfront_core::{Purpose, Stream};
 
-use super::{check_rows, check_settings, setting};
+use super::{check_memory, check_rows, check_settings, setting, with_room};
 use crate::Error;
 use crate::grammar::Call;
+use crate::memory::MemoryLimit;
 use crate::spec::{MissingPolicy, Spec};
-use crate::table::{Column, Table};
+use crate::table::{Column, Interner, MISSING, Table};
 
 /// What the decisions in the demo table take from the log-odds of a woman (times the setting
 /// `bias`).
@@ -274,39 +275,74 @@ impl Applicant {
     }
 }
 
-pub(super) fn table(settings: &Settings) -> Table {
-    let rows: Vec<Applicant> = (0..settings.rows)
-        .map(|i| Applicant::draw(settings, i))
-        .collect();
-    let number = |name: &str, value: fn(&Applicant) -> f64| {
-        Column::from_numbers(name, rows.iter().map(value).collect())
+/// A column while applicants are drawn.
+enum Drawn {
+    Number(fn(&Applicant) -> f64, Vec<f64>),
+    Text(fn(&Applicant) -> Option<&'static str>, Interner),
+}
+
+impl Drawn {
+    fn push(&mut self, applicant: &Applicant) {
+        match self {
+            Self::Number(value, numbers) => numbers.push(value(applicant)),
+            Self::Text(value, interner) => {
+                let code = value(applicant).and_then(|text| interner.code(text.as_bytes()).ok());
+                interner.codes.push(code.unwrap_or(MISSING));
+            }
+        }
+    }
+
+    fn into_column(self, name: &str) -> Column {
+        match self {
+            Self::Number(_, numbers) => Column::from_numbers(name, numbers),
+            Self::Text(_, interner) => interner.into_column(name.into()),
+        }
+    }
+}
+
+pub(super) fn table(settings: &Settings, memory: MemoryLimit) -> Result<Table, Error> {
+    let n = settings.rows;
+    let number = |value: fn(&Applicant) -> f64| Ok::<_, Error>(Drawn::Number(value, with_room(n)?));
+    let text = |value: fn(&Applicant) -> Option<&'static str>| {
+        let mut interner = Interner::default();
+        interner.codes = with_room(n)?;
+        Ok::<_, Error>(Drawn::Text(value, interner))
     };
-    let text = |name: &str, value: fn(&Applicant) -> Option<&'static str>| {
-        Column::from_texts(name, rows.iter().map(value))
-    };
-    Table::from_columns(
+    check_memory(
         "demo",
-        vec![
-            number("age", |a| a.age),
-            text("sex", |a| Some(a.sex)),
-            text("race", |a| a.race),
-            text("marital_status", |a| Some(a.marital_status)),
-            text("disability", |a| Some(a.disability)),
-            text("district", |a| Some(a.district)),
-            text("education", |a| Some(a.education)),
-            text("occupation", |a| a.occupation),
-            number("hours_per_week", |a| a.hours),
-            number("years_employed", |a| a.years_employed),
-            number("income", |a| a.income),
-            number("savings", |a| a.savings),
-            number("debt_ratio", |a| a.debt_ratio),
-            number("late_payments", |a| a.late_payments),
-            text("housing", |a| Some(a.housing)),
-            text("loan_purpose", |a| Some(a.purpose)),
-            number("loan_amount", |a| a.amount),
-            text("approved", |a| Some(a.approved)),
-        ],
-    )
+        n,
+        8 * size_of::<f64>() + 10 * size_of::<u32>(),
+        memory,
+    )?;
+    let mut columns = [
+        ("age", number(|a| a.age)?),
+        ("sex", text(|a| Some(a.sex))?),
+        ("race", text(|a| a.race)?),
+        ("marital_status", text(|a| Some(a.marital_status))?),
+        ("disability", text(|a| Some(a.disability))?),
+        ("district", text(|a| Some(a.district))?),
+        ("education", text(|a| Some(a.education))?),
+        ("occupation", text(|a| a.occupation)?),
+        ("hours_per_week", number(|a| a.hours)?),
+        ("years_employed", number(|a| a.years_employed)?),
+        ("income", number(|a| a.income)?),
+        ("savings", number(|a| a.savings)?),
+        ("debt_ratio", number(|a| a.debt_ratio)?),
+        ("late_payments", number(|a| a.late_payments)?),
+        ("housing", text(|a| Some(a.housing))?),
+        ("loan_purpose", text(|a| Some(a.purpose))?),
+        ("loan_amount", number(|a| a.amount)?),
+        ("approved", text(|a| Some(a.approved))?),
+    ];
+    for i in 0..n {
+        let applicant = Applicant::draw(settings, i);
+        for (_, column) in &mut columns {
+            column.push(&applicant);
+        }
+    }
+    let columns = columns.into_iter();
+    let columns = columns.map(|(name, drawn)| drawn.into_column(name));
+    Ok(Table::from_columns("demo", columns.collect()))
 }
 
 #[cfg(test)]
@@ -318,12 +354,13 @@ mod tests {
     }
 
     fn changing(rows: usize, bias: f64, change: f64) -> Table {
-        table(&Settings {
+        let settings = Settings {
             rows,
             seed: 0,
             bias,
             change,
-        })
+        };
+        table(&settings, MemoryLimit::default()).unwrap()
     }
 
     fn texts<'a>(table: &'a Table, name: &str) -> Vec<Option<&'a str>> {

@@ -9,12 +9,15 @@ mod synthetic;
 
 use std::path::{Path, PathBuf};
 
+use fairfront_core::counted;
+
 pub use demo::{DEMO_BIAS_RACE, DEMO_BIAS_WOMEN};
 pub use place::{DATA_FOLDER, cache_folder, data_folder, named_folder};
 pub use published::PublishedFile;
 
 use crate::error::{Error, near_names, near_words};
 use crate::grammar::{self, Call};
+use crate::memory::MemoryLimit;
 use crate::prepare::Exclusion;
 use crate::read::{Reading, TextInput, table_text};
 use crate::spec::Spec;
@@ -70,6 +73,7 @@ pub const KNOWN: [KnownInfo; 6] = [
 pub struct Known {
     name: String,
     set: Set,
+    memory: MemoryLimit,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -137,7 +141,19 @@ impl Known {
         Ok(Some(Self {
             name: text.trim().to_owned(),
             set,
+            memory: MemoryLimit::default(),
         }))
+    }
+
+    /// The same within a limit of memory.
+    #[must_use]
+    pub fn within(self, memory: MemoryLimit) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// How much memory its table may take.
+    pub(crate) fn memory(&self) -> MemoryLimit {
+        self.memory
     }
 
     /// The name as typed.
@@ -182,8 +198,8 @@ impl Known {
         let (mut table, exclusions) = match &self.set {
             Set::Adult { .. } => (adult::read(spec, &paths)?, Vec::new()),
             Set::Compas => compas::read(spec, &paths)?,
-            Set::Demo(settings) => (demo::table(settings), Vec::new()),
-            Set::Synthetic(settings) => (synthetic::table(settings), Vec::new()),
+            Set::Demo(settings) => (demo::table(settings, self.memory)?, Vec::new()),
+            Set::Synthetic(settings) => (synthetic::table(settings, self.memory)?, Vec::new()),
         };
         table.name.clone_from(&self.name);
         Ok((table, exclusions))
@@ -233,6 +249,32 @@ fn no_setting(call: &Call, name: &str, known: &[&str]) -> Error {
         call.name,
         near_names(name, known.iter().copied())
     ))
+}
+
+/// Refuses generated rows that take too much memory.
+fn check_memory(
+    name: &str,
+    rows: usize,
+    row_bytes: usize,
+    memory: MemoryLimit,
+) -> Result<(), Error> {
+    let needed = rows.saturating_mul(row_bytes) as u64;
+    memory.check(0, needed, name, &counted(rows, "row"), "set fewer rows")
+}
+
+/// Room for so many values, or an error.
+fn with_room<T>(n: usize) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    let needed = n.saturating_mul(size_of::<T>()) as u64;
+    match values.try_reserve_exact(n) {
+        Ok(()) => Ok(values),
+        Err(_) => Err(MemoryLimit::refused(
+            needed,
+            "generated data",
+            &counted(n, "row"),
+            "set fewer rows",
+        )),
+    }
 }
 
 fn check_rows(call: &Call, rows: usize) -> Result<(), Error> {

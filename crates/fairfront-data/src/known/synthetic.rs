@@ -2,9 +2,10 @@
 
 use fairfront_core::{Purpose, Stream};
 
-use super::{check_rows, check_settings, setting};
+use super::{check_memory, check_rows, check_settings, setting, with_room};
 use crate::Error;
 use crate::grammar::Call;
+use crate::memory::MemoryLimit;
 use crate::spec::{Scale, Spec, SplitRule};
 use crate::table::{Column, Table};
 
@@ -95,16 +96,18 @@ fn chance_of_attribute(z: [f64; 2], rotation: f64) -> f64 {
     1.0 / (1.0 + libm::exp(log_ratio))
 }
 
-pub(super) fn table(settings: &Settings) -> Table {
+pub(super) fn table(settings: &Settings, memory: MemoryLimit) -> Result<Table, Error> {
     let n = settings.rows;
+    // The rows as they are drawn, and the columns made of them.
+    let row_bytes = size_of::<([f64; 2], bool)>() + 2 * size_of::<f64>() + 2 * size_of::<u32>() + 1;
+    check_memory("synthetic", n, row_bytes, memory)?;
     let mut random = Stream::new(settings.seed, Purpose::Synthetic, [0, 0]);
-    let mut rows: Vec<([f64; 2], bool)> = (0..n)
-        .map(|i| {
-            let positive = i < n / 2;
-            let class = if positive { &POSITIVE } else { &NEGATIVE };
-            (class.draw(&mut random), positive)
-        })
-        .collect();
+    let mut rows: Vec<([f64; 2], bool)> = with_room(n)?;
+    rows.extend((0..n).map(|i| {
+        let positive = i < n / 2;
+        let class = if positive { &POSITIVE } else { &NEGATIVE };
+        (class.draw(&mut random), positive)
+    }));
     random.shuffle(&mut rows);
     let attribute: Vec<bool> = rows
         .iter()
@@ -113,7 +116,7 @@ pub(super) fn table(settings: &Settings) -> Table {
 
     let label = |positive: bool| Some(if positive { "1" } else { "-1" });
     let group = |a: bool| Some(if a { "1" } else { "0" });
-    Table::from_columns(
+    Ok(Table::from_columns(
         "synthetic",
         vec![
             Column::from_numbers("z1", rows.iter().map(|(z, _)| z[0]).collect()),
@@ -121,12 +124,16 @@ pub(super) fn table(settings: &Settings) -> Table {
             Column::from_texts("a", attribute.into_iter().map(group)),
             Column::from_texts("y", rows.iter().map(|(_, y)| label(*y))),
         ],
-    )
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn made(settings: &Settings) -> Table {
+        table(settings, MemoryLimit::default()).unwrap()
+    }
 
     fn settings(rows: usize, rotation: f64) -> Settings {
         Settings {
@@ -161,7 +168,7 @@ mod tests {
     #[test]
     fn classes_have_their_means_and_covariances() {
         let n = 200_000;
-        let (z, y, _) = columns(&table(&settings(n, 1.2)));
+        let (z, y, _) = columns(&made(&settings(n, 1.2)));
         assert_eq!(y.iter().filter(|y| **y).count(), n / 2);
         for (class, label) in [(&POSITIVE, true), (&NEGATIVE, false)] {
             let rows: Vec<[f64; 2]> = z
@@ -192,7 +199,7 @@ mod tests {
     #[test]
     fn the_attribute_follows_its_probability() {
         let rotation = 0.7;
-        let (z, _, a) = columns(&table(&settings(100_000, rotation)));
+        let (z, _, a) = columns(&made(&settings(100_000, rotation)));
         let mut bins = [(0.0, 0.0, 0.0); 10];
         for (z, a) in z.into_iter().zip(a) {
             // Densities written out anew, with R applied as a matrix product from the right.
@@ -218,12 +225,12 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_rows() {
-        let a = table(&settings(50, 1.2));
-        assert_eq!(a.columns(), table(&settings(50, 1.2)).columns());
+        let a = made(&settings(50, 1.2));
+        assert_eq!(a.columns(), made(&settings(50, 1.2)).columns());
         let other = Settings {
             seed: 6,
             ..settings(50, 1.2)
         };
-        assert_ne!(a.columns(), table(&other).columns());
+        assert_ne!(a.columns(), made(&other).columns());
     }
 }

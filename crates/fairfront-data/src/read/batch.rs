@@ -7,10 +7,11 @@ use super::chunk::{Chunk, Record, TakeRecord};
 use super::column::shown;
 use super::csv::{Failure, Opened, Parsed, Wrong};
 use super::form::{Decimal, Form};
-use super::lane::{Batch, Lane, Misfit, not_numeric, not_utf8};
+use super::lane::{Batch, Lane, Misfit, not_numeric, not_utf8, nul_in};
 use super::{Input, MissingValues, Plan, Reading, all_bytes, csv, make_unique, open, parquet};
 use crate::date::DateOrder;
 use crate::error::{Error, Place, near, quoted_list};
+use crate::memory::MemoryLimit;
 use crate::table::{Column, ColumnType, SourceFile, Table};
 
 /// Rows of a batch, about, unless others are asked for.
@@ -102,6 +103,11 @@ impl Texts {
         self.ends.push(self.text.len());
     }
 
+    /// Bytes of memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+
     /// A text by its position.
     pub fn get(&self, index: usize) -> &str {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -180,7 +186,7 @@ pub fn read_batches<T: Send, E: From<Error> + Send>(
             read_parquet(name, batches, wanted, &mut finish)
         }
         Input::ParquetPipe(pipe) => {
-            let input = all_bytes(name, pipe)?;
+            let input = all_bytes(name, pipe, MemoryLimit::default())?;
             let batches = parquet::Batches::open(name, input, &wanted.reading.missing_values)?;
             read_parquet(name, batches, wanted, &mut finish)
         }
@@ -229,7 +235,7 @@ fn read_csv<E: From<Error> + Send>(
         .rows
         .saturating_mul(record_bytes)
         .clamp(1, MOST_BYTES);
-    let mut next = || chunks.next(size).map_err(|e| csv::stopped(file, e));
+    let mut next = || chunks.next(size).map_err(|e| csv::stopped(file, e, None));
     let (chunk, first) = loop {
         let Some(chunk) = next()? else {
             let what = "the file is empty";
@@ -252,6 +258,7 @@ fn read_csv<E: From<Error> + Send>(
         file,
         separator,
         wanted,
+        names: &found.names,
         lanes: &lanes,
         missing: &MissingValues::new(&options.missing_values),
         n_fields: first.len(),
@@ -272,6 +279,8 @@ struct CsvRows<'a> {
     file: &'a str,
     separator: u8,
     wanted: &'a Wanted,
+    /// The name of each field.
+    names: &'a [String],
     lanes: &'a [(usize, Lane)],
     missing: &'a MissingValues,
     n_fields: usize,
@@ -290,7 +299,7 @@ impl CsvRows<'_> {
         let is_first = !std::mem::replace(&mut self.started, true);
         let parse = |(i, chunk): (usize, &Chunk)| {
             let skip = if i == 0 { skip } else { 0 };
-            let parsed = Parsed::new(self.lanes, self.missing, self.n_fields, skip);
+            let parsed = Parsed::new(self.lanes, self.missing, self.n_fields, chunk, skip);
             let mut strict = Strict::new(parsed);
             // Blank lines before the first record of a file are none of its rows.
             strict.between = i > 0 || !is_first;
@@ -363,6 +372,7 @@ impl CsvRows<'_> {
                     },
                 }
             }
+            Wrong::Nul(field) => nul_in(place, &self.names[field]),
             Wrong::Fields { found, .. } => Error::Ragged {
                 place,
                 expected: self.n_fields,
@@ -431,7 +441,7 @@ fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error
     wanted: &Wanted,
     finish: &mut (impl FnMut(Vec<RowBatch>) -> Result<(), E> + Send),
 ) -> Result<BatchesRead, E> {
-    let found = FoundColumns::among(file, wanted, batches.names())?;
+    let found = FoundColumns::among(file, wanted, batches.names()?)?;
     let plans = wanted.columns.iter().map(|c| match c.column_type {
         ColumnType::Numeric => Plan::Numeric,
         ColumnType::Boolean | ColumnType::Categorical => Plan::Levels,
@@ -464,6 +474,8 @@ fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error
 
 /// Where the wanted columns are in a file.
 struct FoundColumns {
+    /// The name of each field.
+    names: Vec<String>,
     /// The field of each wanted and then each kept column.
     fields: Vec<usize>,
     /// Names of all other fields.
@@ -489,6 +501,9 @@ impl FoundColumns {
         };
         let all: Vec<&String> = wanted.names().collect();
         let n_found = all.iter().filter(|name| header.contains(name)).count();
+        if known.is_none() {
+            csv::check_names(file, first)?;
+        }
         match known {
             Some(names) if 2 * n_found <= all.len() => Self::among(file, wanted, names),
             _ => Ok(Self {
@@ -508,10 +523,11 @@ impl FoundColumns {
         };
         let mut used = vec![false; names.len()];
         fields.iter().for_each(|field| used[*field] = true);
-        let unused = names.into_iter().zip(used).filter(|(_, used)| !used);
+        let unused = names.iter().zip(used).filter(|(_, used)| !used);
         Ok(Self {
             fields,
-            unused: unused.map(|(name, _)| name).collect(),
+            unused: unused.map(|(name, _)| name.clone()).collect(),
+            names,
             is_header: false,
         })
     }

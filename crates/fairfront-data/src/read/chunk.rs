@@ -22,12 +22,28 @@ pub(super) struct Span<'a> {
     pub(super) first_line: u64,
 }
 
+/// A record with more bytes than this is an error: it would have to be in memory as a whole.
+pub const LONGEST_RECORD: usize = 16 << 20;
+
 /// Why there is no next chunk.
 #[derive(Debug)]
 pub(super) enum ChunkError {
     Io(io::Error),
     /// The line on which a quoted field opens that does not end.
     UnclosedQuote(u64),
+    /// A record of more than [`LONGEST_RECORD`] bytes, with the line on which it starts.
+    TooLong(u64, LongRecord),
+}
+
+/// Why a record may be as long as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongRecord {
+    /// It has no line end.
+    Plain,
+    /// A quote opens a field on this line and is not closed.
+    OpenQuote(u64),
+    /// It has carriage returns, and line feeds end records.
+    Returns,
 }
 
 /// Cuts an input into chunks that end where a record ends.
@@ -38,6 +54,8 @@ pub(super) struct Chunks<R> {
     rest: Vec<u8>,
     at_end: bool,
     line: u64,
+    /// Why nothing follows the chunks that were handed out.
+    failed: Option<ChunkError>,
 }
 
 impl<R: Read> Chunks<R> {
@@ -48,6 +66,7 @@ impl<R: Read> Chunks<R> {
             rest: Vec::new(),
             at_end: false,
             line: first_line,
+            failed: None,
         }
     }
 
@@ -57,7 +76,11 @@ impl<R: Read> Chunks<R> {
         loop {
             if !self.at_end {
                 // Doubling keeps the work linear when a record does not end.
-                let wanted = size.max(bytes.len());
+                let room = (LONGEST_RECORD + 1).saturating_sub(bytes.len());
+                if room == 0 {
+                    return Err(self.too_long(&bytes));
+                }
+                let wanted = size.max(bytes.len()).min(room);
                 bytes.reserve(wanted + 1);
                 let got = (&mut self.input)
                     .take(wanted as u64)
@@ -93,16 +116,42 @@ impl<R: Read> Chunks<R> {
             }
         }
     }
-}
 
-impl<R: Read> Chunks<R> {
-    /// Up to `n` chunks; none at the end.
+    /// The error for a record that these bytes are the start of.
+    fn too_long(&self, bytes: &[u8]) -> ChunkError {
+        let open = Quotes::new(self.separator).open_field(bytes);
+        let why = match open {
+            Some(at) => {
+                let before = memchr_iter(b'\n', &bytes[..at]).count() as u64;
+                LongRecord::OpenQuote(self.line + before)
+            }
+            None if has_lone_return(bytes) => LongRecord::Returns,
+            None => LongRecord::Plain,
+        };
+        ChunkError::TooLong(self.line, why)
+    }
+
+    /// Up to `n` chunks of about `size` bytes, fewer if some are larger; none at the end. An error comes
+    /// after the chunks before it.
     pub(super) fn several(&mut self, n: usize, size: usize) -> Result<Vec<Chunk>, ChunkError> {
-        let mut chunks = Vec::with_capacity(n);
-        while chunks.len() < n
-            && let Some(chunk) = self.next(size)?
-        {
-            chunks.push(chunk);
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let mut chunks = Vec::new();
+        let mut n_bytes = 0;
+        while chunks.len() < n && n_bytes < n * size {
+            match self.next(size) {
+                Ok(None) => break,
+                Ok(Some(chunk)) => {
+                    n_bytes += chunk.bytes.len();
+                    chunks.push(chunk);
+                }
+                Err(error) if chunks.is_empty() => return Err(error),
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
+            }
         }
         Ok(chunks)
     }
@@ -156,6 +205,10 @@ pub(super) trait TakeRecord {
 }
 
 impl Chunk {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     pub(super) fn span(&self) -> Span<'_> {
         Span {
             bytes: &self.bytes,
@@ -218,11 +271,14 @@ impl Span<'_> {
 
     fn each_quoted<T: TakeRecord>(&self, separator: u8, taker: &mut T) -> Result<(), T::Error> {
         let (text, spaces) = Quotes::new(separator).without_spaces(self.bytes);
+        // The `csv` crate drops a byte order mark at the start of its input, and this is the start of
+        // a chunk. A mark that arrives in two pieces stays.
+        let (first, rest) = text.split_at(text.len().min(1));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .has_headers(false)
             .flexible(true)
-            .from_reader(&text[..]);
+            .from_reader(first.chain(rest));
         let mut blanks = match T::BLANKS {
             true => Quotes::new(separator).blank_lines(&text),
             false => Vec::new(),
@@ -470,7 +526,7 @@ mod tests {
                 Ok(Some(chunk)) => assert!(chunk.each_record(b',', &mut found).is_ok()),
                 Ok(None) => return Ok(found.0),
                 Err(ChunkError::UnclosedQuote(line)) => return Err(line),
-                Err(ChunkError::Io(error)) => panic!("{error}"),
+                Err(other) => panic!("{other:?}"),
             }
         }
     }
@@ -512,6 +568,46 @@ mod tests {
         assert_eq!(try_records("a,\"b\n", 3), Err(1));
         assert_eq!(try_records("a,\"b\"\n\"c\nd\",\"e", 3), Err(3));
         assert!(try_records("a,5\" pipe", 3).is_ok());
+    }
+
+    #[test]
+    fn a_record_has_a_longest_length() {
+        let cut = |text: &str, size: usize| -> Result<usize, ChunkError> {
+            let mut chunks = Chunks::new(text.as_bytes(), b',', 1);
+            let mut n = 0;
+            while let Some(chunk) = chunks.next(size)? {
+                n += chunk.bytes.len();
+            }
+            Ok(n)
+        };
+        let longest = "x".repeat(LONGEST_RECORD);
+        for size in [1 << 10, 1 << 18] {
+            for end in ["", "\n", "\na,b\n"] {
+                let text = format!("a,b\n{longest}{end}");
+                assert_eq!(cut(&text, size).unwrap(), text.len());
+            }
+            for (text, why) in [
+                (format!("a,b\n{longest}x\n"), LongRecord::Plain),
+                (format!("a,b\n1,\"{longest}\n"), LongRecord::OpenQuote(2)),
+                (format!("a,b\nc\rd{longest}\n"), LongRecord::Returns),
+            ] {
+                match cut(&text, size) {
+                    Err(ChunkError::TooLong(2, found)) => assert_eq!(found, why),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_comes_after_the_chunks_before_it() {
+        let text = "a,b\nc,d\n\"e";
+        let mut chunks = Chunks::new(text.as_bytes(), b',', 1);
+        assert_eq!(chunks.several(9, 4).unwrap().len(), 2);
+        assert!(matches!(
+            chunks.several(9, 4),
+            Err(ChunkError::UnclosedQuote(3))
+        ));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! One column while it is being read: its type is found by looking.
 
+use std::collections::TryReserveError;
+
 use rustc_hash::FxHashSet;
 
 use super::form::{Form, has_comma, parse_comma};
-use super::lane::{Batch, BatchValues, Lane, Misfit};
+use super::lane::{Batch, BatchValues, Lane, Misfit, has_nul};
 use crate::date::{self, DateOrder, Orders, date_text};
 use crate::error::{shell, shorten};
 use crate::grammar;
@@ -51,12 +53,16 @@ pub(super) enum BadValue {
         row: usize,
         value: String,
     },
+    /// A text with a NUL byte.
+    Nul {
+        row: usize,
+    },
 }
 
 impl BadValue {
     pub(super) fn row(&self) -> usize {
         match self {
-            Self::NotNumeric { row, .. } | Self::NotUtf8 { row, .. } => *row,
+            Self::NotNumeric { row, .. } | Self::NotUtf8 { row, .. } | Self::Nul { row } => *row,
         }
     }
 }
@@ -107,6 +113,15 @@ impl Looked {
             start = end;
             (row, text)
         })
+    }
+}
+
+/// The capacity of values that have room for so many more: half as much again, if they have to move.
+fn grown<T>(values: &Vec<T>, more: usize) -> usize {
+    let (len, capacity) = (values.len(), values.capacity());
+    match more <= capacity - len {
+        true => capacity,
+        false => len.saturating_add(more.max(len / 2)),
     }
 }
 
@@ -269,6 +284,12 @@ impl ColumnBuilder {
     pub(super) fn push_text(&mut self, bytes: &[u8]) -> Result<(), BadValue> {
         let row = self.n_rows;
         self.n_rows += 1;
+        if let State::LeftOut(_) = self.state {
+            return Ok(());
+        }
+        if has_nul(bytes) {
+            return Err(BadValue::Nul { row });
+        }
         if let State::Numeric {
             values,
             because,
@@ -292,9 +313,6 @@ impl ColumnBuilder {
                 return Ok(());
             };
             values.push(number);
-            return Ok(());
-        }
-        if let State::LeftOut(_) = self.state {
             return Ok(());
         }
         let not_utf8 = |_| BadValue::NotUtf8 {
@@ -339,6 +357,42 @@ impl ColumnBuilder {
             State::Looking(_) => Lane::Look,
             State::Numeric { date, .. } => Lane::Numbers(date.map_or(self.form, Form::Date)),
             State::Levels { .. } => Lane::Levels,
+        }
+    }
+
+    /// Bytes of memory that this column takes, with room for so many further rows.
+    pub(super) fn bytes_with(&self, rows: usize) -> usize {
+        let values = match &self.state {
+            State::LeftOut(_) => 0,
+            State::Looking(_) => self.looked_bytes(),
+            State::Numeric { values, .. } => grown(values, rows).saturating_mul(size_of::<f64>()),
+            State::Levels { interner, .. } => {
+                let codes = grown(&interner.codes, rows).saturating_mul(size_of::<u32>());
+                codes.saturating_add(interner.level_bytes())
+            }
+        };
+        values.saturating_add(size_of::<Self>() + self.name.capacity())
+    }
+
+    /// Bytes of memory that the values looked at take.
+    pub(super) fn looked_bytes(&self) -> usize {
+        match &self.state {
+            State::Looking(looked) => {
+                looked.text.capacity() + looked.values.capacity() * size_of::<(usize, usize)>()
+            }
+            _ => 0,
+        }
+    }
+
+    /// Makes room for so many further rows.
+    pub(super) fn reserve(&mut self, rows: usize) -> Result<(), TryReserveError> {
+        fn reserve<T>(values: &mut Vec<T>, rows: usize) -> Result<(), TryReserveError> {
+            values.try_reserve_exact(grown(values, rows) - values.len())
+        }
+        match &mut self.state {
+            State::LeftOut(_) | State::Looking(_) => Ok(()),
+            State::Numeric { values, .. } => reserve(values, rows),
+            State::Levels { interner, .. } => reserve(&mut interner.codes, rows),
         }
     }
 

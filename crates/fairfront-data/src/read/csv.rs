@@ -6,12 +6,13 @@
 
 use std::io::{Chain, Cursor, Read};
 
+use fairfront_core::{counted, grouped};
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, ChunkError, Chunks, Record, Span, TakeRecord};
 use super::form::{Decimal, Form};
-use super::lane::{Batch, Lane, Misfit};
+use super::lane::{Batch, Lane, Misfit, has_nul, nul_in};
 use super::{MissingValues, ReadOptions, TableBuilder, file_name, parse_number, sniff};
 use crate::error::{Error, Place};
 use crate::table::{LeftOut, Notice};
@@ -20,6 +21,10 @@ use crate::table::{LeftOut, Notice};
 const CHUNK: usize = 1 << 18;
 /// Chunks cut up at a time, for each thread.
 const CHUNKS_PER_THREAD: usize = 8;
+/// Chunks times columns at a time, unless threads are more.
+const MOST_BATCHES: usize = 1 << 17;
+/// Bytes of memory for a field of the first record: its text, its column and its first batch of values.
+const FIELD_BYTES: usize = 2 << 10;
 
 /// A CSV file on its way: its chunks and what is known of its records.
 pub(super) struct Opened<R> {
@@ -57,9 +62,15 @@ pub(super) fn open<R: Read>(
     })
 }
 
-/// The error for a file that cannot be cut into chunks.
-pub(super) fn stopped(file: &str, error: ChunkError) -> Error {
+/// The error for a file that cannot be cut into chunks, after the row it stops at if that is known.
+pub(super) fn stopped(file: &str, error: ChunkError, row: Option<usize>) -> Error {
     match error {
+        ChunkError::TooLong(line, why) => Error::TooLong {
+            file: file.into(),
+            row,
+            line,
+            why,
+        },
         ChunkError::Io(source) => Error::io(file, source),
         ChunkError::UnclosedQuote(line) => Error::UnclosedQuote {
             file: file.into(),
@@ -73,7 +84,6 @@ pub(super) fn read(
     file: &str,
     input: impl Read + Send,
 ) -> Result<(), Error> {
-    let stopped = |error| stopped(file, error);
     let Opened {
         mut chunks,
         separator,
@@ -84,6 +94,7 @@ pub(super) fn read(
     let mut reader = Reader {
         file,
         separator,
+        places: Vec::new(),
         columns: Vec::new(),
         n_fields: 0,
         n_rows: 0,
@@ -91,7 +102,7 @@ pub(super) fn read(
     // The first record says what the columns are; until their types are known (a few thousand
     // rows), one chunk is taken at a time.
     let mut started = false;
-    while let Some(chunk) = chunks.next(CHUNK).map_err(stopped)? {
+    while let Some(chunk) = reader.row_of(chunks.next(CHUNK))? {
         let header = if started {
             Some(0)
         } else {
@@ -106,15 +117,17 @@ pub(super) fn read(
         }
     }
     // Now many at a time, the next ones being read meanwhile.
-    let n_chunks = CHUNKS_PER_THREAD * rayon::current_num_threads();
-    let mut batch = chunks.several(n_chunks, CHUNK).map_err(stopped)?;
+    let n_threads = rayon::current_num_threads();
+    let most = MOST_BATCHES / reader.columns.len().max(1);
+    let n_chunks = (CHUNKS_PER_THREAD * n_threads).min(most.max(n_threads));
+    let mut batch = reader.row_of(chunks.several(n_chunks, CHUNK))?;
     while !batch.is_empty() {
         let (next, taken) = rayon::join(
             || chunks.several(n_chunks, CHUNK),
             || reader.take(builder, &batch, 0),
         );
         taken?;
-        batch = next.map_err(stopped)?;
+        batch = reader.row_of(next)?;
     }
     reader.finish(builder, started)
 }
@@ -123,6 +136,8 @@ pub(super) fn read(
 struct Reader<'a> {
     file: &'a str,
     separator: u8,
+    /// The column of each field.
+    places: Vec<usize>,
     /// Field and column, of the columns that are read.
     columns: Vec<(usize, usize)>,
     n_fields: usize,
@@ -130,9 +145,30 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// The chunks, or the error with the number of the row after all rows so far.
+    fn row_of<T>(&self, cut: Result<T, ChunkError>) -> Result<T, Error> {
+        cut.map_err(|error| stopped(self.file, error, Some(self.n_rows + 1)))
+    }
+
+    /// Refuses a first record of more fields than there is memory for.
+    fn check_fields(&self, builder: &TableBuilder, chunk: &Chunk) -> Result<(), Error> {
+        // Chunks are larger only if a record is.
+        if chunk.bytes().len() <= CHUNK {
+            return Ok(());
+        }
+        let n_fields = 1 + memchr_iter(self.separator, chunk.bytes()).count();
+        let subject = counted(n_fields, "field");
+        let needed = n_fields * FIELD_BYTES;
+        let remedy = "check the separator with --separator";
+        builder
+            .memory
+            .check(needed as u64, self.file, &subject, remedy)
+    }
+
     /// Finds the columns in the first record; returns how many records hold no data (0 or 1), or
     /// `None` where the chunk has no record.
     fn start(&mut self, builder: &mut TableBuilder, chunk: &Chunk) -> Result<Option<usize>, Error> {
+        self.check_fields(builder, chunk)?;
         let Some(first) = first_record(chunk, self.separator) else {
             return Ok(None);
         };
@@ -145,10 +181,11 @@ impl Reader<'_> {
         let form = Form::of(builder.decimal, self.separator);
         builder.columns.iter_mut().for_each(|c| c.set_form(form));
         builder.index_column = unnamed_first.then_some(places[0]);
-        let wanted = places.into_iter().enumerate();
+        let wanted = places.iter().copied().enumerate();
         self.columns = wanted
             .filter(|(_, c)| !builder.columns[*c].is_skipped())
             .collect();
+        self.places = places;
         Ok(Some(usize::from(!first_is_data)))
     }
 
@@ -170,7 +207,7 @@ impl Reader<'_> {
             .enumerate()
             .map(|(i, chunk)| {
                 let skip = if i == 0 { skip } else { 0 };
-                let mut parsed = Parsed::new(&lanes, missing, self.n_fields, skip);
+                let mut parsed = Parsed::new(&lanes, missing, self.n_fields, chunk, skip);
                 parsed.failure = chunk.each_record(self.separator, &mut parsed).err();
                 parsed
             })
@@ -187,6 +224,10 @@ impl Reader<'_> {
                 batches.push(batch);
             }
         }
+        let batches: usize = by_column.iter().flatten().map(Batch::bytes).sum();
+        let texts: usize = chunks.iter().map(|chunk| chunk.bytes().len()).sum();
+        // The next chunks are being read.
+        builder.make_room(self.file, n_rows, batches + 2 * texts)?;
         let mut batches_of: Vec<Vec<Batch>> = Vec::new();
         batches_of.resize_with(builder.columns.len(), Vec::new);
         for (&(_, column), batches) in self.columns.iter().zip(by_column) {
@@ -234,6 +275,14 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn place(&self, failure: &Failure) -> Place {
+        Place {
+            file: self.file.into(),
+            row: self.n_rows + failure.row + 1,
+            line: Some(failure.line),
+        }
+    }
+
     fn failed(&self, builder: &TableBuilder, failure: Failure) -> Error {
         let row = builder.n_rows + failure.row;
         match failure.what {
@@ -246,15 +295,15 @@ impl Reader<'_> {
                 let bad = column.bad_value(row, misfit, &value);
                 builder.bad_value(bad, column.name.clone(), Some(failure.line))
             }
+            Wrong::Nul(field) => {
+                let column = &builder.columns[self.places[field]];
+                nul_in(self.place(&failure), &column.name)
+            }
             Wrong::Fields {
                 found,
                 last_is_empty,
             } => {
-                let place = Place {
-                    file: self.file.into(),
-                    row: self.n_rows + failure.row + 1,
-                    line: Some(failure.line),
-                };
+                let place = self.place(&failure);
                 ragged(place, self.n_fields, found, last_is_empty, self.separator)
             }
         }
@@ -282,6 +331,20 @@ pub(super) fn ragged(
         expected,
         found,
         hint,
+    }
+}
+
+/// Refuses names of columns with a NUL byte.
+pub(super) fn check_names(file: &str, names: &[impl AsRef<[u8]>]) -> Result<(), Error> {
+    match names.iter().position(|name| has_nul(name.as_ref())) {
+        None => Ok(()),
+        Some(at) => Err(Error::NotATable {
+            file: file.into(),
+            reason: format!(
+                "the name of column {} holds a NUL byte; rename the column",
+                grouped(at + 1)
+            ),
+        }),
     }
 }
 
@@ -314,6 +377,7 @@ pub(super) fn column_names(
     if !options.header {
         return Ok((vec![String::new(); n_fields], true));
     }
+    check_names(file, first)?;
     let mut names = Vec::with_capacity(n_fields);
     for field in first {
         match std::str::from_utf8(field.trim_ascii()) {
@@ -372,17 +436,20 @@ pub(super) struct Parsed<'a> {
     missing: &'a MissingValues,
     n_fields: usize,
     skip: usize,
+    /// Whether a field may hold a NUL byte.
+    has_nul: bool,
     pub(super) n_rows: usize,
     pub(super) batches: Vec<Batch>,
     failure: Option<Failure>,
 }
 
 impl<'a> Parsed<'a> {
-    /// Takes records of so many fields, all but the first `skip`.
+    /// Takes records of so many fields, all of a chunk but the first `skip`.
     pub(super) fn new(
         lanes: &'a [(usize, Lane)],
         missing: &'a MissingValues,
         n_fields: usize,
+        chunk: &Chunk,
         skip: usize,
     ) -> Self {
         Self {
@@ -390,6 +457,7 @@ impl<'a> Parsed<'a> {
             missing,
             n_fields,
             skip,
+            has_nul: has_nul(chunk.bytes()),
             n_rows: 0,
             batches: lanes.iter().map(|(_, lane)| Batch::new(*lane)).collect(),
             failure: None,
@@ -409,6 +477,8 @@ pub(super) enum Wrong {
         found: usize,
         last_is_empty: bool,
     },
+    /// The field with a NUL byte.
+    Nul(usize),
     Value {
         /// Position among the columns that are read.
         column: usize,
@@ -437,6 +507,11 @@ impl TakeRecord for Parsed<'_> {
                 found,
                 last_is_empty: last.trim_ascii().is_empty(),
             }));
+        }
+        if self.has_nul
+            && let Some(field) = (0..found).find(|i| has_nul(record.field(*i)))
+        {
+            return Err(fail(Wrong::Nul(field)));
         }
         for (column, (&(field, lane), batch)) in
             self.lanes.iter().zip(&mut self.batches).enumerate()

@@ -383,7 +383,7 @@ fn reason(file: &str, column: &str, bad: BadValue) -> (usize, String) {
             };
             (row, bad.into_error(place, column.into()).without_place())
         }
-        BadValue::NotUtf8 { .. } => {
+        BadValue::NotUtf8 { .. } | BadValue::Nul { .. } => {
             let (row, problem) = bad.problem();
             (row, format!("column {column:?}: {problem}"))
         }

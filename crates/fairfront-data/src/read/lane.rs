@@ -1,5 +1,7 @@
 //! The values of columns in a run of rows, made apart from the columns themselves.
 
+use memchr::memchr;
+
 use super::batch::Texts;
 use super::column::BadValue;
 use super::form::Form;
@@ -86,6 +88,19 @@ impl Batch {
         Ok(())
     }
 
+    /// Bytes of memory that these values take, about.
+    pub(super) fn bytes(&self) -> usize {
+        let values = match &self.values {
+            BatchValues::Count => 0,
+            BatchValues::Numbers(numbers, _) => numbers.capacity() * size_of::<f64>(),
+            BatchValues::Levels(interner) => {
+                interner.codes.capacity() * size_of::<u32>() + interner.level_bytes()
+            }
+            BatchValues::Texts(texts) => texts.bytes(),
+        };
+        size_of::<Self>() + values
+    }
+
     /// A column of these values alone; numbers equal to one of `missing` are missing.
     pub(super) fn into_column(self, name: &str, missing: &[f64]) -> Column {
         match self.values {
@@ -150,6 +165,7 @@ impl BadValue {
                 column,
                 value,
             },
+            Self::Nul { .. } => nul_in(place, &column),
         }
     }
 
@@ -160,6 +176,7 @@ impl BadValue {
                 row, value, date, ..
             } => (row, not_numeric(&value, date, "in the model")),
             Self::NotUtf8 { row, value } => (row, not_utf8(&value)),
+            Self::Nul { row } => (row, NUL.into()),
         }
     }
 }
@@ -176,6 +193,23 @@ pub(super) fn not_numeric(value: &str, date: Option<DateOrder>, here: &str) -> S
         "{value:?} is not a number, but the column is numeric {here}; mend the value, or leave \
          it empty if it is missing"
     )
+}
+
+/// Whether there is a NUL byte, which many programs take for the end of a text.
+pub(super) fn has_nul(bytes: &[u8]) -> bool {
+    memchr(0, bytes).is_some()
+}
+
+/// The remedy for a NUL byte.
+pub(super) const NUL: &str = "the text holds a NUL byte; remove it";
+
+/// The error for a field with a NUL byte.
+pub(super) fn nul_in(place: Place, column: &str) -> Error {
+    Error::Cell {
+        place,
+        column: column.into(),
+        problem: NUL.into(),
+    }
 }
 
 /// Bytes that are no text.

@@ -22,18 +22,20 @@ use flate2::read::MultiGzDecoder;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use fairfront_core::grouped;
+use fairfront_core::{counted, grouped};
 
 use self::column::{BadValue, ColumnBuilder};
 use self::sniff::Format;
 use crate::date::DateOrder;
 use crate::error::{Error, quoted_list, shorten};
 use crate::identifier;
+use crate::memory::{FixedLimit, MemoryLimit};
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
 pub use self::batch::{
     BATCH_ROWS, BatchesRead, RowBatch, Texts, Wanted, WantedColumn, read_batches,
 };
+pub use self::chunk::{LONGEST_RECORD, LongRecord};
 pub(crate) use self::column::{Plan, has_leading_zero, parse_number};
 pub use self::fixed::{
     Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, column_order, first_table,
@@ -79,6 +81,9 @@ pub struct ReadOptions {
     /// Columns of numbers that are kept though they look like identifiers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub keep: BTreeSet<String>,
+    /// How much memory a table may take.
+    #[serde(skip)]
+    pub memory: MemoryLimit,
 }
 
 /// A byte as the character that it is.
@@ -135,6 +140,7 @@ impl Default for ReadOptions {
             skip: BTreeSet::new(),
             keep: BTreeSet::new(),
             decimal: None,
+            memory: MemoryLimit::default(),
         }
     }
 }
@@ -258,7 +264,8 @@ pub fn read_table(files: &[String], options: &ReadOptions) -> Result<Table, Erro
             Input::Text(text) | Input::Unpacked(text) => csv::read(&mut builder, name, text)?,
             Input::ParquetFile(file) => parquet::read(&mut builder, name, file)?,
             Input::ParquetPipe(pipe) => {
-                parquet::read(&mut builder, name, all_bytes(name, pipe)?)?;
+                let bytes = all_bytes(name, pipe, options.memory)?;
+                parquet::read(&mut builder, name, bytes)?;
             }
         }
     }
@@ -277,11 +284,25 @@ enum Input {
 }
 
 /// Parquet is read from its end, so all of what cannot be rewound has to be at hand.
-fn all_bytes(name: &str, mut pipe: impl Read) -> Result<bytes::Bytes, Error> {
+fn all_bytes(name: &str, mut pipe: impl Read, memory: MemoryLimit) -> Result<bytes::Bytes, Error> {
+    const PIECE: usize = 1 << 20;
+    let limit = memory.now();
     let mut bytes = Vec::new();
-    let read = pipe.read_to_end(&mut bytes);
-    read.map_err(|source| Error::io(name, source))?;
-    Ok(bytes.into())
+    loop {
+        let before = bytes.len();
+        // The next piece may double the room.
+        limit.check(
+            2 * (before + PIECE) as u64,
+            name,
+            "the bytes of the Parquet file",
+            "write it to a file first and name the file",
+        )?;
+        let read = pipe.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
+        read.map_err(|source| Error::io(name, source))?;
+        if bytes.len() == before {
+            return Ok(bytes.into());
+        }
+    }
 }
 
 /// Opens a file (`-` is standard input); returns what to call it, too.
@@ -375,7 +396,14 @@ struct TableBuilder<'a> {
     /// A first column without a name in the file at hand: a row number, if it counts up.
     index_column: Option<usize>,
     notices: Vec<Notice>,
+    memory: FixedLimit,
+    /// Bytes of the values looked at, at most so far.
+    looked: usize,
 }
+
+/// Remedies for a table that is too large.
+pub(crate) const FEWER: &str = "use fewer columns with --feature and --drop, take fewer rows, fit with stream \
+                                --window, which keeps the last rows only";
 
 impl<'a> TableBuilder<'a> {
     fn new(options: &'a ReadOptions) -> Self {
@@ -388,7 +416,28 @@ impl<'a> TableBuilder<'a> {
             decimal: options.decimal.unwrap_or_default(),
             index_column: None,
             notices: Vec::new(),
+            memory: options.memory.now(),
+            looked: 0,
         }
+    }
+
+    /// Refuses a table that takes too much memory with `rows` further rows and so many bytes of buffers, and
+    /// makes room for these rows.
+    fn make_room(&mut self, file: &str, rows: usize, buffers: usize) -> Result<(), Error> {
+        let columns = self.columns.iter().map(|c| c.bytes_with(rows));
+        let bytes = columns.fold(buffers, usize::saturating_add) as u64;
+        let looked = self.columns.iter().map(ColumnBuilder::looked_bytes).sum();
+        self.looked = self.looked.max(looked);
+        let n_rows = self.n_rows.saturating_add(rows);
+        let subject = format!(
+            "{} of {}",
+            counted(n_rows, "row"),
+            counted(self.columns.len(), "column")
+        );
+        self.memory.check(bytes, file, &subject, FEWER)?;
+        let mut columns = self.columns.iter_mut();
+        let has_room = columns.try_for_each(|column| column.reserve(rows));
+        has_room.map_err(|_| MemoryLimit::refused(bytes, file, &subject, FEWER))
     }
 
     /// Settles how the numbers of a file are written, by what its start shows. A file that does not
@@ -479,6 +528,7 @@ impl<'a> TableBuilder<'a> {
         self.notices.extend(found);
         let mut table = Table::from_parts(columns, self.n_rows, self.sources, self.notices);
         table.decimal = self.decimal;
+        table.looked = self.looked;
         Ok(table)
     }
 }

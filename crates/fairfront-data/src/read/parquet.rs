@@ -11,6 +11,8 @@ use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
 use super::column::{BadValue, ColumnBuilder, Plan};
+use super::csv::check_names;
+use super::lane::has_nul;
 use super::{MissingValues, TableBuilder};
 use crate::date::NANOS_PER_DAY;
 use crate::error::{Error, Place};
@@ -64,7 +66,8 @@ fn read_columns(
     let reader = SerializedFileReader::new(input).map_err(failed)?;
     let metadata = reader.metadata();
     let descriptors = metadata.file_metadata().schema_descr().columns().to_vec();
-    let names = descriptors.iter().map(|d| d.path().string()).collect();
+    let names: Vec<String> = descriptors.iter().map(|d| d.path().string()).collect();
+    check_names(file, &names)?;
     let places = builder.begin_file(file, names, true)?;
 
     let index_columns = pandas_index(metadata);
@@ -86,6 +89,7 @@ fn read_columns(
         kinds.push(read.then_some(kind));
     }
 
+    check_size(builder, file, metadata, &kinds)?;
     let mut n_rows = 0;
     for group in 0..reader.num_row_groups() {
         let rows = reader.get_row_group(group).map_err(failed)?;
@@ -113,6 +117,26 @@ fn read_columns(
         });
     }
     Ok(())
+}
+
+/// Refuses a file whose columns would take too much memory, before they are read.
+fn check_size(
+    builder: &mut TableBuilder,
+    file: &str,
+    metadata: &ParquetMetaData,
+    kinds: &[Option<Kind>],
+) -> Result<(), Error> {
+    let mut n_rows = 0_usize;
+    let mut largest = 0;
+    for group in metadata.row_groups() {
+        n_rows = n_rows.saturating_add(rows_of(file, group)?);
+        let read = group.columns().iter().zip(kinds);
+        let sizes = read.filter(|(_, kind)| kind.is_some());
+        let sizes = sizes.map(|(chunk, _)| usize::try_from(chunk.uncompressed_size()));
+        // A column of a group may be a single page, which is decoded as a whole.
+        largest = sizes.flatten().fold(largest, usize::max);
+    }
+    builder.make_room(file, n_rows, largest)
 }
 
 /// The rows of a group; a column that is not nested has as many values.
@@ -164,9 +188,11 @@ impl<R: ChunkReader + 'static> Batches<R> {
     }
 
     /// The names of all columns.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Result<Vec<String>, Error> {
         let names = self.descriptors().iter();
-        names.map(|d| d.path().string()).collect()
+        let names: Vec<String> = names.map(|d| d.path().string()).collect();
+        check_names(&self.file, &names)?;
+        Ok(names)
     }
 
     /// Adds a field to those that are read.
@@ -504,7 +530,9 @@ fn push_bytes(
             column.push_missing();
             Ok(())
         }
-        Kind::Text { annotated: false } if std::str::from_utf8(bytes).is_err() => {
+        Kind::Text { annotated: false }
+            if std::str::from_utf8(bytes).is_err() || has_nul(bytes) =>
+        {
             column.leave_out(LeftOut::Binary);
             column.push_text(bytes)
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::chunk::{Record, TakeRecord};
 use super::column::shown;
 use super::csv::ragged;
+use super::lane::{has_nul, nul_in};
 use crate::error::{Error, Place};
 
 /// Characters of a bad record that are kept.
@@ -53,7 +54,7 @@ impl BadRecord {
     pub(super) fn new(bytes: &[u8], reason: String) -> Self {
         // Enough for the longest that is kept, whatever its characters.
         let start = &bytes[..bytes.len().min(4 * MOST_SHOWN)];
-        let text = String::from_utf8_lossy(start);
+        let text = String::from_utf8_lossy(start).replace('\0', "\u{fffd}");
         Self {
             text: text.trim().chars().take(MOST_SHOWN).collect(),
             reason,
@@ -103,6 +104,9 @@ impl Fields<'_> {
         let mut fields = Vec::with_capacity(found);
         for (i, column) in self.columns.iter().enumerate() {
             let bytes = record.field(i).trim_ascii();
+            if has_nul(bytes) {
+                return Err(bad(&nul_in(place(), column)));
+            }
             match std::str::from_utf8(bytes) {
                 Ok(text) => fields.push(text.to_owned()),
                 Err(_) => {

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Result};
 
+use memchr::memchr_iter;
+
 use super::column::parse_number;
 use super::form::{Decimal, parse_comma};
 use super::raw::RawRecord;
@@ -44,8 +46,15 @@ pub(super) fn not_text(sample: &[u8]) -> Option<&'static str> {
     if starts(b"PK\x03\x04") {
         return Some("this is a ZIP archive or a spreadsheet; save the table as CSV or Parquet");
     }
-    if sample.contains(&0) {
-        return Some("this is not a text file; give a CSV (plain or .gz) or Parquet file");
+    // A NUL byte or two in a text are an error of their rows.
+    let n_nul = memchr_iter(0, sample).count();
+    let is_text = match std::str::from_utf8(sample) {
+        Ok(_) => 100 * n_nul <= sample.len(),
+        // The sample may end within a character.
+        Err(error) => error.error_len().is_none() && 100 * n_nul <= sample.len(),
+    };
+    if n_nul > 0 && !is_text {
+        return Some("this is not a text file; choose a CSV (plain or .gz) or Parquet file");
     }
     None
 }

@@ -102,7 +102,7 @@ fn parquet_text(
     options: &ReadOptions,
 ) -> Result<TextInput, Error> {
     let mut batches = parquet::Batches::open(name, file, &options.missing_values)?;
-    let names = make_unique(batches.names(), &mut Vec::new());
+    let names = make_unique(batches.names()?, &mut Vec::new());
     let index = batches.index_columns();
     let mut types = BTreeMap::new();
     // For each column whether it is among those that are read.

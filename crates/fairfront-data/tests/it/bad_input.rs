@@ -1,6 +1,6 @@
 //! Each message: what is wrong, where, and what to do.
 
-use fairfront_data::{ReadOptions, Spec, SplitRule, read_table};
+use fairfront_data::{LONGEST_RECORD, MemoryLimit, ReadOptions, Spec, SplitRule, read_table};
 
 use crate::{Folder, csv, message, names, prepare, read, read_with, spec};
 
@@ -56,9 +56,91 @@ fn contents() {
     assert!(message(read(b"caf\xe9,b\n1,x\n")).contains("the header is not UTF-8"));
     assert!(message(read(b"\xff\xfea\0")).contains("UTF-16"));
     assert!(message(read(b"PK\x03\x04")).contains("spreadsheet"));
-    assert!(message(read(b"a,b\n1,\0\n")).contains("not a text file"));
+    assert!(message(read(b"a,b\0\0\0\n1,\0\n")).contains("not a text file"));
     assert!(message(read(b"\x1f\x8b\x08\x00\x00")).contains("ends in the middle"));
     assert!(message(read(b"PAR1 and then nothing")).contains("Parquet file is cut off"));
+}
+
+#[test]
+fn nul_bytes_are_refused_with_their_place() {
+    let rows = |at: usize| {
+        csv("n,word", 20_000, |i| match i == at {
+            true => format!("{i},w\0rd"),
+            false => format!("{i},word"),
+        })
+    };
+    // Among the rows that are looked at, and far after them.
+    for at in [3, 19_000] {
+        let expected = format!(
+            "t.csv, row {} (line {}), column \"word\": the text holds a NUL byte; remove it",
+            fairfront_core::grouped(at + 1),
+            fairfront_core::grouped(at + 2)
+        );
+        assert_eq!(message(read(rows(at))), expected);
+    }
+    let quoted = csv("n,word", 200, |i| match i == 50 {
+        true => "5,\"w\0, rd\"".into(),
+        false => format!("{i},word"),
+    });
+    assert!(
+        message(read(quoted)).contains("row 51 (line 52), column \"word\": the text holds a NUL")
+    );
+    let number = csv("n,word", 200, |i| match i == 50 {
+        true => "5\0,word".into(),
+        false => format!("{i},word"),
+    });
+    assert!(message(read(number)).contains("row 51 (line 52), column \"n\": the text holds a NUL"));
+    let header = csv("n,wo\0rd", 200, |i| format!("{i},word"));
+    assert_eq!(
+        message(read(header)),
+        "t.csv: the name of column 2 holds a NUL byte; rename the column"
+    );
+}
+
+#[test]
+fn a_table_beyond_the_limit_of_memory_is_refused_while_it_is_read() {
+    let text = csv("n,word", 300_000, |i| format!("{i},{}", ["x", "y"][i % 2]));
+    let read_within = |bytes: u64| {
+        let options = ReadOptions {
+            memory: MemoryLimit::Bytes(bytes),
+            ..ReadOptions::default()
+        };
+        read_with(&text, &options)
+    };
+    assert_eq!(read_within(64 << 20).unwrap().n_rows(), 300_000);
+    let said = message(read_within(2 << 20));
+    assert!(said.contains("rows of 2 columns take about "), "{said}");
+    assert!(
+        said.contains("more than the 2.0 MiB of --memory; use fewer columns"),
+        "{said}"
+    );
+    assert!(said.ends_with("or raise --memory"), "{said}");
+}
+
+#[test]
+fn a_row_that_is_too_long_is_refused_with_its_place() {
+    let long = "x".repeat(LONGEST_RECORD);
+    let text = format!("n,word\n1,a\n2,{long}\n");
+    assert_eq!(
+        message(read(text)),
+        "t.csv, row 2, line 3: the row is longer than 16 MiB; shorten it, or remove the column with the \
+         long text"
+    );
+    let text = format!("n,word\n1,\"a\n2,{long}\n");
+    assert!(message(read(text)).ends_with(
+        "row 1, line 2: the row is longer than 16 MiB; close the quote that opens a field on line 2, or \
+         write each quote inside a field twice"
+    ));
+    // So many fields that their columns would not fit.
+    let options = ReadOptions {
+        memory: MemoryLimit::Bytes(1 << 30),
+        ..ReadOptions::default()
+    };
+    let said = message(read_with(",".repeat(1 << 20), &options));
+    assert!(
+        said.contains("1,048,577 fields take about 2.0 GiB"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -113,6 +113,20 @@ fn the_first_lines_say_the_separator_however_they_arrive() {
 }
 
 #[test]
+fn a_byte_order_mark_within_the_text_stays_wherever_reading_begins() {
+    // Two files, one after the other; quotes send records through another parser.
+    let text = "a,b\n\"x\",1\n\u{feff}a,\"b\"\n\"y\",2\n";
+    let (whole, _) = all(Records::new("t.csv", text.as_bytes(), &comma()));
+    let mut first = Records::new("t.csv", text.as_bytes(), &comma());
+    first.next().unwrap();
+    let mut second = Records::new("t.csv", text.as_bytes(), &comma());
+    second.resume(&first.position()).unwrap();
+    let rest: Vec<_> = std::iter::from_fn(|| second.rest().unwrap()).collect();
+    assert_eq!(fields(&rest), fields(&whole)[1..]);
+    assert_eq!(fields(&rest)[0], ["\u{feff}a", "b"]);
+}
+
+#[test]
 fn headers_and_names_are_those_of_a_table() {
     let names = |text: &str, options: &ReadOptions| {
         let mut records = Records::new("t.csv", text.as_bytes(), options);
@@ -147,6 +161,18 @@ fn headers_and_names_are_those_of_a_table() {
     assert!(message(records.next()).contains("1 columns are named, but the first row has 2"));
     let mut records = Records::new("t.csv", &b"a,b\0\n"[..], &default);
     assert!(message(records.rest()).contains("not a text file"));
+    let text = format!("a,b\0\n{}", "1,2\n".repeat(100));
+    let mut records = Records::new("t.csv", text.as_bytes(), &default);
+    assert!(message(records.rest()).contains("the name of column 2 holds a NUL byte"));
+    let text = format!("a,b\n1,x\0y\n{}", "1,2\n".repeat(100));
+    let mut records = Records::new("t.csv", text.as_bytes(), &default);
+    let bad = records.next().unwrap().unwrap().fields.unwrap_err();
+    assert_eq!(
+        bad.reason,
+        "column \"b\": the text holds a NUL byte; remove it"
+    );
+    assert_eq!(bad.text, "1,x\u{fffd}y");
+    assert!(records.next().unwrap().unwrap().fields.is_ok());
 }
 
 #[test]

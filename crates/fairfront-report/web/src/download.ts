@@ -1,5 +1,6 @@
 // Files that the page writes, byte for byte what the command writes.
 
+import { checksum } from "./checksum.ts";
 import type { PageData } from "./data.ts";
 import { jsonNumber, plain } from "./number.ts";
 
@@ -18,7 +19,7 @@ export function modelText(data: PageData, point: number): string {
     ["slope", "intercept"].map((name) => [name, data.front.values(`calibration.${name}`)?.[point]]),
   );
   const { opening, middle, origin, closing } = data.model;
-  return [
+  const body = [
     opening,
     `  "intercept": ${number(params[data.features.length])},\n`,
     `  "coefficients": ${coefficients},\n`,
@@ -29,6 +30,7 @@ export function modelText(data: PageData, point: number): string {
     String(point),
     closing,
   ].join("");
+  return `${body},\n  "checksum": "${checksum(body)}"\n}\n`;
 }
 
 /** All models with all columns, the unmitigated one last: what `fairfront show RUN --csv` prints. */

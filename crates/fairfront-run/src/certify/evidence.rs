@@ -12,6 +12,8 @@ use sha2::{Digest, Sha256};
 use super::family::Family;
 use super::interval::{Band, CONFIDENCE, Intervals, REPLICATES, Scope, intervals};
 use crate::Error;
+use crate::folder::check_sum;
+use crate::seal::sum;
 
 /// The file of a run.
 pub(crate) const TALLIES: &str = "tallies.json";
@@ -234,7 +236,7 @@ impl Evidence {
     pub(crate) fn to_bytes(&self) -> Result<(Vec<u8>, String), serde_json::Error> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
-        let checksum = hex(&Sha256::digest(&bytes));
+        let checksum = sum(&bytes);
         Ok((bytes, checksum))
     }
 
@@ -248,9 +250,7 @@ impl Evidence {
     ) -> Result<Self, Error> {
         let damaged =
             |why: &str| Error::file(path, format!("the file is corrupted ({why}); fit again"));
-        if hex(&Sha256::digest(bytes)) != checksum {
-            return Err(damaged("its checksum is not the one in run.json"));
-        }
+        check_sum(path, bytes, checksum)?;
         let evidence: Self = serde_json::from_slice(bytes).map_err(|e| damaged(&e.to_string()))?;
         if evidence.format != FORMAT || evidence.version != VERSION {
             return Err(damaged("its format is not known"));

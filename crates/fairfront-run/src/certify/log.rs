@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::Certificate;
 use crate::Error;
+use crate::place::{committed, recover};
 
 /// The file in a run folder, or in the state of a stream.
 pub(crate) const USES: &str = "certificates.jsonl";
@@ -87,7 +88,9 @@ pub(crate) struct Log {
 impl Log {
     /// Reads a log without the right to write; empty if the file does not exist.
     pub(crate) fn read(folder: &Path) -> Result<Vec<Use>, Error> {
-        let path = folder.join(USES);
+        let committed = committed(folder).map(|run| run.join(USES));
+        let committed = committed.filter(|path| path.is_file());
+        let path = committed.unwrap_or_else(|| folder.join(USES));
         match std::fs::read(&path) {
             Ok(bytes) => Ok(from_bytes(&path, &bytes)?.0),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -97,6 +100,7 @@ impl Log {
 
     /// Opens the log of a folder, waiting for others that write it.
     pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
+        recover(folder)?;
         let path = folder.join(USES);
         let unwritable = |e: std::io::Error| {
             let problem = format!(

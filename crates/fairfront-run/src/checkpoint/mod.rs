@@ -2,8 +2,8 @@
 //!
 //! A fit with checkpoints keeps them in `DIR/checkpoint/`, as generations of a state. Each holds what
 //! determines the result (`request.json`), how far the work is (`phase.json`), and the state of the
-//! solver (`solver.bin`) or its result (`outcome.bin`). The finished run is written inside that folder
-//! first and then moved out file by file, `run.json` last (`place.rs`).
+//! solver (`solver.bin`) or its result (`outcome.bin`). They go when the finished run is in its folder
+//! (`crate::place`).
 
 mod place;
 mod request;
@@ -17,14 +17,15 @@ use std::time::{Duration, Instant};
 
 use fairfront_data::{Encoded, Notice, Prepared};
 
-pub(crate) use self::place::is_own;
 pub use self::place::is_unfinished;
+pub(crate) use self::place::{is_own, remove};
 use self::request::Difference;
 pub(crate) use self::request::Request;
 use self::snapshot::{Note, Phase, Snapshot};
 pub(crate) use self::solve::{Solved, solve};
 use crate::fit::{fingerprint, with_objectives};
-use crate::folder::{Place, info_in, look};
+use crate::folder::info_in;
+use crate::place::{Place, TAKEN, UNFINISHED, look, recover};
 use crate::store::{Generations, Lock};
 use crate::{Error, FitRequest, PenaltyInfo, RunInfo};
 
@@ -76,6 +77,7 @@ impl Checkpoints {
     /// an unfinished one there is an error, unless `force` says that it is to be replaced.
     pub fn open(run: &Path, every: Duration, resume: bool, force: bool) -> Result<Self, Error> {
         let place = run.canonicalize().unwrap_or_else(|_| run.to_path_buf());
+        recover(&place)?;
         let now = Instant::now();
         let mut checkpoints = Self {
             run: place,
@@ -95,18 +97,13 @@ impl Checkpoints {
         };
         match look(&checkpoints.run) {
             Place::Taken(problem) => return Err(Error::file(run, problem)),
-            Place::Unfinished if resume && place::is_left_over(&checkpoints.run) => {
-                place::remove(&checkpoints.folder())?;
-                checkpoints.finished = Some(info_in(&checkpoints.run)?);
-                return Ok(checkpoints);
-            }
             Place::Run if resume => {
                 checkpoints.finished = Some(info_in(&checkpoints.run)?);
                 return Ok(checkpoints);
             }
-            Place::Run if !force => return Err(Error::file(run, crate::folder::TAKEN)),
+            Place::Run if !force => return Err(Error::file(run, TAKEN)),
             Place::Unfinished if !force && !resume => {
-                return Err(Error::file(run, crate::folder::UNFINISHED));
+                return Err(Error::file(run, UNFINISHED));
             }
             Place::Free | Place::Run | Place::Unfinished => {}
         }
@@ -131,13 +128,6 @@ impl Checkpoints {
     fn take_charge(&mut self, resume: bool) -> Result<(), Error> {
         let folder = self.folder();
         let lock = Lock::take(&folder)?;
-        // Another process may have finished between the first look and the lock.
-        if resume && place::complete(&self.run)? {
-            drop(lock);
-            place::remove(&folder)?;
-            self.finished = Some(info_in(&self.run)?);
-            return Ok(());
-        }
         place::clean(&folder, !resume)?;
         let generations = Generations::open(&folder)?;
         let mut number = 0;

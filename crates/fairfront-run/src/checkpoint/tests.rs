@@ -379,44 +379,45 @@ fn placing_a_run_can_be_interrupted_anywhere() {
     let fitted = fit_with_checkpoints(&ROWS, &request, &mut checkpoints, &mut ());
     place(checkpoints, &fitted.expect("a front"));
     let order = ["tallies.json", "front.parquet", "encoding.json", "run.json"];
-    // Files moved, then what of the checkpoints is gone; with files of an earlier run and without.
-    for moved in 0..=4 {
-        for gone in 0..=3 {
+    // Files copied, then checkpoints that are gone; with files of an earlier run and without.
+    for copied in 0..=4 {
+        for gone in 0..=2 {
             for earlier in [false, true] {
-                if gone > 0 && moved < 4 {
+                if gone > 0 && copied < 4 {
                     continue;
                 }
                 let (_folder, run) = folder();
                 begun(&run, &request);
                 let folder = run.join(FOLDER);
-                let finished = folder.join("finished");
+                let finished = run.join(".fairfront-finished");
                 std::fs::create_dir(&finished).expect("a folder");
                 for (i, name) in order.iter().enumerate() {
-                    let to = if i < moved { &run } else { &finished };
-                    std::fs::copy(whole.join(name), to.join(name)).expect("a file");
-                    let old = run.join(name);
+                    std::fs::copy(whole.join(name), finished.join(name)).expect("a file");
+                    let place = run.join(name);
                     // run.json of an earlier run is the first to go.
-                    if earlier && moved == 0 || earlier && i >= moved && *name != "run.json" {
-                        std::fs::write(old, "of an earlier run").expect("a file");
+                    if i < copied {
+                        std::fs::copy(whole.join(name), place).expect("a file");
+                    } else if earlier && (copied == 0 || *name != "run.json") {
+                        std::fs::write(place, "of an earlier run").expect("a file");
                     }
                 }
-                let names = names_in(&folder).expect("names");
-                let before: Vec<&String> = names.iter().filter(|n| *n != "finished").collect();
-                let n = if gone == 1 { 1 } else { before.len() };
-                for name in before.iter().take(if gone == 0 { 0 } else { n }) {
-                    crate::store::remove(&folder.join(name)).expect("removed");
+                std::fs::write(run.join(".fairfront-lock"), "").expect("a file");
+                match gone {
+                    0 => {}
+                    1 => crate::store::remove(&folder.join("lock")).expect("removed"),
+                    _ => crate::store::remove(&folder).expect("removed"),
                 }
-                if gone == 3 {
-                    std::fs::remove_dir(&finished).expect("removed");
-                }
-                assert_eq!(is_unfinished(&run), moved < 4, "{moved} {gone}");
+                // Readers know it, without the right to write.
+                assert!(!is_unfinished(&run), "{copied} {gone}");
+                let (info, _) = crate::read_run(&run).expect("the run");
+                assert_eq!(info.stop, crate::read_run(&whole).expect("a run").0.stop);
                 let mut checkpoints = open(&run, true, false).expect("checkpoints");
                 assert!(checkpoints.is_finished(&ROWS, &request).expect("the same"));
                 drop(checkpoints);
-                assert_eq!(names_in(&run).expect("names"), WHOLE, "{moved} {gone}");
+                assert_eq!(names_in(&run).expect("names"), WHOLE, "{copied} {gone}");
                 for name in order {
                     let read = |of: &Path| std::fs::read(of.join(name)).expect("a file");
-                    assert!(read(&run) == read(&whole), "{name} {moved} {gone}");
+                    assert!(read(&run) == read(&whole), "{name} {copied} {gone}");
                 }
             }
         }

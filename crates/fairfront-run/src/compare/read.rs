@@ -112,8 +112,12 @@ impl NamedFront {
                 continue;
             }
             for (number, &i) in columns.taken.iter().enumerate() {
+                // "inf" is a value; a number that only overflows to it is not.
+                let overflows = |value: f64| {
+                    value.is_infinite() && record[i].contains(|c: char| c.is_ascii_digit())
+                };
                 match record[i].parse::<f64>() {
-                    Ok(value) if !value.is_nan() => values.push(value),
+                    Ok(value) if !value.is_nan() && !overflows(value) => values.push(value),
                     _ => {
                         let column = match columns.names.get(number) {
                             Some(name) => format!("{name:?}"),
@@ -253,6 +257,7 @@ mod tests {
     fn what_is_no_front_is_refused_with_its_place() {
         assert!(refused("").contains("empty"));
         assert!(refused("a,b\n1,2\n3,x\n").contains("line 3, \"b\": \"x\""));
+        assert!(refused("1,2\n2,1e999\n").contains("\"1e999\" is no number"));
         assert!(refused("1,2\n3,\n").contains("line 2, column 2: \"\""));
         assert!(refused("1,2\n3,NaN\n").contains("line 2"));
         assert!(refused("1,2\n3\n").contains("line 2 has another number of fields"));

@@ -8,6 +8,7 @@ use fairfront_data::{Known, Spec};
 use fairfront_solve::{Progress, StopSignal, Trace, Weighted};
 
 use super::*;
+use crate::certify::REPLICATES;
 use crate::{FrontColumns, Rule, Run, figures, select};
 
 fn prepared(change: impl FnOnce(&mut Spec)) -> Prepared {
@@ -351,11 +352,19 @@ fn little_is_done_after_a_stop_and_the_run_says_so() {
         let bands = &fitted.evidence.certify.as_ref().unwrap().bands;
         assert!(bands.iter().all(|band| band.quantiles.is_empty()));
     }
-    let at_once = fit(&many, &request(&[], weighted()), &mut Impatient::after(0)).unwrap();
-    assert_eq!(at_once.outcome.stop, StopReason::Stopped);
-    assert!(at_once.left_out.contains(&LeftOut::CrossValidation));
-    assert_eq!(at_once.penalty.unwrap().rule, PenaltyRule::Stopped);
-    assert!(at_once.outcome.counters.evaluations < 100);
+    let at_once = fit(&many, &request(&[], weighted()), &mut Impatient::after(0));
+    assert!(at_once.unwrap_err().is_stopped());
+}
+
+#[test]
+fn a_stop_leaves_out_the_cross_validation_of_the_penalty() {
+    let known = Known::parse("demo(rows=20000)").unwrap().unwrap();
+    let some = Prepared::from_known(&known, &known.spec(), None).unwrap();
+    let request = request(&[], Method::Weighted(Weighted::default()));
+    let fitted = fit(&some, &request, &mut Impatient::after(0)).unwrap();
+    assert_eq!(fitted.outcome.stop, StopReason::Stopped);
+    assert!(fitted.left_out.contains(&LeftOut::CrossValidation));
+    assert_eq!(fitted.penalty.unwrap().rule, PenaltyRule::Stopped);
 }
 
 #[test]

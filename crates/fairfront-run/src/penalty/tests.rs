@@ -102,7 +102,7 @@ fn held_out_losses_are_those_of_models_fitted_from_scratch() {
             let scale = train.n_rows() as f64 / kept.len() as f64;
             let kept = gathered(&train, &kept).unwrap();
             let problem = log_loss(Arc::new(kept), tried * scale).unwrap();
-            let x = problem.minimiser().unwrap().unwrap();
+            let x = problem.minimiser(&StopSignal::default()).unwrap().unwrap();
             let block = train.gather(held_out).unwrap();
             let mut loss = 0.0;
             for row in 0..block.n_rows() {
@@ -134,7 +134,7 @@ fn both_ways_to_minimize_agree() {
             let n = x.len();
             problem.values(&Points::from_vec(n, x)).unwrap()[0]
         };
-        let exact = value(problem.minimiser().unwrap().unwrap());
+        let exact = value(problem.minimiser(&StopSignal::default()).unwrap().unwrap());
         let newton = value(minimize(&problem, &zero, &StopSignal::default()).unwrap());
         let wide = value(wide(&problem, &zero, &StopSignal::default()).unwrap());
         assert!((newton - exact).abs() < 1e-9, "{lambda}: {newton} {exact}");
@@ -224,7 +224,7 @@ fn the_unmitigated_model_of_an_error_rate_is_the_logistic_one() {
     assert_eq!(fitted.definitions[0], "error_rate(tau=0.1, lambda=0.1)");
     let own = fit(&prepared, &request("error_rate(lambda=0.1)"), &mut ()).unwrap();
     assert_eq!(fitted.outcome.front.points, own.outcome.front.points);
-    let logistic = logistic_model(&train, 0.01).unwrap();
+    let logistic = logistic_model(&train, 0.01, StopSignal::default()).unwrap();
     // Its scale is that of the probabilities, its decisions are those of the logistic model.
     let (own, other) = (fitted.outcome.unmitigated.points.get(0), logistic.get(0));
     let factor = own[0] / other[0];

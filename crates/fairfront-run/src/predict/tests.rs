@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::*;
+use crate::seal::seal;
 
 /// score = 0.5 + 2 (age − 30)/10 + 0.25 [pay missing] + (pay − 100)/50 − 1 nurse + 1 clerk
 /// − 0.5 (other) + 0.125 (missing) + 3 [zone a] − 3 [zone b]
@@ -41,11 +42,11 @@ const MODEL: &str = r#"{
 
 /// The model with a piece of it replaced.
 fn changed(piece: &str, by: &str) -> Model {
-    Model::from_json(&MODEL.replace(piece, by)).expect("a model")
+    Model::from_json(&seal(&MODEL.replace(piece, by))).expect("a model")
 }
 
 fn model() -> Model {
-    Model::from_json(MODEL).expect("a model")
+    Model::from_json(&seal(MODEL)).expect("a model")
 }
 
 fn file(bytes: &[u8]) -> NamedTempFile {
@@ -365,7 +366,7 @@ fn numbers_are_the_same_group_however_they_are_written() {
     let of = |groups: &str, columns: &str| {
         let text = MODEL.replace(own, &format!(r#""groups": {groups}, "columns": {columns}"#));
         let text = text.replace(r#""positive": "yes""#, merged);
-        Model::from_json(&text).expect("a model")
+        Model::from_json(&seal(&text)).expect("a model")
     };
     let single = r#"[{"column": "sex"}]"#;
     let joint = r#"[{"column": "sex"}, {"column": "race"}]"#;

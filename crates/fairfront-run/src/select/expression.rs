@@ -227,13 +227,16 @@ fn joined(scanner: &mut Scanner) -> Result<Vec<Name>, Error> {
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(split) = self.split {
-            write!(f, "{}.", split.name())?;
+        let split = self
+            .split
+            .map_or_else(String::new, |s| format!("{}.", s.name()));
+        let objective = if self.objective { "objective." } else { "" };
+        let name = format!("{split}{objective}{}", self.name);
+        // Only an error rate has its parentheses, with its costs, in its name.
+        match self.name.contains('(') {
+            true => f.write_str(&name)?,
+            false => f.write_str(&quote(&name))?,
         }
-        if self.objective {
-            f.write_str("objective.")?;
-        }
-        f.write_str(&self.name)?;
         let list = |names: &[String]| -> String {
             let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
             quoted.join(":")
@@ -449,6 +452,15 @@ mod tests {
             weights(r#"log_loss=0.7,"demographic_parity(sex)"=0.3"#).unwrap(),
             weights("log_loss=0.7,demographic_parity(sex)=0.3").unwrap()
         );
+    }
+
+    #[test]
+    fn names_with_characters_of_the_grammar_are_written_in_quotes() {
+        for text in [r#""a=b""#, r#""objective.c, d""#, "validation.accuracy"] {
+            let term = Term::parse(text).unwrap();
+            assert_eq!(term.to_string(), text);
+            assert_eq!(Term::parse(&term.to_string()).unwrap(), term);
+        }
     }
 
     #[test]

@@ -10,20 +10,18 @@ use fairfront_data::Notice;
 use sha2::{Digest, Sha256};
 
 use super::{
-    make_folder, move_aside, names_in, number_in, remove, sync_folder, unwritten, write_through,
+    NEW, OLD, make_folder, move_aside, names_in, number_in, remove, sync_folder, unwritten,
+    write_through,
 };
 use crate::Error;
+use crate::place::committed;
 
 /// The file with the checksums of all others, as `sha256sum` writes and checks it.
 const SUMS: &str = "SHA256SUMS";
 const PREFIX: &str = "generation-";
-/// What is not committed yet; removed where it is left over.
-const NEW: &str = ".new-";
-/// What is on its way out.
-const OLD: &str = ".old-";
 /// The link to the newest generation and the one about to take its place.
 const LINK: &str = "current";
-const NEW_LINK: &str = ".new-current";
+const NEW_LINK: &str = ".fairfront-new-current";
 
 /// The generations of a state, for the process that holds its [`Lock`](super::Lock).
 #[derive(Debug)]
@@ -393,7 +391,8 @@ pub(crate) fn is_state(folder: &Path) -> bool {
         || folder.join("lock").is_file() && !folder.join("run.json").exists()
 }
 
-/// The folder to read from: of a state its newest sound generation, otherwise the folder itself. Takes
+/// The folder to read from: of a state its newest sound generation, otherwise the folder itself or the
+/// run that is committed in it. Takes
 /// no lock and writes nothing. A writer may remove the generation at any moment: read by means of
 /// [`read_stable`].
 pub(crate) fn resolve(folder: &Path) -> Result<Resolved, Error> {
@@ -401,7 +400,7 @@ pub(crate) fn resolve(folder: &Path) -> Result<Resolved, Error> {
     loop {
         if !folder.is_dir() || !is_state(folder) {
             return Ok(Resolved {
-                path: folder.to_path_buf(),
+                path: committed(folder).unwrap_or_else(|| folder.to_path_buf()),
                 notices: Vec::new(),
             });
         }
@@ -435,9 +434,9 @@ pub(crate) fn resolve(folder: &Path) -> Result<Resolved, Error> {
     }
 }
 
-/// Reads from a run folder or from the newest sound generation of a state; again where a writer removed
-/// that generation meanwhile. What is returned was read from one generation, with what to know about
-/// damaged ones.
+/// Reads from a run folder or from the newest sound generation of a state; again if a writer replaced that
+/// run or removed that generation meanwhile. The result is read from one run, and comes with what to know
+/// about damaged generations.
 pub(crate) fn read_stable<T>(
     folder: &Path,
     mut read: impl FnMut(&Path) -> Result<T, Error>,
@@ -445,10 +444,15 @@ pub(crate) fn read_stable<T>(
     let patience = Patience::new();
     loop {
         let resolved = resolve(folder)?;
-        let result = read(&resolved.path);
-        // A generation never changes while it is there: what is there now was there all along. Numbers come
-        // back only where a damaged one was moved aside.
-        if resolved.path == folder || resolved.path.exists() {
+        let path = &resolved.path;
+        // Each run has a `run.json` of its own, and a run that replaces another is committed beforehand.
+        let before = std::fs::read(path.join("run.json")).ok();
+        let result = read(path);
+        let is_steady = match path == folder {
+            true => committed(folder).is_none(),
+            false => path.exists(),
+        };
+        if is_steady && std::fs::read(path.join("run.json")).ok() == before {
             return Ok((result?, resolved.notices));
         }
         patience.wait(folder)?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::append::Appender;
-use super::{parent_of, remove, sync_folder, unwritten, write_through};
+use super::{unwritten, write_anew};
 use crate::Error;
 
 /// How much of a ledger counts.
@@ -77,13 +77,7 @@ impl Ledger {
             if !anew {
                 let text = serde_json::to_vec(committed).map_err(|e| Error::file(&lost, e))?;
                 // In one step: half a note would say nothing.
-                let new = lost.with_extension("new");
-                let noted = write_through(&new, &text)
-                    .and_then(|()| std::fs::rename(&new, &lost))
-                    .and_then(|()| sync_folder(parent_of(path)));
-                noted
-                    .inspect_err(|_| drop(remove(&new)))
-                    .map_err(|e| unwritten(&lost, &e))?;
+                write_anew(&lost, &text).map_err(|e| unwritten(&lost, &e))?;
             }
             notices.push(format!(
                 "{} is gone and starts anew with the next batch; where there is a copy of it, stop now and \

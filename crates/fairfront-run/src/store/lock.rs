@@ -2,14 +2,19 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::{make_folder, unwritten};
 use crate::Error;
+use crate::file::HIDDEN;
 
 /// How often a lock that is held is tried again, for a second in all.
 const PATIENCE: usize = 20;
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The longest wait for a process that puts a run into a folder.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// The right to write in a folder, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -41,7 +46,7 @@ impl Lock {
             if !matches!(locked, Err(TryLockError::WouldBlock)) {
                 break;
             }
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(PAUSE);
             locked = file.try_lock();
         }
         match locked {
@@ -73,5 +78,74 @@ fn holder(path: &Path) -> String {
     match text.trim().parse::<u32>() {
         Ok(process) => format!(" (process {process})"),
         Err(_) => String::new(),
+    }
+}
+
+/// The right to put a run into a folder, held by one process at a time for as long as that takes: a file
+/// `.fairfront-lock`, which goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct RunLock {
+    path: PathBuf,
+    file: File,
+    /// Whether the file system has locks; if not, it is up to the caller to run one command at a time.
+    pub(crate) is_exclusive: bool,
+}
+
+impl RunLock {
+    /// Takes the lock of a folder that exists, waiting for a process that holds it.
+    pub(crate) fn take(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join(format!("{HIDDEN}lock"));
+        let failed = |e: std::io::Error| unwritten(folder, &e);
+        let since = Instant::now();
+        loop {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let file = options.open(&path).map_err(failed)?;
+            let is_exclusive = match file.try_lock() {
+                Ok(()) => true,
+                Err(TryLockError::Error(_)) => false,
+                Err(TryLockError::WouldBlock) if since.elapsed() < LONGEST => {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let problem = "another process writes a run here; wait for it or stop it";
+                    return Err(Error::file(folder, problem));
+                }
+            };
+            // The process that held it may have removed it.
+            if is_same(&path, &file).map_err(failed)? {
+                return Ok(Self {
+                    path,
+                    file,
+                    is_exclusive,
+                });
+            }
+        }
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // Before it is given back, so that a process that waits for it sees that it is gone.
+        let _ = std::fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+    }
+}
+
+/// Whether a path is still the file that was opened by it.
+fn is_same(path: &Path, file: &File) -> std::io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let open = file.metadata()?;
+        let same =
+            |found: std::fs::Metadata| (found.dev(), found.ino()) == (open.dev(), open.ino());
+        Ok(std::fs::metadata(path).is_ok_and(same))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        Ok(path.exists())
     }
 }

@@ -22,12 +22,23 @@ use std::path::Path;
 pub(crate) use generation::{Damaged, Generations, is_state, read_stable, resolve};
 pub(crate) use ledger::{Committed, Ledger};
 pub use lock::Lock;
+pub(crate) use lock::RunLock;
 pub(crate) use spool::{Entry, Spool};
 
 use crate::Error;
 
-/// What to do about a file that could not be written. What was committed before is still there.
+/// The beginning of names that are not committed yet; removed if a kill left them over.
+const NEW: &str = ".fairfront-new-";
+/// The beginning of names that are about to be removed.
+const OLD: &str = ".fairfront-old-";
+
+/// What to do about a file of a state that could not be written. What was committed before is still there.
 pub(crate) fn unwritten(path: &Path, error: &IoError) -> Error {
+    Error::file(path, unwritable(error) + ", nothing is lost")
+}
+
+/// Why a file could not be written, and what to do about it.
+pub(crate) fn unwritable(error: &IoError) -> String {
     let (reason, remedy) = match error.kind() {
         ErrorKind::StorageFull => ("no space left on device".into(), "free some"),
         ErrorKind::QuotaExceeded => ("the disk quota is used up".into(), "free some space"),
@@ -42,10 +53,7 @@ pub(crate) fn unwritten(path: &Path, error: &IoError) -> Error {
         ErrorKind::PermissionDenied => ("permission denied".into(), "allow writing in this folder"),
         _ => (error.to_string(), "see to that"),
     };
-    let problem = format!(
-        "it cannot be written: {reason}; {remedy} and run the same command again, nothing is lost"
-    );
-    Error::file(path, problem)
+    format!("it cannot be written: {reason}; {remedy} and run the same command again")
 }
 
 /// Makes a file that only its owner writes; the umask may take away more.
@@ -62,6 +70,17 @@ pub(crate) fn write_through(path: &Path, bytes: &[u8]) -> IoResult<()> {
     let mut file = create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+/// Writes a file whole or not at all, for the process that holds the lock of the state. A file there is
+/// replaced.
+fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!("{NEW}{name}"));
+    write_through(&new, bytes)
+        .and_then(|()| std::fs::rename(&new, path))
+        .inspect_err(|_| drop(remove(&new)))?;
+    sync_folder(parent_of(path))
 }
 
 /// Makes a folder, those above it as well, and sees them through to the disk.
@@ -81,7 +100,8 @@ pub(crate) fn make_folder(folder: &Path) -> IoResult<()> {
     sync_folder(parent)
 }
 
-fn parent_of(path: &Path) -> &Path {
+/// The folder of a path.
+pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

@@ -3,13 +3,11 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{make_folder, names_in, number_in, remove, sync_folder, unwritten, write_through};
+use super::{NEW, make_folder, names_in, number_in, remove, unwritten, write_anew};
 use crate::Error;
 
 const FOLDER: &str = "rows";
 const SUFFIX: &str = ".rows";
-/// What is not written to its end yet.
-const NEW: &str = ".new-";
 
 /// Where a segment of a state is.
 pub(crate) fn place(folder: &Path, number: u64) -> PathBuf {
@@ -21,14 +19,7 @@ pub(crate) fn place(folder: &Path, number: u64) -> PathBuf {
 pub(crate) fn write(folder: &Path, number: u64, bytes: &[u8]) -> Result<(), Error> {
     let path = place(folder, number);
     let rows = folder.join(FOLDER);
-    let new = rows.join(format!("{NEW}{number:06}"));
-    let written = make_folder(&rows)
-        .and_then(|()| write_through(&new, bytes))
-        .and_then(|()| std::fs::rename(&new, &path));
-    if written.is_err() {
-        let _ = remove(&new);
-    }
-    let written = written.and_then(|()| sync_folder(&rows));
+    let written = make_folder(&rows).and_then(|()| write_anew(&path, bytes));
     written.map_err(|e| unwritten(&path, &e))
 }
 

@@ -12,7 +12,8 @@ use sha2::{Digest, Sha256};
 
 use super::append::Appender;
 use super::{
-    free_beside, names_in, number_in, parent_of, remove, sync_folder, unwritten, write_through,
+    NEW, free_beside, names_in, number_in, parent_of, remove, sync_folder, unwritten, write_anew,
+    write_through,
 };
 use crate::Error;
 
@@ -138,13 +139,7 @@ impl Spool {
     /// Puts these entries in the place of all that the log holds, at once.
     pub(crate) fn replace(&mut self, entries: &[Entry]) -> Result<(), Error> {
         let lines = self.lines(entries)?;
-        let new = self.path.with_extension("new");
-        let written = write_through(&new, &lines)
-            .and_then(|()| std::fs::rename(&new, &self.path))
-            .and_then(|()| sync_folder(parent_of(&self.path)));
-        written
-            .inspect_err(|_| drop(remove(&new)))
-            .map_err(|e| unwritten(&self.path, &e))?;
+        write_anew(&self.path, &lines).map_err(|e| unwritten(&self.path, &e))?;
         self.end = Appender::open(&self.path, lines.len() as u64)?;
         Ok(())
     }
@@ -185,7 +180,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Removes the logs of the batches before this one. Damaged ones that were set aside stay.
+    /// Removes the logs of the batches before this one and files left over by a kill. Damaged ones that
+    /// were set aside stay.
     pub(crate) fn remove_before(&self, batch: u64) -> Result<(), Error> {
         let folder = self.folder.join(FOLDER);
         let failed = |path: &Path, e: std::io::Error| {
@@ -193,7 +189,8 @@ impl Spool {
             Error::file(path, problem)
         };
         for name in names_in(&folder).map_err(|e| failed(&folder, e))? {
-            if number_in(&name, "", SUFFIX).is_some_and(|n| n < batch) {
+            let old = number_in(&name, "", SUFFIX).is_some_and(|n| n < batch);
+            if old || name.starts_with(NEW) {
                 let path = folder.join(name);
                 remove(&path).map_err(|e| failed(&path, e))?;
             }

@@ -142,7 +142,10 @@ fn a_kill_at_any_step_of_a_commit_loses_nothing() {
     moments.push((tree(start.path()), 2));
     of.fill(&new, 3, &borrowed(&files(3))).expect("filled");
     let filled = tree(start.path());
-    let hidden: Vec<&String> = filled.keys().filter(|k| k.starts_with(".new-")).collect();
+    let hidden: Vec<&String> = filled
+        .keys()
+        .filter(|k| k.starts_with(".fairfront-new-"))
+        .collect();
     assert_eq!(hidden.len(), 6, "{hidden:?}");
     for name in hidden.iter().skip(1) {
         for share in [0, 1, 2] {
@@ -167,7 +170,7 @@ fn a_kill_at_any_step_of_a_commit_loses_nothing() {
         if let Some(rest) = name.strip_prefix("generation-000001") {
             half.remove(&name);
             if !rest.ends_with("run.json") {
-                half.insert(format!(".old-000001{rest}"), bytes);
+                half.insert(format!(".fairfront-old-000001{rest}"), bytes);
             }
         }
     }

@@ -21,6 +21,8 @@ use crate::fit::Fitted;
 const NAME: &str = "stream";
 /// Reasons for rejected rows that an error names.
 const NAMED: usize = 3;
+/// Why the rows of a batch are rejected that was not to be taken.
+const SKIPPED: &str = "the batch was skipped with --skip-batch";
 
 /// A batch that is committed.
 pub(super) struct Done {
@@ -45,7 +47,7 @@ impl Stream {
         let records = records(&self.pending);
         let batches = self.state.batches;
         let done = match skip {
-            true => self.skip(records.len(), position),
+            true => self.skip(records.len(), position, SKIPPED),
             false => self.take(&records, max_rejected, position, watcher),
         };
         match &done {
@@ -83,14 +85,25 @@ impl Stream {
         let kept = rows.n_rows();
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
         encoded.notices.append(&mut ready.notices);
+        encoded.memory = self.state.options.read.memory;
         let (request, current) = (&self.state.options.request, self.current.as_ref());
         let batches = self.state.batches;
         let fitted = match ready::fit(encoded, request, current, batches, watcher.observer()) {
             Ok(fitted) if fitted.outcome.stop == StopReason::Stopped => return Ok(None),
             Ok(fitted) => Ok(fitted),
-            // Rows without a class or a group say nothing, and rows without a solution must not stop the
-            // stream: the current front still stands.
+            Err(error) if error.is_stopped() => return Ok(None),
             Err(error) => match ready::without_front(&error) {
+                // Kept, rows that a solver cannot fit would keep it from every later update.
+                Some(why) if self.current.is_some() && matches!(error, Error::Solve(_)) => {
+                    self.restore_rows()?;
+                    let rejected = self.state.rejected + records.len() as u64;
+                    let why = format!("the batch cannot be fitted: {why}");
+                    return match max_rejected.filter(|most| rejected > *most) {
+                        Some(most) => Err(too_many(rejected, most, number, &[of_all(0, &why)])),
+                        None => self.skip(records.len(), position, &why),
+                    };
+                }
+                // Rows without a class or a group say nothing: the current front still stands.
                 Some(why) if self.current.is_some() => Err(why),
                 _ => return Err(self.of_batch(number, error)),
             },
@@ -110,6 +123,7 @@ impl Stream {
         &mut self,
         n_records: usize,
         position: Option<(usize, Position)>,
+        why: &str,
     ) -> Result<Option<Done>, Error> {
         let Some(settled) = &self.state.settled else {
             return Err(Error::Usage(
@@ -120,16 +134,11 @@ impl Stream {
         };
         let composition = settled.composition.clone();
         let (mut ready, types) = self.ready(&[])?;
-        let reason = "the batch was skipped with --skip-batch";
-        let rejected = |index| Rejected {
-            index,
-            reason: reason.into(),
-        };
-        ready.rejected = (0..n_records).map(rejected).collect();
+        ready.rejected = (0..n_records).map(|index| of_all(index, why)).collect();
         let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?);
         self.kept.add(self.state.batches + 1, &ready.rows)?;
         let kept = self.kept.rows().map_or(0, StoredRows::n_rows);
-        let why = Err("the batch was skipped".into());
+        let why = Err(why.into());
         self.finish(
             (ready, types),
             (of_batch, composition),
@@ -297,6 +306,7 @@ impl Stream {
                 judged_by: standing.names.clone(),
                 values: standing.front.clone(),
                 updated: 0,
+                skipped: 0,
                 rows: 0,
                 composition: composition.clone(),
             });
@@ -312,6 +322,9 @@ impl Stream {
                 settled.judged_by.clone_from(&standing.names);
                 settled.values.clone_from(&standing.front);
                 settled.updated = state.batches + 1;
+                settled.skipped = 0;
+            } else if ready.rows.n_rows() == 0 {
+                settled.skipped += 1;
             }
         }
         add_dropped(&mut state.dropped, &ready.dropped);
@@ -370,6 +383,14 @@ fn of_records(rejected: Vec<Rejected>, accepted: &[usize]) -> impl Iterator<Item
         index: accepted[r.index],
         reason: r.reason,
     })
+}
+
+/// A rejected row of a batch all of whose rows are rejected.
+fn of_all(index: usize, why: &str) -> Rejected {
+    Rejected {
+        index,
+        reason: why.into(),
+    }
 }
 
 fn in_order(mut rejected: Vec<Rejected>) -> Vec<Rejected> {

@@ -117,9 +117,6 @@ pub(super) fn seen_by_front(encoding: &Encoding, rows: &StoredRows) -> Result<En
     let decide = [Part::Train, Part::Validation];
     let (mut encoding, rows) = rows.with_present_groups(encoding, &decide);
     let notices = rows.fix_small_groups(&mut encoding);
-    Ok(Encoded {
-        parts: rows.datasets(&encoding.schema())?,
-        encoding,
-        notices,
-    })
+    let parts = rows.datasets(&encoding.schema())?;
+    Ok(Encoded::of_parts(encoding, parts, notices))
 }

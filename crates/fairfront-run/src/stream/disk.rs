@@ -10,7 +10,7 @@ use super::state::{State, StreamInfo, StreamOptions};
 use super::{Stream, keep, reject, state};
 use crate::certify::TALLIES;
 use crate::fit::Fitted;
-use crate::folder::{files_of_run, run_in, run_info_of};
+use crate::folder::{files_of_run, info_bytes, run_in, run_info_of};
 use crate::store::{Generations, Ledger, Lock, segment};
 use crate::{Error, Run};
 
@@ -202,8 +202,7 @@ impl Stream {
         let mut files: Vec<_> = there.map(read).collect::<Result<_, Error>>()?;
         let (mut info, _) = run_in(&folder)?;
         info.stream = Some(self.info(kept));
-        let json = serde_json::to_string_pretty(&info).map_err(|e| Error::file(&folder, e))?;
-        files.push(("run.json", format!("{json}\n").into_bytes()));
+        files.push(("run.json", info_bytes(&folder, &info)?));
         Ok(files)
     }
 }

@@ -382,6 +382,7 @@ impl Live {
             encoding: found.encoding.clone(),
             evidence: found.evidence.clone(),
             uses: Vec::new(),
+            estimator: None,
         })
     }
 }
@@ -448,6 +449,14 @@ impl Live {
             None => None,
             Some(found) => Some(found.current().ok_or_else(apart)?),
         };
+        let agrees = |settled: &Settled| {
+            let of_front = memory.found.as_ref().map(|found| &found.encoding);
+            settled.encoding.check().is_ok()
+                && of_front.is_none_or(|front| settled.encoding.extends(front))
+        };
+        if !memory.settled.as_ref().is_none_or(agrees) {
+            return Err(apart());
+        }
         let LiveOptions { spec, keep, .. } = &memory.options;
         Ok(Self {
             kept: Kept::of(*keep, spec.seed, memory.kept.clone(), rows),

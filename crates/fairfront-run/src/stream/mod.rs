@@ -21,7 +21,7 @@ mod waiting;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use fairfront_data::{Dropped, Encoded, Encoding, Notice, Rejected};
+use fairfront_data::{Dropped, Encoded, Encoding, MemoryLimit, Notice, Rejected};
 use fairfront_solve::Observer;
 
 use self::current::Current;
@@ -171,7 +171,8 @@ impl Stream {
         stream.generation = found.number;
         if let Some(settled) = &stream.state.settled {
             let current = Current::read(&found.path)?;
-            if !settled.encoding.extends(&current.encoding) {
+            let sound = settled.encoding.check().is_ok();
+            if !(sound && settled.encoding.extends(&current.encoding)) {
                 let problem = "state.json and encoding.json have different features; restore both files \
                                from one copy of the state, or start another state";
                 return Err(Error::file(&found.path, problem));
@@ -204,6 +205,11 @@ impl Stream {
             self.commit(None)?;
         }
         Ok(())
+    }
+
+    /// Limits the memory of this call; a state does not hold the limit.
+    pub fn set_memory(&mut self, memory: MemoryLimit) {
+        self.state.options.read.memory = memory;
     }
 
     /// What to know about how the state was found.
@@ -278,7 +284,7 @@ pub(crate) fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Err
     let (Some(rows), Some(settled)) = (kept.rows(), &state.settled) else {
         return Err(Error::file(folder, "this stream has no front yet"));
     };
-    if settled.updated < state.batches {
+    if settled.updated + settled.skipped < state.batches {
         return Err(Error::Data(
             "the last batches could not update the front, so that the rows it was found on are no longer \
              those that are kept; nothing can be recomputed before it is updated again"

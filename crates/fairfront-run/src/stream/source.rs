@@ -228,7 +228,9 @@ impl Source {
             });
         }
         let opened = match Known::parse(name)? {
-            Some(known) => known.open_text(&options.spec, data_folder().as_deref())?,
+            Some(known) => known
+                .within(options.read.memory)
+                .open_text(&options.spec, data_folder().as_deref())?,
             None => open_text(name, &options.read)?,
         };
         if follow && !opened.is_plain {

@@ -158,6 +158,14 @@ impl Input {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What the first batch settled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settled {
@@ -176,6 +184,9 @@ pub(crate) struct Settled {
     pub(crate) values: Vec<f64>,
     /// The batch that it was found with.
     pub(crate) updated: u64,
+    /// Batches since then that were rejected as a whole, which changes neither front nor rows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) skipped: u64,
     /// How many rows are kept.
     pub(crate) rows: usize,
     /// Who is in these rows.

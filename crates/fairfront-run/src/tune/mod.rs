@@ -15,7 +15,8 @@ use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, StopReason};
 use serde::Serialize;
 
-use crate::fit::{SplitValues, fit_encoded, parse_objectives};
+use crate::fit::{fit_encoded, parse_objectives};
+use crate::measured::SplitValues;
 use crate::task::Task;
 use crate::{Ask, Error, FitRequest, Fitted, FrontIn, Penalty, attribute_texts};
 

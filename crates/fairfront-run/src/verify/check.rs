@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::seal::sum;
+
 /// What a value may differ by, as a share of its size; counts and texts by nothing.
 pub const TOLERANCE: f64 = 1e-9;
 
@@ -56,6 +58,13 @@ impl Check {
     /// Whether all is as the run says.
     pub fn agrees(&self) -> bool {
         self.different == 0 && self.problem.is_none()
+    }
+
+    /// Compares the bytes of a file with the checksum of those that were written.
+    pub(super) fn written(&mut self, bytes: &[u8], checksum: &str) {
+        if sum(bytes) != checksum {
+            self.problem = Some("it is not the file that the run wrote".into());
+        }
     }
 
     /// Compares numbers, each of which may be absent.

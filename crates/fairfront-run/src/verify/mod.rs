@@ -5,13 +5,12 @@ mod check;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{Calibration, FairProblem, Linear, Measure, Points, Problem, Schema, hex};
+use fairfront_core::{Calibration, FairProblem, Linear, Measure, Points, Problem, Schema};
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, StopSignal, certify};
 use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 
@@ -20,11 +19,11 @@ use crate::certify::{
     Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, Stated, TALLIES,
     TestKind, USES, Use, Weighed, weigh,
 };
-use crate::fit::{
-    CertificateInfo, SplitValues, fingerprint, parse_objectives, split_values, values_at_zero,
-};
-use crate::folder::{Described, info_in, rows_by_split};
+use crate::fit::{CertificateInfo, fingerprint, parse_objectives, values_at_zero};
+use crate::folder::{Described, info_as_found, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
+use crate::measured::{SplitValues, split_values};
+use crate::seal::sum;
 use crate::store::read_stable;
 use crate::stream;
 use crate::{Error, FrontTable, LeftOut, PenaltyInfo, PenaltyRule, Run, RunInfo};
@@ -56,9 +55,9 @@ pub fn verify(
     published: Option<&Path>,
 ) -> Result<Verification, Error> {
     // All at once: a state may go on while its run is recomputed.
-    let ((info, encoding, (front, of_file), tallies, kept), damaged) =
+    let (((info, sealed), encoding, (front, of_file), tallies, kept), damaged) =
         read_stable(folder, |place| {
-            let info = info_in(place)?;
+            let (info, sealed) = info_as_found(place)?;
             let front = read_front(place, &info);
             let tallies = read_tallies(place, &info);
             let kept = match info.stream {
@@ -70,7 +69,8 @@ pub fn verify(
                 }
                 None => None,
             };
-            Ok((info, read_encoding(place), front, tallies, kept))
+            let encoding = read_encoding(place, &info);
+            Ok(((info, sealed), encoding, front, tallies, kept))
         })?;
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
@@ -147,6 +147,7 @@ pub fn verify(
     let mut of_run = Check::new("run.json");
     let (stored, recomputed) = (Facts::of(&info).json(), facts.json());
     of_run.json("run.json", "", &stored, &recomputed, TOLERANCE);
+    of_run.problem = sealed.err().map(|broken| broken.problem().into());
     checks.push(of_run);
     checks.extend(of_points);
     Ok(Verification {
@@ -338,28 +339,26 @@ fn of_state(damaged: Notice) -> Check {
 }
 
 /// The stored encoding, or why there is none.
-fn read_encoding(folder: &Path) -> Result<Value, String> {
-    let text = std::fs::read_to_string(folder.join("encoding.json"));
-    let text = text.map_err(|e| format!("it cannot be read ({})", e.kind()))?;
-    serde_json::from_str(&text).map_err(|e| format!("the file is damaged ({e})"))
+fn read_encoding(folder: &Path, info: &RunInfo) -> (Check, Option<Value>) {
+    read_json("encoding.json", folder, &info.encoding_sha256)
 }
 
-/// The stored counts, if their file can be read, and whether it is the file that was written.
+/// The stored counts, or why there are none.
 fn read_tallies(folder: &Path, info: &RunInfo) -> (Check, Option<Value>) {
-    let mut check = Check::new(TALLIES);
-    let bytes = match std::fs::read(folder.join(TALLIES)) {
+    read_json(TALLIES, folder, &info.tallies_sha256)
+}
+
+/// A stored file, if it can be read, and whether it is the file that was written.
+fn read_json(name: &str, folder: &Path, written: &str) -> (Check, Option<Value>) {
+    let mut check = Check::new(name);
+    let bytes = match std::fs::read(folder.join(name)) {
         Ok(bytes) => bytes,
         Err(e) => {
             check.problem = Some(format!("it cannot be read ({})", e.kind()));
             return (check, None);
         }
     };
-    let found = json!(hex(&Sha256::digest(&bytes)));
-    let stored = json!(info.tallies_sha256);
-    check.json("run.json", "tallies_sha256", &stored, &found, 0.0);
-    if !check.agrees() {
-        check.problem = Some("it is not the file that the run wrote".into());
-    }
+    check.written(&bytes, written);
     match serde_json::from_slice(&bytes) {
         Ok(value) => (check, Some(value)),
         Err(e) => {
@@ -395,6 +394,7 @@ fn certificates(
         encoding: encoded.encoding.clone(),
         evidence: weighed.evidence,
         uses: Vec::new(),
+        estimator: None,
     };
     for (index, used) in uses.iter().enumerate() {
         // Uses of rows or fronts of before are there to be counted.
@@ -437,14 +437,10 @@ fn certified_again(run: &Run, stored: &Certified, before: &[Use]) -> Result<Cert
 }
 
 /// The stored encoding beside the one that these rows give.
-fn check_encoding(stored: Result<Value, String>, encoded: &Encoded) -> Check {
-    let mut check = Check::new("encoding.json");
-    match stored {
-        Ok(stored) => {
-            let found = serde_json::to_value(&encoded.encoding).unwrap_or_default();
-            check.json("encoding.json", "", &stored, &found, 0.0);
-        }
-        Err(why) => check.problem = Some(why),
+fn check_encoding((mut check, stored): (Check, Option<Value>), encoded: &Encoded) -> Check {
+    if let Some(stored) = stored {
+        let found = serde_json::to_value(&encoded.encoding).unwrap_or_default();
+        check.json("encoding.json", "", &stored, &found, 0.0);
     }
     check
 }
@@ -460,12 +456,9 @@ fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, Check) {
             return (None, check);
         }
     };
-    let found = json!(hex(&Sha256::digest(&bytes)));
-    let stored = json!(info.front_sha256);
+    let (stored, found) = (json!(info.front_sha256), json!(sum(&bytes)));
     check.json("run.json", "front_sha256", &stored, &found, 0.0);
-    if !check.agrees() {
-        check.problem = Some("it is not the file that the run wrote".into());
-    }
+    check.written(&bytes, &info.front_sha256);
     match FrontTable::from_bytes(&path, bytes) {
         Ok(front) => (Some(front), check),
         Err(e) => {

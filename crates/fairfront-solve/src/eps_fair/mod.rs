@@ -1,6 +1,9 @@
 //! EPS-fair: the loss under bounds on the covariances, once for each of many bounds.
 
+mod curvature;
+mod evaluation;
 mod grid;
+mod multiplier;
 mod settings;
 mod state;
 mod subproblem;
@@ -9,7 +12,7 @@ pub use settings::EpsFair;
 
 use std::ops::{ControlFlow, Range};
 
-use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
+use fairfront_core::{MOST_DENSE, Metric, Points, Problem, Purpose, Stream};
 use fairfront_pareto::hypervolume;
 use rayon::prelude::*;
 
@@ -28,11 +31,6 @@ use crate::update::Known;
 /// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
 /// bounds. Their number is fixed so that the result does not depend on threads.
 const CHAINS: usize = 16;
-
-/// Parameters at most. An iteration of SLSQP solves dense least squares and cannot be interrupted:
-/// it takes at least 0.05 s with 300 parameters, 0.2 s with 500 and 1.4 s with 900, several times
-/// that where bounds are tight, and a subproblem has some twenty of them.
-const MOST_PARAMS: usize = 300;
 
 impl EpsFair {
     /// Computes a front: min f₁ subject to |c| ≤ ε for every covariance c whose square the other
@@ -129,13 +127,30 @@ impl<'a> Work<'a> {
     ) -> Result<Self, Error> {
         let largest = largest(problem, &ground)?;
         let unmitigated = ground.unmitigated.points.get(0);
+        let bounded: Vec<bool> = ground.fixed[1..].iter().map(|fixed| !fixed).collect();
+        let affine = are_affine(problem, &bounded, unmitigated)?;
+        let newton = affine
+            && settings.metric
+            && !settings.finite_differences
+            && problem.second_order(unmitigated)?.is_some();
+        // Newton's steps are the same in all variables.
+        let metric = match newton {
+            true => Metric::Identity,
+            false => settings.metric(problem, unmitigated)?,
+        };
+        let loss_metric = match settings.metric {
+            true => Metric::Identity,
+            false => problem.metric(unmitigated)?,
+        };
         let setup = Setup {
             problem,
             settings,
-            metric: settings.metric(problem, unmitigated)?,
-            loss_metric: problem.metric(unmitigated)?,
+            affine,
+            newton,
+            metric,
+            loss_metric,
             loss_scale: ground.loss_scale(),
-            bounded: ground.fixed[1..].iter().map(|fixed| !fixed).collect(),
+            bounded,
             stop,
             largest,
         };
@@ -261,13 +276,23 @@ fn check_problem(problem: &dyn Problem) -> Result<(), Error> {
         )));
     }
     let n = problem.n_params();
-    match n > MOST_PARAMS {
+    match n > MOST_DENSE {
         false => Ok(()),
         true => Err(Error::Problem(format!(
-            "eps-fair takes {MOST_PARAMS} parameters at most, not {n}: its steps solve dense systems \
-             and would take seconds each; use pf-smg, or fewer features (--pool-rare)"
+            "eps-fair takes {MOST_DENSE} parameters at most, not {n}, because its steps need dense \
+             matrices; use pf-smg, or fewer features (--pool-rare)"
         ))),
     }
+}
+
+/// Whether all covariances that have bounds are affine in the parameters.
+fn are_affine(problem: &dyn Problem, bounded: &[bool], at: &[f64]) -> Result<bool, Error> {
+    for objective in (0..bounded.len()).filter(|objective| bounded[*objective]) {
+        if !problem.roots(objective + 1, at)?.affine {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The unmitigated model's largest covariance of each fairness objective, 0 where it has none to speak

@@ -10,7 +10,8 @@ pub struct EpsFair {
     /// Values of ε, evenly spaced from 0 to that of the unmitigated model, both included. With
     /// several fairness objectives a grid of at most this many combinations.
     pub points: usize,
-    /// A subproblem ends when a step changes the loss by less than this share of the loss at x = 0.
+    /// A subproblem is solved when the loss could be lower by at most this share of the loss at x = 0,
+    /// to second order.
     pub tolerance: f64,
     /// By how much a bound may be exceeded, as a share of the unmitigated model's covariance.
     pub feasibility: f64,
@@ -22,8 +23,9 @@ pub struct EpsFair {
     pub start_radius: f64,
     /// Whether gradients are forward differences instead of exact.
     pub finite_differences: bool,
-    /// Whether variables are changed so that the Hessian of the loss at the unmitigated model
-    /// becomes the identity, from which SLSQP starts.
+    /// Whether steps use second derivatives of the loss: everywhere, if the covariances are affine and
+    /// gradients are exact. Otherwise those at the unmitigated model are the first guess at the
+    /// curvature.
     pub metric: bool,
     /// Seed of the random starts.
     pub seed: u64,
@@ -64,7 +66,7 @@ impl EpsFair {
     pub const NAMES: [(&'static str, &'static str); 7] = [
         (
             "tolerance",
-            "least change of the loss by a step, as a share of the loss at 0",
+            "most that the loss could still fall, as a share of the loss at 0",
         ),
         (
             "feasibility",

@@ -1,37 +1,40 @@
-use std::cell::RefCell;
+//! One subproblem: the loss under bounds on the covariances, by sequential quadratic programming.
 
-use fairfront_core::{Metric, Points, Problem};
-use slsqp::{FailStatus, StopTols, SuccessStatus};
+use fairfront_core::{Metric, Problem};
 
 use super::EpsFair;
+use super::curvature::Curvature;
+use super::evaluation::{Evaluated, Slopes};
+use super::multiplier::Dual;
 use crate::Error;
 use crate::descend::dot;
 use crate::outcome::StopSignal;
 
-/// The step of forward differences: the root of the distance between 1 and the next number.
-const DIFFERENCE: f64 = 1.490_116_119_384_765_6e-8;
+/// The largest multiplier, as a share of the loss at 0 per unmitigated covariance. Bounds that would
+/// need a larger one contradict each other, at least to first order.
+const LIMIT: f64 = 1e6;
+/// The least weight of an exceeded bound in the merit of a point, in the same unit.
+const LEAST_WEIGHT: f64 = 1e-2;
+/// A step has to bring this share of the progress it promises.
+const PROGRESS: f64 = 1e-4;
+/// Steps shorter than this share of the first one are not tried.
+const SHORTEST: f64 = 1e-10;
+/// The least progress that rounding leaves visible, as a share of a point's merit.
+const ROUNDING: f64 = 1e-15;
 
-/// Sweeps over the multipliers at most, where covariances depend on each other.
-const SWEEPS: usize = 200;
-
-/// How SLSQP ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// A step changed the loss by less than the tolerance.
-    Converged,
-    /// No step made progress: at the minimum, as far as numbers go, or at a singular matrix.
-    NoProgress,
-    /// Anything else.
-    Failed,
-}
-
-/// What all subproblems share.
+/// The settings and numbers that all subproblems share.
 pub(super) struct Setup<'a> {
     pub(super) problem: &'a dyn Problem,
     pub(super) settings: &'a EpsFair,
+    /// Whether all bounded covariances are affine in the parameters.
+    pub(super) affine: bool,
+    /// Whether steps use second derivatives of the loss, which are those of the Lagrangian if the
+    /// covariances are affine. Otherwise steps learn from gradients.
+    pub(super) newton: bool,
+    /// The metric in which the variables of a subproblem are measured.
     pub(super) metric: Metric,
-    /// By the Hessian of the loss at the unmitigated model, whatever the settings: what a gradient
-    /// there means in loss.
+    /// The Hessian of the loss at the unmitigated model in these variables, whatever the settings: it
+    /// turns gradients into amounts of loss. Newton's method does not need it.
     pub(super) loss_metric: Metric,
     /// The unmitigated model's largest covariance of each fairness objective.
     pub(super) largest: Vec<f64>,
@@ -42,7 +45,7 @@ pub(super) struct Setup<'a> {
     pub(super) stop: StopSignal,
 }
 
-/// What became of a subproblem.
+/// The result of a subproblem.
 pub(super) struct Solution {
     pub(super) point: Vec<f64>,
     pub(super) solved: bool,
@@ -54,335 +57,351 @@ pub(super) struct Solution {
     pub(super) gradients: u64,
 }
 
-/// Loss and covariances at one point, by SLSQP's variables.
-#[derive(Default)]
-struct Evaluated {
-    variables: Vec<f64>,
-    has_gradients: bool,
-    loss: f64,
-    loss_gradient: Vec<f64>,
-    /// The covariances of all fairness objectives, one after the other.
-    roots: Vec<f64>,
-    root_gradients: Vec<Vec<f64>>,
+/// The minimum of the quadratic model at a point.
+struct Step {
+    direction: Vec<f64>,
+    /// λ: positive where a covariance is held at ε, negative where at −ε.
+    multipliers: Vec<f64>,
+    /// The gradient of the Lagrangian, ∇f₁ + Σ λₖ∇cₖ: minus the Hessian times the direction.
+    rest: Vec<f64>,
 }
 
-/// SLSQP asks for the loss and each constraint one by one; they are found together and kept.
-struct Memory {
-    last: Evaluated,
-    /// Set when the observer asks to stop or an evaluation fails: from then on everything is flat
-    /// and feasible, so that SLSQP ends at once.
-    halted: bool,
-    /// The loss where gradients were last asked for: SLSQP ends where the next is the same.
-    loss: f64,
-    error: Option<Error>,
-    evaluations: u64,
-    gradients: u64,
+/// A subproblem while it is being solved.
+pub(super) struct Work<'a> {
+    pub(super) setup: &'a Setup<'a>,
+    pub(super) start: &'a [f64],
+    /// ε of each bounded covariance, as a share of the unmitigated model's.
+    pub(super) bounds: Vec<f64>,
+    /// The price of exceeding each bound in the merit of a point.
+    pub(super) weights: Vec<f64>,
+    /// Evaluations as the settings count them: differences count as one.
+    pub(super) calls: usize,
+    pub(super) evaluations: u64,
+    pub(super) gradients: u64,
+}
+
+/// How a subproblem ended.
+enum End {
+    Solved(Evaluated),
+    Failed(Evaluated),
+    Stopped,
 }
 
 impl Setup<'_> {
     /// min f₁ subject to |c| ≤ ε for every covariance c, from `start`; one ε for each fairness
     /// objective. The variables are v with x = start + L⁻ᵀv.
     pub(super) fn solve(&self, bounds: &[f64], start: &[f64]) -> Result<Solution, Error> {
-        let n = start.len();
-        if self.stop.is_set() {
-            // SLSQP would make a step before it could be told.
-            return Ok(Solution {
-                point: start.to_vec(),
-                solved: false,
-                stopped: true,
-                evaluations: 0,
-                gradients: 0,
-            });
-        }
-        let memory = RefCell::new(Memory {
-            last: Evaluated::default(),
-            halted: false,
-            loss: 0.0,
-            error: None,
+        // The gradient of a covariance that is not affine may vanish with it, and no multiplier is large
+        // enough to hold it at 0: half of the tolerance keeps away from there.
+        let aim = match self.affine {
+            true => 0.0,
+            false => 0.5 * self.settings.feasibility,
+        };
+        let of_root = |objective: usize| bounds[objective] / self.scale(objective) + aim;
+        let bounds: Vec<f64> = self.roots().map(of_root).collect();
+        let mut work = Work {
+            setup: self,
+            start,
+            weights: vec![LEAST_WEIGHT * self.loss_scale; bounds.len()],
+            bounds,
+            calls: 0,
             evaluations: 0,
             gradients: 0,
-        });
-        let loss = |v: &[f64], gradient: Option<&mut [f64]>, (): &mut ()| {
-            let memory = &mut *memory.borrow_mut();
-            self.evaluate(start, v, gradient.is_some(), memory);
-            if let Some(gradient) = gradient {
-                gradient.copy_from_slice(&memory.last.loss_gradient);
-            }
-            memory.last.loss
         };
-        // s·c − ε ≤ 0 with s = ±1, as a share of the unmitigated covariance.
-        let constraint = |root: usize, objective: usize, sign: f64| {
-            let scale = 1.0 / self.scale(objective);
-            let memory = &memory;
-            move |v: &[f64], gradient: Option<&mut [f64]>, (): &mut ()| {
-                let memory = &mut *memory.borrow_mut();
-                self.evaluate(start, v, gradient.is_some(), memory);
-                if let Some(gradient) = gradient {
-                    for (g, c) in gradient.iter_mut().zip(&memory.last.root_gradients[root]) {
-                        *g = sign * scale * c;
-                    }
-                }
-                let excess = scale * (sign * memory.last.roots[root] - bounds[objective]);
-                // SLSQP knows no tolerance here: what is allowed counts as met.
-                match excess > 0.0 && excess <= self.settings.feasibility {
-                    true => 0.0,
-                    false => excess,
-                }
-            }
+        let (point, solved, stopped) = match work.solve()? {
+            End::Solved(there) => (work.point(&there.variables), true, false),
+            End::Failed(there) => (work.point(&there.variables), false, false),
+            End::Stopped => (start.to_vec(), false, true),
         };
-        let mut constraints = Vec::new();
-        for (root, objective) in self.roots().enumerate() {
-            if self.bounded[objective] {
-                constraints.extend([1.0, -1.0].map(|sign| constraint(root, objective, sign)));
-            }
-        }
-        let tolerances = StopTols {
-            ftol_abs: self.settings.tolerance * self.loss_scale,
-            ..StopTols::default()
-        };
-        let result = slsqp::minimize(
-            loss,
-            &vec![0.0; n],
-            &vec![(f64::NEG_INFINITY, f64::INFINITY); n],
-            &constraints,
-            (),
-            self.settings.most_evaluations,
-            Some(tolerances),
-        );
-        drop(constraints);
-        let memory = memory.into_inner();
-        if let Some(error) = memory.error {
-            return Err(error);
-        }
-        let (end, v) = match result {
-            Ok((SuccessStatus::MaxEvalReached, v, _)) => (End::Failed, v),
-            Ok((_, v, _)) => (End::Converged, v),
-            Err((FailStatus::RoundoffLimited, v, _)) => (End::NoProgress, v),
-            Err((_, v, _)) => (End::Failed, v),
-        };
-        let point = self.point(start, &v);
-        let is_sound = !memory.halted
-            && point.iter().all(|x| x.is_finite())
-            && self.is_feasible(bounds, &point)?;
-        let solved = is_sound
-            && match end {
-                End::Failed => false,
-                End::Converged => true,
-                End::NoProgress => {
-                    // What a loss could still be lowered by is known to some roundings of it.
-                    let most = self.settings.tolerance.max(1e-14) * self.loss_scale;
-                    self.remaining(bounds, &point)? <= most
-                }
-            };
         Ok(Solution {
-            solved,
-            stopped: memory.halted,
             point,
-            evaluations: memory.evaluations,
-            gradients: memory.gradients,
+            solved,
+            stopped,
+            evaluations: work.evaluations,
+            gradients: work.gradients,
         })
     }
 
-    fn scale(&self, objective: usize) -> f64 {
+    pub(super) fn scale(&self, objective: usize) -> f64 {
         match self.largest[objective] {
             largest if largest > 0.0 => largest,
             _ => 1.0,
         }
     }
 
-    fn point(&self, start: &[f64], v: &[f64]) -> Vec<f64> {
-        let mut x = v.to_vec();
-        self.metric.to_params(&mut x);
-        x.iter_mut().zip(start).for_each(|(x, start)| *x += start);
-        x
+    /// The fairness objectives that have bounds.
+    pub(super) fn objectives(&self) -> impl Iterator<Item = usize> {
+        (0..self.bounded.len()).filter(|objective| self.bounded[*objective])
     }
 
-    /// The fairness objective of each covariance.
+    /// The fairness objective of each bounded covariance.
     fn roots(&self) -> impl Iterator<Item = usize> {
         let of = |objective| vec![objective; self.problem.n_roots(objective + 1)];
-        (0..self.largest.len()).flat_map(of)
+        self.objectives().flat_map(of)
     }
+}
 
-    /// How much smaller the loss could still become within the bounds, to second order: ½‖r‖² in the
-    /// loss's own metric, r what multipliers of the bounds that are met leave of the gradient. It is
-    /// the same in all units of the features.
-    fn remaining(&self, bounds: &[f64], point: &[f64]) -> Result<f64, Error> {
-        let transformed = |mut gradient: Vec<f64>| {
-            self.loss_metric.to_variables(&mut gradient);
-            gradient
-        };
-        let mut rest = transformed(self.problem.gradient_of(0, point)?);
-        // Outward normals of the bounds that are met, and whether both sides are.
-        let mut normals: Vec<(Vec<f64>, bool)> = Vec::new();
-        for (objective, bound) in bounds.iter().enumerate() {
-            if !self.bounded[objective] {
-                continue;
+impl Work<'_> {
+    fn solve(&mut self) -> Result<End, Error> {
+        let Setup { settings, stop, .. } = self.setup;
+        if stop.is_set() {
+            return Ok(End::Stopped);
+        }
+        let n = self.start.len();
+        let tolerance = settings.tolerance * self.setup.loss_scale;
+        let mut here = self.evaluate(vec![0.0; n], true)?;
+        let mut curvature = Curvature::identity(n);
+        let mut multipliers = vec![0.0; self.bounds.len()];
+        while let Some(slopes) = &here.slopes {
+            if stop.is_set() {
+                return Ok(End::Stopped);
             }
-            let slack = 2.0 * self.settings.feasibility * self.scale(objective);
-            let roots = self.problem.roots(objective + 1, point)?;
-            for (c, gradient) in roots.values.iter().zip(roots.gradients) {
-                if c.abs() >= bound - slack {
-                    let outward = gradient.into_iter().map(|g| g * c.signum()).collect();
-                    normals.push((transformed(outward), *bound <= slack));
+            if let Some(exact) = slopes.second_order.as_ref().map(Curvature::exact) {
+                let Some(exact) = exact else { break };
+                curvature = exact;
+            }
+            let step = self.step(&curvature, slopes, &here.roots, &multipliers);
+            let Some(step) = step else { break };
+            self.weigh(&step.multipliers);
+            let is_feasible = self.excess(&here) <= settings.feasibility;
+            let gap = self.gap(&curvature, &here, &step);
+            if is_feasible && gap <= tolerance {
+                return Ok(End::Solved(self.last(here, &step)?));
+            }
+            match self.search(&curvature, &here, step)? {
+                Some((there, step, length)) => {
+                    let there = match there.slopes {
+                        None if self.may_evaluate() => self.evaluate(there.variables, true)?,
+                        _ => there,
+                    };
+                    learn(&mut curvature, &here, &there, &step, length);
+                    multipliers = step.multipliers;
+                    here = there;
                 }
-            }
-        }
-        // One multiplier after the other. Whatever they are, they bound what is left from above.
-        let mut multipliers = vec![0.0; normals.len()];
-        for _ in 0..SWEEPS {
-            let mut moved = 0.0_f64;
-            for ((normal, both), multiplier) in normals.iter().zip(&mut multipliers) {
-                let square = dot(normal, normal);
-                if square == 0.0 {
-                    continue;
+                None if stop.is_set() => return Ok(End::Stopped),
+                None if !self.may_evaluate() => break,
+                // Start over with the identity: the learned curvature may be wrong here.
+                None if curvature.has_learned() => curvature = Curvature::identity(n),
+                // At the minimum, as far as numbers go: its loss is known to some roundings.
+                None if is_feasible && gap <= 1e-14 * self.setup.loss_scale => {
+                    return Ok(End::Solved(here));
                 }
-                let best = *multiplier - dot(&rest, normal) / square;
-                let new = if *both { best } else { f64::max(best, 0.0) };
-                let step = new - *multiplier;
-                rest.iter_mut()
-                    .zip(normal)
-                    .for_each(|(r, a)| *r += step * a);
-                moved = moved.max(step * step * square);
-                *multiplier = new;
-            }
-            if moved <= 1e-3 * self.settings.tolerance * self.loss_scale {
-                break;
+                None => break,
             }
         }
-        Ok(0.5 * dot(&rest, &rest))
+        match stop.is_set() {
+            true => Ok(End::Stopped),
+            false => Ok(End::Failed(here)),
+        }
     }
 
-    fn is_feasible(&self, bounds: &[f64], point: &[f64]) -> Result<bool, Error> {
-        let point = Points::from_vec(point.len(), point.to_vec());
-        let bounded = bounds.iter().enumerate().filter(|(i, _)| self.bounded[*i]);
-        for (objective, bound) in bounded {
-            // The last bit may differ between one point alone and several side by side.
-            let allowed = bound + 1.001 * self.settings.feasibility * self.scale(objective);
-            let roots = self.problem.root_values(objective + 1, &point)?;
-            if !roots.iter().all(|c| c.abs() <= allowed) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Sees to it that `memory.last` is about these variables.
-    fn evaluate(&self, start: &[f64], v: &[f64], gradients: bool, memory: &mut Memory) {
-        let last = &memory.last;
-        if last.variables == v && (last.has_gradients || !gradients) {
-            return;
-        }
-        if !memory.halted && !self.stop.is_set() {
-            match self.evaluate_now(start, v, gradients, memory) {
-                Ok(evaluated) => {
-                    if gradients {
-                        memory.loss = evaluated.loss;
-                    }
-                    memory.last = evaluated;
-                    return;
-                }
-                Err(error) => memory.error = Some(error),
-            }
-        }
-        memory.halted = true;
-        let n_roots = self.roots().count();
-        memory.last = Evaluated {
-            variables: v.to_vec(),
-            has_gradients: true,
-            loss: memory.loss,
-            loss_gradient: vec![0.0; v.len()],
-            roots: vec![0.0; n_roots],
-            root_gradients: vec![vec![0.0; v.len()]; n_roots],
-        };
-    }
-
-    fn evaluate_now(
+    /// The step of the quadratic model: min g·d + ½ dᵀWd subject to |cₖ + aₖ·d| ≤ εₖ, by its dual.
+    /// `None` if numbers are not finite.
+    fn step(
         &self,
-        start: &[f64],
-        v: &[f64],
-        gradients: bool,
-        memory: &mut Memory,
-    ) -> Result<Evaluated, Error> {
-        memory.gradients += u64::from(gradients);
-        if gradients && self.settings.finite_differences {
-            return self.differences(start, v, memory);
-        }
-        memory.evaluations += 1;
-        let m = self.problem.n_objectives();
-        let points = Points::from_vec(v.len(), self.point(start, v));
-        let mut evaluated = Evaluated {
-            variables: v.to_vec(),
-            has_gradients: gradients,
-            loss: self.problem.values_of(0, &points)?[0],
-            ..Evaluated::default()
-        };
-        if !gradients {
-            for objective in 1..m {
-                let roots = self.problem.root_values(objective, &points)?;
-                evaluated.roots.extend(roots);
+        curvature: &Curvature,
+        slopes: &Slopes,
+        roots: &[f64],
+        multipliers: &[f64],
+    ) -> Option<Step> {
+        let k = roots.len();
+        let mut direction = curvature.solve(&slopes.gradient);
+        let solved: Vec<Vec<f64>> = slopes.roots.iter().map(|a| curvature.solve(a)).collect();
+        let mut matrix = vec![0.0; k * k];
+        for i in 0..k {
+            for j in 0..=i {
+                matrix[i * k + j] = dot(&slopes.roots[i], &solved[j]);
+                matrix[j * k + i] = matrix[i * k + j];
             }
-            return Ok(evaluated);
         }
-        let transformed = |mut gradient: Vec<f64>| {
-            self.metric.to_variables(&mut gradient);
-            gradient
+        let linear: Vec<f64> = (slopes.roots.iter().zip(roots))
+            .map(|(a, c)| dot(a, &direction) - c)
+            .collect();
+        let dual = Dual {
+            matrix: &matrix,
+            linear: &linear,
+            bounds: &self.bounds,
+            limit: LIMIT * self.setup.loss_scale,
         };
-        let gradient = self.problem.gradient_of(0, points.get(0))?;
-        evaluated.loss_gradient = transformed(gradient);
-        for objective in 1..m {
-            let roots = self.problem.roots(objective, points.get(0))?;
-            evaluated.roots.extend(roots.values);
-            let gradients = roots.gradients.into_iter().map(transformed);
-            evaluated.root_gradients.extend(gradients);
+        let multipliers = dual.solve(multipliers)?;
+        let mut rest = slopes.gradient.clone();
+        for (i, lambda) in multipliers.iter().enumerate() {
+            add(&mut direction, *lambda, &solved[i]);
+            add(&mut rest, *lambda, &slopes.roots[i]);
         }
-        Ok(evaluated)
+        direction.iter_mut().for_each(|d| *d = -*d);
+        let is_finite = direction.iter().all(|d| d.is_finite());
+        is_finite.then_some(Step {
+            direction,
+            multipliers,
+            rest,
+        })
     }
 
-    /// Forward differences: the point and all its moved copies are evaluated at once.
-    fn differences(
-        &self,
-        start: &[f64],
-        v: &[f64],
-        memory: &mut Memory,
-    ) -> Result<Evaluated, Error> {
-        let n = v.len();
-        let m = self.problem.n_objectives();
-        memory.evaluations += 1 + n as u64;
-        let mut points = Points::from_vec(n, self.point(start, v));
-        let mut moved = v.to_vec();
-        for j in 0..n {
-            moved[j] = v[j] + DIFFERENCE;
-            points.push(&self.point(start, &moved));
-            moved[j] = v[j];
+    /// A point that brings enough of the progress that the step promises, with the step that leads there
+    /// and the share of it that was taken.
+    fn search(
+        &mut self,
+        curvature: &Curvature,
+        here: &Evaluated,
+        step: Step,
+    ) -> Result<Option<(Evaluated, Step, f64)>, Error> {
+        let merit = self.merit(here);
+        let promised = self.promise(here, &step);
+        if promised.is_nan() || promised <= ROUNDING * merit.abs() {
+            return Ok(None);
         }
-        // One function's values at the point and its copies.
-        let slope = |values: &[f64]| -> Vec<f64> {
-            let differences = values[1..].iter().zip(v).map(|(there, v)| {
-                // The step that was really made, after rounding.
-                (there - values[0]) / ((v + DIFFERENCE) - v)
-            });
-            differences.collect()
-        };
-        let of = |all: &[f64], k: usize, n: usize| -> Vec<f64> {
-            all.iter().skip(k).step_by(n).copied().collect()
-        };
-        let losses = self.problem.values_of(0, &points)?;
-        let mut evaluated = Evaluated {
-            variables: v.to_vec(),
-            has_gradients: true,
-            loss: losses[0],
-            loss_gradient: slope(&losses),
-            ..Evaluated::default()
-        };
-        for objective in 1..m {
-            let n_roots = self.problem.n_roots(objective);
-            let all = self.problem.root_values(objective, &points)?;
-            for k in 0..n_roots {
-                let values = of(&all, k, n_roots);
-                evaluated.roots.push(values[0]);
-                evaluated.root_gradients.push(slope(&values));
+        let mut length = 1.0;
+        while length > SHORTEST && self.may_evaluate() {
+            let there = self.along(here, &step, length)?;
+            let enough = merit - PROGRESS * length * promised;
+            if self.merit(&there) <= enough {
+                return Ok(Some((there, step, length)));
             }
+            // The minimum of the parabola through both merits with the promised slope; NaN is no minimum.
+            let bend = self.merit(&there) - merit + length * promised;
+            let lowest = 0.5 * promised * length * length / bend;
+            let next = lowest.max(0.1 * length).min(0.5 * length);
+            // Covariances that bend may spoil a good step: meet the bounds where it ended.
+            if length == 1.0
+                && !self.setup.affine
+                && let Some(corrected) = self.correct(curvature, here, &step, &there)
+                && self.may_evaluate()
+            {
+                let there = self.along(here, &corrected, length)?;
+                if self.merit(&there) <= enough {
+                    return Ok(Some((there, corrected, length)));
+                }
+            }
+            length = next;
         }
-        Ok(evaluated)
+        Ok(None)
     }
+
+    /// The step of the same model with the covariances that another step really led to.
+    fn correct(
+        &self,
+        curvature: &Curvature,
+        here: &Evaluated,
+        step: &Step,
+        there: &Evaluated,
+    ) -> Option<Step> {
+        let slopes = here.slopes.as_ref()?;
+        let roots: Vec<f64> = (there.roots.iter().zip(&slopes.roots))
+            .map(|(c, a)| c - dot(a, &step.direction))
+            .collect();
+        self.step(curvature, slopes, &roots, &step.multipliers)
+    }
+
+    /// The last step from a solution: it costs one evaluation and leaves rounding alone.
+    fn last(&mut self, here: Evaluated, step: &Step) -> Result<Evaluated, Error> {
+        if !self.may_evaluate() {
+            return Ok(here);
+        }
+        let variables = moved(&here.variables, 1.0, &step.direction);
+        let there = self.evaluate(variables, false)?;
+        let is_better = self.merit(&there) <= self.merit(&here)
+            && self.excess(&there) <= self.setup.settings.feasibility;
+        Ok(if is_better { there } else { here })
+    }
+
+    fn along(&mut self, here: &Evaluated, step: &Step, length: f64) -> Result<Evaluated, Error> {
+        let variables = moved(&here.variables, length, &step.direction);
+        // Full steps are mostly taken: derivatives come with the value, in the same pass.
+        let whole = length == 1.0 && !self.setup.settings.finite_differences;
+        self.evaluate(variables, whole)
+    }
+
+    fn may_evaluate(&self) -> bool {
+        self.calls < self.setup.settings.most_evaluations && !self.setup.stop.is_set()
+    }
+
+    /// Exceeding a bound has to cost at least as much as it saves; higher prices decay slowly.
+    fn weigh(&mut self, multipliers: &[f64]) {
+        let least = LEAST_WEIGHT * self.setup.loss_scale;
+        for (weight, lambda) in self.weights.iter_mut().zip(multipliers) {
+            let size = lambda.abs();
+            *weight = size.max(0.5 * (*weight + size)).max(least);
+        }
+    }
+
+    /// The loss plus the price of exceeded bounds.
+    fn merit(&self, at: &Evaluated) -> f64 {
+        at.loss + self.cost(at.roots.iter().copied())
+    }
+
+    fn cost(&self, roots: impl Iterator<Item = f64>) -> f64 {
+        let each = roots.zip(&self.bounds).zip(&self.weights);
+        each.map(|((c, bound), weight)| weight * (c.abs() - bound).max(0.0))
+            .sum()
+    }
+
+    /// By how much the merit falls along a full step, to first order.
+    fn promise(&self, here: &Evaluated, step: &Step) -> f64 {
+        let Some(slopes) = &here.slopes else {
+            return 0.0;
+        };
+        let linear =
+            (here.roots.iter().zip(&slopes.roots)).map(|(c, a)| c + dot(a, &step.direction));
+        let now = self.cost(here.roots.iter().copied());
+        now - self.cost(linear) - dot(&slopes.gradient, &step.direction)
+    }
+
+    /// The most that a bound is exceeded by, as a share of the unmitigated covariance.
+    fn excess(&self, at: &Evaluated) -> f64 {
+        let each = at.roots.iter().zip(&self.bounds);
+        // NaN would not count in a maximum.
+        each.map(|(c, bound)| {
+            if c.is_nan() {
+                f64::INFINITY
+            } else {
+                c.abs() - bound
+            }
+        })
+        .fold(0.0, f64::max)
+    }
+
+    /// How much smaller the loss could still become within the bounds, to second order: by duality,
+    /// ½‖∇f₁ + Σ λₖ∇cₖ‖² in the loss's own metric and Σ (ε|λₖ| − λₖcₖ).
+    fn gap(&self, curvature: &Curvature, here: &Evaluated, step: &Step) -> f64 {
+        let square = match curvature {
+            Curvature::Exact(_) => -dot(&step.rest, &step.direction),
+            Curvature::Learned { .. } => {
+                let mut rest = step.rest.clone();
+                self.setup.loss_metric.to_variables(&mut rest);
+                dot(&rest, &rest)
+            }
+        };
+        let each = step.multipliers.iter().zip(&here.roots).zip(&self.bounds);
+        let slack: f64 = each
+            .map(|((lambda, c), bound)| (lambda.abs() * bound - lambda * c).max(0.0))
+            .sum();
+        0.5 * square + slack
+    }
+}
+
+/// Teaches the curvature how a step changed the gradient of the Lagrangian.
+fn learn(curvature: &mut Curvature, here: &Evaluated, there: &Evaluated, step: &Step, length: f64) {
+    let (Some(old), Some(new)) = (&here.slopes, &there.slopes) else {
+        return;
+    };
+    let taken = moved(&there.variables, -1.0, &here.variables);
+    let mut change = moved(&new.gradient, -1.0, &old.gradient);
+    for (i, lambda) in step.multipliers.iter().enumerate() {
+        add(&mut change, *lambda, &new.roots[i]);
+        add(&mut change, -lambda, &old.roots[i]);
+    }
+    let expected: Vec<f64> = step.rest.iter().map(|r| -length * r).collect();
+    curvature.learn(&taken, &change, &expected);
+}
+
+fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
+    to.iter_mut()
+        .zip(vector)
+        .for_each(|(t, v)| *t += factor * v);
+}
+
+fn moved(from: &[f64], length: f64, direction: &[f64]) -> Vec<f64> {
+    let each = from.iter().zip(direction);
+    each.map(|(v, d)| v + length * d).collect()
 }

@@ -18,6 +18,7 @@ use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
+use crate::remainder::Remainder;
 use crate::update::Known;
 
 /// An improvement of the hypervolume below this share of it is none.
@@ -143,7 +144,20 @@ impl<'a> Solver<'a> {
             ..Counters::default()
         };
         let metric = metric(problem, settings)?;
-        let ground = Ground::find(problem, near, &metric, &mut counters, &stop)?;
+        let found = Ground::find(problem, near, &metric, &mut counters, &stop);
+        let ground = match (found, &settings.starts) {
+            // After a stop the first start has to do.
+            (Err(Error::Evaluation(fairfront_core::Error::Stopped)), Some(starts)) => {
+                let points = starts.select(&[0]);
+                let first = Front {
+                    values: problem.values(&points)?,
+                    points,
+                    n_objectives: m,
+                };
+                Ground::on(problem, first, &mut counters)?
+            }
+            (found, _) => found?,
+        };
         let frame = Frame::new(problem, settings, metric, &ground, &mut counters)?;
         Ok(Self {
             problem,
@@ -363,11 +377,24 @@ impl<'a> Solver<'a> {
         (0..self.m).filter(zero).fold(0, |bits, i| bits | 1 << i)
     }
 
-    /// Evaluates new points, joins them to the list and thins it.
-    fn join(&mut self, list: Front, new: &Points) -> Result<Front, Error> {
-        let list = self
-            .ground
-            .join(self.problem, list, new, &mut self.counters)?;
+    /// Evaluates new points, joins them to the list and thins it. After a stop those that would take long
+    /// are left out, except the first.
+    fn join(&mut self, mut list: Front, new: &Points) -> Result<Front, Error> {
+        let remainder = Remainder::new(self.problem, self.stop.clone());
+        let numbers: Vec<usize> = (0..new.len()).collect();
+        let mut found = Front::empty(new.n_params(), self.m);
+        for some in numbers.chunks(remainder.chunk()) {
+            if remainder.is_too_much(new.len()) && !found.is_empty() {
+                break;
+            }
+            let some = new.select(some);
+            let some = self
+                .ground
+                .evaluate(self.problem, &some, &mut self.counters)?;
+            some.points.iter().for_each(|x| found.points.push(x));
+            found.values.extend(some.values);
+        }
+        list = self.ground.merge(list, &found)?;
         let Some(share) = self.settings.thinning else {
             return Ok(list);
         };

@@ -345,7 +345,8 @@ impl<'a> Workshop<'a> {
         })
     }
 
-    /// Finds second derivatives at well-spread open points, and for each of them the nearest.
+    /// Finds second derivatives at well-spread open points, and for each of them the nearest. After a stop
+    /// no step follows that would need them.
     fn refer(&mut self, points: &mut [Piece], open: &[usize]) -> Result<(), Error> {
         let (m, n) = (self.problem.n_objectives(), self.problem.n_params());
         let most = (MOST_NUMBERS / (n * n).max(1)).clamp(1, self.most_references);
@@ -355,10 +356,17 @@ impl<'a> Workshop<'a> {
             .collect();
         let values = Values::new(&values, m)?;
         let places = select_spread(values, most, &ranges(values, None));
-        self.references = places
+        let references: Option<Vec<Reference>> = places
             .par_iter()
-            .map(|place| Reference::new(self.problem, &points[open[*place]].x))
+            .map(|place| match self.stop.is_set() {
+                true => Ok(None),
+                false => Reference::new(self.problem, &points[open[*place]].x).map(Some),
+            })
             .collect::<Result<_, _>>()?;
+        let Some(references) = references else {
+            return Ok(());
+        };
+        self.references = references;
         for &i in open {
             let distance = |r: &Reference| -> f64 {
                 let pairs = points[i].x.iter().zip(&r.point);

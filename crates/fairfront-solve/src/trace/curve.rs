@@ -297,7 +297,7 @@ impl<'a> Curve<'a> {
     }
 
     /// Newton's method for a node from a guess: the node, and the energy of its first step, which
-    /// is what the guess was off. `None` where it does not settle.
+    /// is what the guess was off. `None` if it does not settle, or a stop comes before.
     fn correct(
         &self,
         mut x: Vec<f64>,
@@ -309,6 +309,9 @@ impl<'a> Curve<'a> {
         let mut first = None;
         let mut before = f64::INFINITY;
         for _ in 0..STEPS {
+            if self.model.stop.is_set() {
+                return Ok(None);
+            }
             let loss = self.model.loss(&x, counters)?;
             let level = self.level(&x)?;
             counters.gradient_evaluations[1] += 1;

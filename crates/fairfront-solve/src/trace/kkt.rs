@@ -11,7 +11,7 @@ const SINGULAR: f64 = 1e-13;
 /// The equations of a Newton step under linear constraints,
 /// `[W Aᵀ; A 0] [dx; dy] = −[gradient; excess]`, factored.
 #[derive(Debug, Clone)]
-pub(super) struct Kkt {
+pub(crate) struct Kkt {
     w: Cholesky,
     /// The rows of A that are independent, and which these are.
     rows: Vec<Vec<f64>>,
@@ -25,7 +25,7 @@ pub(super) struct Kkt {
 impl Kkt {
     /// `lower` is the lower triangle of W, row by row. A matrix that is not positive definite gets
     /// a ridge that makes it so; `None` if none does, or if an entry of its diagonal is not finite.
-    pub(super) fn new(lower: &[f64], n: usize, rows: &[Vec<f64>]) -> Option<Self> {
+    pub(crate) fn new(lower: &[f64], n: usize, rows: &[Vec<f64>]) -> Option<Self> {
         let trace: f64 = (0..n).map(|i| lower[i * n + i].abs()).sum();
         // No ridge exceeds an infinite trace: the loop below would never end.
         if !trace.is_finite() {
@@ -95,7 +95,7 @@ impl Kkt {
     }
 
     /// dx, and dy for all rows (0 for those dropped).
-    pub(super) fn step(&self, gradient: &[f64], excess: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn step(&self, gradient: &[f64], excess: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut dx: Vec<f64> = gradient.iter().map(|g| -g).collect();
         self.w.solve(&mut dx);
         let mut dy = vec![0.0; excess.len()];
@@ -114,7 +114,7 @@ impl Kkt {
     }
 
     /// W⁻¹ b.
-    pub(super) fn solve(&self, b: &mut [f64]) {
+    pub(crate) fn solve(&self, b: &mut [f64]) {
         self.w.solve(b);
     }
 }

@@ -1,7 +1,7 @@
 //! The exact front, followed with second derivatives.
 
 mod curve;
-mod kkt;
+pub(crate) mod kkt;
 mod mesh;
 mod model;
 mod renew;
@@ -17,7 +17,7 @@ use self::curve::Curve;
 use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
-use crate::certificate::{Certificate, Evaluated, certify, certify_unless_stopped};
+use crate::certificate::{Certificate, Evaluated, certify_unless_stopped};
 use crate::checkpoint::{Checkpoint, Writer};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
@@ -93,8 +93,9 @@ impl Trace {
             2.. if remainder.leaves_out(LANES) => (ground.unmitigated.clone(), Vec::new(), false),
             1 => {
                 let front = ground.unmitigated.clone();
-                let certificates = certify(problem, &front)?;
-                (front, certificates, true)
+                let certificates = certify_unless_stopped(problem, &front, &remainder)?;
+                let complete = certificates.is_some();
+                (front, certificates.unwrap_or_default(), complete)
             }
             // A curve is followed where it is known between its points.
             2 if model.wide.is_none() && model.is_affine() => {

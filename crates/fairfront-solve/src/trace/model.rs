@@ -149,9 +149,13 @@ impl<'a> Model<'a> {
         let mut step_left = f64::INFINITY;
         let mut last: Option<Kkt> = None;
         let most = if self.is_affine() { STEPS } else { STEPS / 2 };
-        for iteration in 0..most {
-            if self.stop.is_set() && iteration > 0 {
-                break;
+        for _ in 0..most {
+            if self.stop.is_set() {
+                return Ok(Solved {
+                    x,
+                    kkt: last,
+                    converged: false,
+                });
             }
             let loss = self.loss(&x, counters)?;
             let (mut value, mut gradient, mut lower) = (loss.value, loss.gradient, loss.lower);
@@ -224,7 +228,7 @@ impl<'a> Model<'a> {
                     break Some(trial);
                 }
                 length *= 0.5;
-                if length < 1e-8 {
+                if length < 1e-8 || self.stop.is_set() {
                     break None;
                 }
             };

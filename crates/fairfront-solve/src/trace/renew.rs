@@ -190,8 +190,13 @@ impl Mesh<'_> {
         let most = (MOST_NUMBERS / (n * n)).clamp(1, ANCHORS);
         anchors.points = front.select(&select_spread(values, most, &ranges));
         for x in anchors.points.points.iter() {
+            if self.model.stop.is_set() {
+                break;
+            }
             anchors.second.push(self.model.loss(x, counters)?);
         }
+        let found: Vec<usize> = (0..anchors.second.len()).collect();
+        anchors.points = anchors.points.select(&found);
         Ok(anchors)
     }
 
@@ -284,7 +289,7 @@ impl Mesh<'_> {
             .collect())
     }
 
-    /// One step of all open points.
+    /// One step of all open points; a stop leaves those out that were not reached.
     fn step(
         &self,
         moving: &mut [Moving],
@@ -298,6 +303,9 @@ impl Mesh<'_> {
         counters.evaluations += open.len() as u64;
         counters.gradient_evaluations[0] += open.len() as u64;
         open.par_chunks_mut(LANES).try_for_each(|block| {
+            if self.model.stop.is_set() {
+                return Ok(());
+            }
             let n = self.model.problem.n_params();
             let mut points = Points::new(n);
             block.iter().for_each(|m| points.push(&m.x));

@@ -129,7 +129,7 @@ impl Model<'_> {
                 if !roots.affine {
                     return Err(Error::Problem(format!(
                         "objective {} cannot be held at 0 with so many parameters; use pf-smg",
-                        i + 1
+                        i + 2
                     )));
                 }
                 values.extend(roots.values);

@@ -11,7 +11,7 @@ pub use settings::Weighted;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use fairfront_core::{Metric, Points, Problem};
+use fairfront_core::{LANES, Metric, Points, Problem};
 use fairfront_pareto::{ranges, select_spread};
 
 use self::descent::Descent;
@@ -56,7 +56,10 @@ impl Weighted {
         check(problem)?;
         let starts = match &self.starts {
             Some(starts) => starts.clone(),
-            None => Points::from_vec(n, problem.start()?),
+            None => {
+                let remainder = Remainder::new(problem, observer.stop_signal());
+                Points::from_vec(n, problem.start(&remainder.signal(LANES))?)
+            }
         };
         let mut work = Work::new(self, problem, starts.get(0), observer.stop_signal())?;
         let state = work.begin(starts)?;
@@ -85,7 +88,8 @@ impl Weighted {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
         let mut starts = known.spread(self.sums)?;
-        if let Some(minimiser) = problem.minimiser_from(known.least())? {
+        let remainder = Remainder::new(problem, observer.stop_signal());
+        if let Some(minimiser) = problem.minimiser_from(known.least(), &remainder.signal(LANES))? {
             // Beside a single point, which may be anywhere, it would say wrongly what objectives cost.
             if starts.len() == 1 {
                 starts = Points::new(problem.n_params());
@@ -146,6 +150,10 @@ impl<'a> Work<'a> {
         let factors = self.factors();
         let mut complete = true;
         while complete && state.stage < factors.len() {
+            if !state.begun && self.remainder.leaves_out(LANES) {
+                complete = false;
+                break;
+            }
             let factor = factors[state.stage];
             let softened = (factor > 1.0).then(|| whole.softened(factor)).flatten();
             let problem = softened.as_deref().unwrap_or(whole);
@@ -170,7 +178,7 @@ impl<'a> Work<'a> {
         let (n, most) = (state.candidates.len(), self.remainder.most_models());
         if self.remainder.is_too_much(n) {
             complete = false;
-            let newest = n - state.descents.len();
+            let newest = n.saturating_sub(state.descents.len()).max(1);
             state.candidates = fewer(&state.candidates, newest, most);
         }
         self.end(state.candidates, complete)

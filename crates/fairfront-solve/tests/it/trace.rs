@@ -1,4 +1,4 @@
-use fairfront_core::{Batches, Covariance, Kind, Points, Problem, SmoothMax};
+use fairfront_core::{Batches, Covariance, Kind, Points, Problem, SmoothMax, StopSignal};
 use fairfront_pareto::dominates;
 use fairfront_solve::{EpsFair, Method, Outcome, StopReason, Trace};
 
@@ -419,7 +419,7 @@ fn others_find_the_same() {
         }
         // f1 + w f2 by plain descent with Newton's steps on f1.
         for weight in [0.1, 1.0, 10.0] {
-            let mut x = problem.minimiser().unwrap().unwrap();
+            let mut x = problem.minimiser(&StopSignal::default()).unwrap().unwrap();
             let metric = problem.metric(&x).unwrap();
             for _ in 0..20_000 {
                 let at = Points::from_vec(x.len(), x.clone());

@@ -245,7 +245,7 @@ fn logs_and_segments_of_the_past_are_removed() {
         assert_eq!(segment::read(at.path(), n).expect("there"), [n as u8; 5]);
     }
     std::fs::write(at.path().join("spool/000001.log.damaged"), "x").expect("a file");
-    std::fs::write(at.path().join("rows/.new-000004"), "x").expect("a file");
+    std::fs::write(at.path().join("rows/.fairfront-new-000004"), "x").expect("a file");
     let (spool, ..) = Spool::open(at.path(), 3).expect("there");
     spool.remove_before(3).expect("removed");
     segment::remove_before(at.path(), 2).expect("removed");

@@ -227,6 +227,42 @@ fn bytes_in_the_middle_change_nothing() {
 }
 
 #[test]
+fn parts_that_do_not_belong_together_are_refused() {
+    let mut live = Live::begin(small(Keep::All)).unwrap();
+    let rows = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 40);
+    live.update(rows, &mut ()).unwrap().expect("a front");
+    let bytes = live.to_bytes().unwrap();
+    let changed = |pointer: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        let length = u64::from_le_bytes(bytes[12..HEADER].try_into().unwrap()) as usize;
+        let (text, rest) = bytes[HEADER..].split_at(length);
+        let mut memory: serde_json::Value = serde_json::from_slice(text).unwrap();
+        change(memory.pointer_mut(pointer).expect("a part"));
+        let text = serde_json::to_vec(&memory).unwrap();
+        let mut other = bytes[..12].to_vec();
+        other.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        other.extend_from_slice(&text);
+        other.extend_from_slice(&rest[..rest.len() - SUM]);
+        let sum = Sha256::digest(&other);
+        other.extend_from_slice(&sum);
+        Live::from_bytes(&other)
+    };
+    assert!(changed("/batches", &|_| {}).is_ok());
+    let levels = "/settled/encoding/categorical/0/levels";
+    let fewer = changed(levels, &|levels| {
+        levels.as_array_mut().unwrap().pop();
+    });
+    let twice = changed(levels, &|levels| {
+        let levels = levels.as_array_mut().unwrap();
+        levels.push(levels[0].clone());
+    });
+    for refused in [fewer, twice] {
+        let error = refused.err().map(|error| error.to_string());
+        let error = error.unwrap_or_default();
+        assert!(error.contains("do not belong together"), "{error}");
+    }
+}
+
+#[test]
 fn rows_of_one_class_or_group_wait() {
     let options = small(Keep::All);
     let mut live = Live::begin(options.clone()).unwrap();

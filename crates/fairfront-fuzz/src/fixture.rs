@@ -1,0 +1,244 @@
+//! Sound files that targets damage: made once per process by the program itself, so that they always have
+//! the current format.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use fairfront_data::{Notice, Prepared, ReadOptions, Spec};
+use fairfront_run::{
+    Ask, Checkpoints, CommittedBatch, Demand, Feed, FitRequest, Keep, Live, LiveOptions, Run,
+    Solver, Stream, StreamOptions, Watcher, attribute_texts, certify_fit, fit,
+    fit_with_checkpoints,
+};
+use fairfront_solve::{Observer, Progress};
+
+use crate::scratch;
+
+/// Files by their paths within a folder.
+pub(crate) type Files = Vec<(String, Vec<u8>)>;
+
+/// A table with numbers, categories, a date, missing values, quotes and two sensitive columns.
+pub(crate) fn csv() -> String {
+    let mut text = String::from("age,job,joined,\"hours, weekly\",sex,race,approved\n");
+    let jobs = [
+        "nurse",
+        "clerk",
+        "\"cook, chef\"",
+        "\"a \"\"smith\"\"\"",
+        "",
+    ];
+    for row in 0..180_usize {
+        let noise = row * 7_919 % 101;
+        let age = match noise {
+            3 | 50 => "?".to_owned(),
+            _ => (18 + noise / 2).to_string(),
+        };
+        let sex = ["f", "m"][row % 2];
+        let race = ["a", "b", "c"][row * 31 % 3];
+        let hours = 20.5 + (noise * 13 % 40) as f64 / 2.0;
+        let yes = noise + 25 * (row % 2) + 10 * (row % 3) > 70;
+        let approved = if yes { "yes" } else { "no" };
+        let (month, day) = (1 + row % 12, 1 + row % 28);
+        let job = jobs[noise % jobs.len()];
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{age},{job},2021-{month:02}-{day:02},{hours},{sex},{race},{approved}"
+        );
+    }
+    text
+}
+
+/// The roles of its columns.
+pub(crate) fn spec() -> Spec {
+    Spec {
+        target: Some("approved".into()),
+        positive: Some("yes".into()),
+        sensitive: vec![vec!["sex".into()], vec!["race".into()]],
+        ..Spec::default()
+    }
+}
+
+/// A fit that takes little time.
+pub(crate) fn request(spec: &Spec) -> FitRequest {
+    request_of(Solver::Trace, spec)
+}
+
+pub(crate) fn prepared() -> &'static Prepared {
+    static MADE: OnceLock<Prepared> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let file = scratch::file("fixture.csv", csv().as_bytes()).expect("a place for files");
+        let prepared = Prepared::from_files(&[file], &spec(), ReadOptions::default());
+        prepared.expect("the table of the fixture is sound")
+    })
+}
+
+/// A run with a certificate.
+pub(crate) fn run() -> &'static Run {
+    static MADE: OnceLock<Run> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let prepared = prepared();
+        let fitted = fit(prepared, &request(&prepared.spec), &mut ());
+        let mut run = Run::of(prepared, &fitted.expect("the fixture can be fitted"));
+        let demand = Demand::parse(&["accuracy >= 0.1".into()], 0.9, false, None);
+        let demand = demand.expect("the requirement of the fixture is sound");
+        certify_fit(&mut run, &demand, Vec::new()).expect("the fixture can be certified");
+        run
+    })
+}
+
+/// The files of the run.
+pub(crate) fn run_files() -> &'static Files {
+    static MADE: OnceLock<Files> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let files = run().clone().to_files().expect("a run has files");
+        files.into_iter().map(|(n, b)| (n.to_owned(), b)).collect()
+    })
+}
+
+/// A model file.
+pub(crate) fn model() -> &'static str {
+    static MADE: OnceLock<String> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let model = run().model("runs/fuzz", 1).expect("the front has models");
+        model.to_json()
+    })
+}
+
+/// Says nothing and never stops.
+pub(crate) struct Silent;
+
+impl Watcher for Silent {
+    fn observer(&mut self) -> &mut dyn Observer {
+        // A unit is zero-sized, so that the box takes no memory.
+        Box::leak(Box::new(()))
+    }
+    fn is_stopped(&self) -> bool {
+        false
+    }
+    fn committed(&mut self, _: &CommittedBatch) {}
+    fn notice(&mut self, _: &Notice) {}
+}
+
+/// The state of a stream: two batches, rows that wait, and rejected ones.
+pub(crate) fn state() -> &'static Files {
+    static MADE: OnceLock<Files> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let spec = spec();
+        let options = StreamOptions {
+            known: None,
+            request: request(&spec),
+            spec,
+            read: ReadOptions::default(),
+            batch: 80,
+            keep: Keep::All,
+            asked: serde_json::Value::Null,
+        };
+        let text = csv() + "41,nurse\n33,clerk,2021-01-01,1e999,f,a,yes\n";
+        let input = scratch::file("fixture-stream.csv", text.as_bytes()).expect("a place");
+        let folder = scratch::folder("fixture-state", &[]).expect("a place for files");
+        let mut stream = Stream::begin(&folder, options).expect("the options are sound");
+        let fed = stream.feed(&[input], &Feed::default(), &mut Silent);
+        fed.expect("the stream of the fixture takes its rows");
+        drop(stream);
+        scratch::files_in(&folder).expect("the state can be read")
+    })
+}
+
+/// Stops a fit after some rounds.
+struct Stopping(usize);
+
+impl Observer for Stopping {
+    fn round(&mut self, _: &Progress) -> ControlFlow<()> {
+        self.0 = self.0.saturating_sub(1);
+        match self.0 {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// The solvers whose checkpoints are damaged.
+pub(crate) const SOLVERS: [Solver; 4] = [
+    Solver::Trace,
+    Solver::Weighted,
+    Solver::PfSmg,
+    Solver::EpsFair,
+];
+
+/// The request of a fit with this solver.
+pub(crate) fn request_of(solver: Solver, spec: &Spec) -> FitRequest {
+    let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let settings = match solver {
+        Solver::EpsFair => vec![setting("max-evaluations", "40")],
+        Solver::PfSmg => vec![setting("max-steps", "24"), setting("starts", "4")],
+        _ => Vec::new(),
+    };
+    let ask = Ask {
+        solver,
+        objectives: vec!["log_loss".into(), "disparate_impact(sex)".into()],
+        points: Some(6),
+        penalty: Some(0.01),
+        polish: solver == Solver::PfSmg,
+        settings,
+        ..Ask::default()
+    };
+    let request = ask.request("fuzz.csv", &attribute_texts(spec));
+    request.expect("the request of the fixture is sound")
+}
+
+/// A run folder with the checkpoints of a fit that was stopped.
+pub(crate) fn checkpoints(solver: usize) -> &'static Files {
+    static MADE: [OnceLock<Files>; 4] = [const { OnceLock::new() }; 4];
+    MADE[solver].get_or_init(|| {
+        let folder = scratch::folder("fixture-checkpoints", &[]).expect("a place for files");
+        let prepared = prepared();
+        let checkpoints = Checkpoints::open(&folder, Duration::ZERO, false, false);
+        let mut checkpoints = checkpoints.expect("the folder is free");
+        let request = request_of(SOLVERS[solver], &prepared.spec);
+        let mut observer = Stopping(2);
+        let fitted = fit_with_checkpoints(prepared, &request, &mut checkpoints, &mut observer);
+        fitted.expect("a fit that is stopped has a front");
+        drop(checkpoints);
+        scratch::files_in(&folder).expect("the checkpoints can be read")
+    })
+}
+
+/// A front in memory that goes on, as bytes.
+pub(crate) fn live() -> &'static [u8] {
+    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let spec = spec();
+        let options = LiveOptions {
+            request: request(&spec),
+            spec,
+            keep: Keep::All,
+            names: Vec::new(),
+        };
+        let mut live = Live::begin(options).expect("the options are sound");
+        let table = prepared().table.clone();
+        live.update(table, &mut ()).expect("the rows make a front");
+        live.to_bytes().expect("a front has bytes")
+    })
+}
+
+/// The content of a file of a fixture.
+pub(crate) fn file<'a>(files: &'a Files, name: &str) -> &'a [u8] {
+    let found = files.iter().find(|(n, _)| n == name);
+    found.map_or(&[], |(_, bytes)| bytes.as_slice())
+}
+
+/// A path that ends like this, of a fixture.
+pub(crate) fn path<'a>(files: &'a Files, end: &str) -> Option<&'a str> {
+    let found = files.iter().rev().find(|(n, _)| n.ends_with(end));
+    found.map(|(n, _)| n.as_str())
+}
+
+/// Whether a path is a generation's.
+pub(crate) fn generation_of(path: &str) -> Option<&str> {
+    let folder = Path::new(path).parent()?.to_str()?;
+    folder.contains("generation-").then_some(folder)
+}

@@ -1,0 +1,86 @@
+//! Makes checksums right again after a mutation, so that the readers after them are reached.
+//!
+//! Everything that the program checks by a checksum is listed here and nowhere else.
+
+use sha2::{Digest, Sha256};
+
+use crate::fixture::Files;
+
+const SUM: usize = 32;
+
+/// The SHA-256 sum of bytes in hexadecimal.
+pub(crate) fn sum(bytes: &[u8]) -> String {
+    fairfront_core::hex(&Sha256::digest(bytes))
+}
+
+/// Files that end in the sum of everything before it: stored rows, checkpoints, fronts in memory.
+pub(crate) fn trailing(bytes: &[u8]) -> Vec<u8> {
+    let content = &bytes[..bytes.len().saturating_sub(SUM)];
+    let mut sealed = content.to_vec();
+    sealed.extend_from_slice(&Sha256::digest(content));
+    sealed
+}
+
+/// `run.json` names the sums of the front and of the tallies.
+pub(crate) fn run(files: &mut Files, original: &Files) {
+    let of = |files: &Files, name: &str| {
+        let found = files.iter().find(|(n, _)| n == name);
+        found.map(|(_, bytes)| sum(bytes)).unwrap_or_default()
+    };
+    for name in ["front.parquet", "tallies.json"] {
+        replace_in(files, "run.json", &of(original, name), &of(files, name));
+    }
+}
+
+/// The sums of a generation's files: `SHA256SUMS`.
+pub(crate) fn generation(files: &mut Files, folder: &str) {
+    let prefix = format!("{folder}/");
+    let mut sums = String::new();
+    for (path, bytes) in files.iter() {
+        if let Some(name) = path
+            .strip_prefix(&prefix)
+            .filter(|name| *name != "SHA256SUMS")
+        {
+            sums.extend([&sum(bytes), "  ", name, "\n"]);
+        }
+    }
+    set(files, &format!("{prefix}SHA256SUMS"), sums.into_bytes());
+}
+
+/// Lines of a spool: the first 16 digits of the sum, a space, the entry.
+pub(crate) fn spool(bytes: &[u8]) -> Vec<u8> {
+    let mut sealed = Vec::new();
+    for line in bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        let entry = line.get(17..).unwrap_or_default();
+        sealed.extend_from_slice(&sum(entry).as_bytes()[..16]);
+        sealed.push(b' ');
+        sealed.extend_from_slice(entry);
+        sealed.push(b'\n');
+    }
+    sealed
+}
+
+/// Replaces the content of a file.
+pub(crate) fn set(files: &mut Files, name: &str, bytes: Vec<u8>) {
+    if let Some((_, old)) = files.iter_mut().find(|(n, _)| n == name) {
+        *old = bytes;
+    }
+}
+
+/// Replaces a text in a file.
+pub(crate) fn replace_in(files: &mut Files, name: &str, from: &str, to: &str) {
+    if let Some((_, bytes)) = files.iter_mut().find(|(n, _)| n == name) {
+        // Replacing is done on text; a file that is none is refused in any case.
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            *bytes = text.replace(from, to).into_bytes();
+        }
+    }
+}
+
+/// A model file has no checksum of its own yet.
+pub(crate) fn model(bytes: &[u8]) -> Vec<u8> {
+    bytes.to_vec()
+}

@@ -1,0 +1,61 @@
+//! Model files.
+
+use fairfront_run::{ExportFormat, Model, score_table};
+
+use crate::mutate::Form;
+use crate::{Part, Taken, Target, fixture, meaning, seal};
+
+/// A model file, as it is and with its checksum made right.
+pub(super) struct ModelFile;
+
+impl Target for ModelFile {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+    fn parts(&self) -> Vec<Part> {
+        vec![Part {
+            name: "",
+            form: Form::Json,
+            seeds: vec![fixture::model().as_bytes().to_vec()],
+        }]
+    }
+    fn turns(&self) -> usize {
+        10
+    }
+    fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
+        let raw = read(input)?;
+        let sealed = read(&seal::model(input))?;
+        Ok(match (raw, sealed) {
+            (Taken::Refused, Taken::Refused) => Taken::Refused,
+            _ => Taken::Accepted,
+        })
+    }
+}
+
+fn read(input: &[u8]) -> Result<Taken, String> {
+    let text = std::str::from_utf8(input);
+    let Ok(Ok(model)) = text.map(Model::from_json) else {
+        return Ok(Taken::Refused);
+    };
+    if let Some(problem) = meaning::difference(input, model.to_json().as_bytes()) {
+        return Err(problem);
+    }
+    use_model(&model);
+    Ok(Taken::Accepted)
+}
+
+/// What the commands do with a model.
+pub(super) fn use_model(model: &Model) {
+    // Errors are as good as results here.
+    for format in [ExportFormat::Onnx, ExportFormat::Sql, ExportFormat::Table] {
+        let _ = model.export(format);
+    }
+    let mut params: Vec<f64> = model
+        .coefficients
+        .0
+        .iter()
+        .map(|(_, value)| *value)
+        .collect();
+    params.push(model.intercept);
+    let _ = score_table(&model.encoding, &params, &fixture::prepared().table);
+}

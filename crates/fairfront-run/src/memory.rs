@@ -1,0 +1,80 @@
+//! How much memory a fit takes: estimated before it is taken, and compared with the limit.
+
+use fairfront_core::{Dataset, LANES, Linear, MOST_DENSE, Predictor, counted};
+use fairfront_data::{Encoded, Part};
+use fairfront_solve::Method;
+
+use crate::{Error, FitRequest};
+
+/// Candidates that a solver keeps at least, about.
+const CANDIDATES: u64 = 4_000;
+/// Parameter vectors that a descent of a weighted sum keeps: its position, its step and its memory of earlier steps.
+const DESCENT: u64 = 24;
+/// Matrices of second derivatives that a solver keeps, about.
+const MATRICES: u64 = 24;
+
+const NUMBER: u64 = size_of::<f64>() as u64;
+const CODE: u64 = size_of::<u32>() as u64;
+/// A score and its row while rows are sorted, in two lists.
+const SORTED: u64 = 2 * size_of::<(u64, u32)>() as u64;
+/// Facts about a row that redraws need in addition to decisions: label, groups, weight and position.
+const REDRAWN: u64 = 88;
+
+/// Parameter vectors that a solver keeps, about.
+fn vectors(method: &Method) -> u64 {
+    let points = method.points() as u64;
+    let each = match method {
+        Method::Weighted(_) => DESCENT,
+        _ => 2,
+    };
+    points.saturating_mul(each).max(CANDIDATES)
+}
+
+/// Refuses a fit whose solver and judge would take too much memory in addition to the encoded rows.
+pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(), Error> {
+    let rows = |part: Part| encoded.part(part).n_rows() as u64;
+    let largest = Part::ALL.into_iter().map(rows).max().unwrap_or(0);
+    let schema = encoded.part(Part::Train).schema();
+    let threads = rayon::current_num_threads().min(LANES) as u64;
+    let attributes = schema.attributes.len() as u64;
+    // Scores of as many models as are evaluated at once, and labels, weights and groups.
+    let scores = NUMBER * LANES as u64 + SORTED * threads + NUMBER + CODE * attributes + 1;
+    // For each objective the rows of each stratum.
+    let strata = rows(Part::Train) * CODE * (request.objectives.len() as u64 + 1);
+    let n_params = Linear.n_params(schema) as u64;
+    let matrices = match n_params <= MOST_DENSE as u64 {
+        true => n_params * n_params * NUMBER * (MATRICES + threads),
+        false => 0,
+    };
+    let methods = request.methods.iter().map(|choice| vectors(&choice.method));
+    let vectors = methods.max().unwrap_or(CANDIDATES);
+    // Bookkeeping of a model in addition to its parameters.
+    let models = vectors.saturating_mul(n_params * NUMBER + 64);
+    let n_rows: usize = encoded.parts.iter().map(Dataset::n_rows).sum();
+    let subject = format!(
+        "{}, their scores and {} with {} each",
+        counted(n_rows, "row"),
+        counted(vectors as usize, "candidate model"),
+        counted(n_params as usize, "parameter")
+    );
+    let remedy = "take fewer rows, use fewer columns with --feature and --drop, set fewer --points, fit with \
+                  stream --window, which keeps the last rows only";
+    let more = (largest * scores + strata + matrices).saturating_add(models);
+    Ok(encoded
+        .memory
+        .check(encoded.held, more, "fit", &subject, remedy)?)
+}
+
+/// Refuses to weigh more models than there is memory for: each row has a bit for each model, twice.
+pub(crate) fn check_weighing(encoded: &Encoded, n_models: usize) -> Result<(), Error> {
+    let rows = |part: Part| encoded.part(part).n_rows() as u64;
+    let largest = Part::ALL.into_iter().map(rows).max().unwrap_or(0);
+    let words = n_models.div_ceil(LANES) as u64;
+    let more = largest * (REDRAWN + 2 * CODE * words);
+    let subject = counted(n_models, "model");
+    let remedy = "keep fewer models with --points, take fewer rows";
+    let place = "intervals";
+    Ok(encoded
+        .memory
+        .check(encoded.held, more, place, &subject, remedy)?)
+}
