@@ -8,13 +8,16 @@ number, relative to the largest number of its column. `results/builds.json` has 
 """
 
 import argparse
-import csv
+import io
 import json
 import os
 import statistics
 import subprocess
 import tempfile
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 BENCH = Path(__file__).resolve().parent
 TABLES = {
@@ -42,27 +45,22 @@ def fit(command, table, solver, folder):
     if process.returncode == 2:
         return None
     assert process.returncode == 0, (args, error)
-    files = {name: Path(folder, name).read_bytes() for name in ("encoding.json", "front.csv")}
+    files = {name: Path(folder, name).read_bytes() for name in ("encoding.json", "front.parquet")}
     return {"cpu_s": usage.ru_utime + usage.ru_stime, "peak_mib": usage.ru_maxrss / 1024}, files
 
 
 def difference(one, other):
     """The largest difference between two fronts, relative to the largest number of its column."""
-    rows = [list(csv.DictReader(text.decode().splitlines())) for text in (one, other)]
-    if len(rows[0]) != len(rows[1]):
+    if len(one) != len(other):
         return None
     most = 0.0
-    for name in rows[0][0]:
-        pairs = [(a[name], b[name]) for a, b in zip(*rows)]
-        if all(a == b for a, b in pairs):
-            continue
-        try:
-            pairs = [(float(a), float(b)) for a, b in pairs]
-        except ValueError:
-            return None
-        size = max(abs(number) for pair in pairs for number in pair)
-        most = max([most, *(abs(a - b) / size for a, b in pairs)])
-    return most
+    for name in one.columns:
+        # The column of parameters has a list per model.
+        numbers = np.array([one[name].tolist(), other[name].tolist()], dtype=float)
+        size = np.nanmax(np.abs(numbers), initial=0)
+        if size > 0:
+            most = max(most, np.nanmax(np.abs(numbers[0] - numbers[1])) / size)
+    return float(most)
 
 
 def main():
@@ -88,12 +86,13 @@ def main():
                         files[which] = done[1]
             if len(files) < 2:
                 continue
-            models = {which: own["front.csv"].count(b"\n") - 1 for which, own in files.items()}
+            fronts = {which: pd.read_parquet(io.BytesIO(own["front.parquet"])) for which, own in files.items()}
+            models = {which: len(front) for which, front in fronts.items()}
             result = {
                 "same_encoding": files["this"]["encoding.json"] == files["other"]["encoding.json"],
-                "same_front": files["this"]["front.csv"] == files["other"]["front.csv"],
+                "same_front": files["this"]["front.parquet"] == files["other"]["front.parquet"],
                 "models": models,
-                "difference": difference(files["this"]["front.csv"], files["other"]["front.csv"]),
+                "difference": difference(fronts["this"], fronts["other"]),
                 "ratio": {
                     unit: statistics.median(r[unit] for r in runs["this"]) / statistics.median(r[unit] for r in runs["other"])
                     for unit in ("cpu_s", "peak_mib")
