@@ -21,14 +21,52 @@ pub(crate) fn trailing(bytes: &[u8]) -> Vec<u8> {
     sealed
 }
 
-/// `run.json` names the sums of the front and of the tallies.
-pub(crate) fn run(files: &mut Files, original: &Files) {
+/// `run.json` holds the sums of the other files of a run, and its own. The prefix is the folder of the run.
+pub(crate) fn run(files: &mut Files, original: &Files, prefix: &str) {
     let of = |files: &Files, name: &str| {
         let found = files.iter().find(|(n, _)| n == name);
         found.map(|(_, bytes)| sum(bytes)).unwrap_or_default()
     };
-    for name in ["front.parquet", "tallies.json"] {
-        replace_in(files, "run.json", &of(original, name), &of(files, name));
+    let run = format!("{prefix}run.json");
+    for name in ["front.parquet", "tallies.json", "encoding.json"] {
+        let name = format!("{prefix}{name}");
+        replace_in(files, &run, &of(original, &name), &of(files, &name));
+    }
+    if let Some((_, bytes)) = files.iter_mut().find(|(n, _)| *n == run) {
+        *bytes = object(bytes);
+    }
+}
+
+/// A JSON object whose last field is the sum of everything before it, without white space outside strings.
+pub(crate) fn object(bytes: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return bytes.to_vec();
+    };
+    let body = unsealed(text);
+    let body = body.strip_suffix('}').unwrap_or(&body);
+    let sum = sum(body.as_bytes());
+    format!("{body},\"checksum\":\"{sum}\"}}").into_bytes()
+}
+
+/// An object without its sum and without white space outside strings.
+pub(crate) fn unsealed(text: &str) -> String {
+    let mut compact = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    let mut quoted = false;
+    while let Some(c) = characters.next() {
+        match c {
+            '"' => quoted = !quoted,
+            ' ' | '\t' | '\n' | '\r' if !quoted => continue,
+            _ => {}
+        }
+        compact.push(c);
+        if quoted && c == '\\' {
+            compact.extend(characters.next());
+        }
+    }
+    match compact.rfind(",\"checksum\":\"") {
+        Some(at) => format!("{}}}", &compact[..at]),
+        None => compact,
     }
 }
 
@@ -78,9 +116,4 @@ pub(crate) fn replace_in(files: &mut Files, name: &str, from: &str, to: &str) {
             *bytes = text.replace(from, to).into_bytes();
         }
     }
-}
-
-/// A model file has no checksum of its own yet.
-pub(crate) fn model(bytes: &[u8]) -> Vec<u8> {
-    bytes.to_vec()
 }

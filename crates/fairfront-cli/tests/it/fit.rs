@@ -240,7 +240,7 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
         (&["--points", "0"], 2, "points is 0"),
         (&["--set", "runs=0"], 2, "runs is 0"),
         (&["--set", "stp=1"], 2, "did you mean \"step\""),
-        (&["--set", "step=inf"], 2, "step is inf"),
+        (&["--set", "step=inf"], 2, "must be a number"),
         (&["--set", "batches=0*1"], 2, "batch size"),
         (&["--max-seconds", "0"], 2, "--max-seconds"),
         (&["--threads", "0"], 2, "--threads"),

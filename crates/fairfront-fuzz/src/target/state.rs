@@ -67,7 +67,7 @@ impl Target for State {
         match fixture::generation_of(path) {
             Some(_) if is_list => return Ok(raw),
             Some(folder) => {
-                seal::run(&mut files, original);
+                seal::run(&mut files, original, &format!("{folder}/"));
                 seal::generation(&mut files, folder);
             }
             None if name == ROWS => {

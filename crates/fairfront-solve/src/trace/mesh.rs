@@ -147,7 +147,8 @@ impl<'a> Mesh<'a> {
             true => self.settings.points.saturating_mul(20),
             false => self.settings.points.min(self.model.most_solved()),
         };
-        let mut complete = true;
+        // After a stop the corners are not solved, and an edge between them may have no length.
+        let mut complete = !self.model.stop.is_set();
         let mut round = 0;
         loop {
             let longest = self.longest();

@@ -123,13 +123,35 @@ impl Problem for Curved {
 /// descent.
 fn left(gradient: &[f64], outward: &[(Vec<f64>, bool)]) -> f64 {
     let mut rest = gradient.to_vec();
-    let mut multipliers = vec![0.0; outward.len()];
+    // Normals of both signs span a space: what is in it does not count. Orthogonal directions of that space,
+    // so that nearly parallel normals do no harm.
+    let mut span: Vec<Vec<f64>> = Vec::new();
+    let without = |v: &[f64], span: &[Vec<f64>]| {
+        let mut v = v.to_vec();
+        for _ in 0..2 {
+            for u in span {
+                let share = dot(&v, u);
+                v.iter_mut().zip(u).for_each(|(v, u)| *v -= share * u);
+            }
+        }
+        v
+    };
+    for (normal, _) in outward.iter().filter(|(_, both)| *both) {
+        let own = without(normal, &span);
+        let size = dot(&own, &own).sqrt();
+        if size > 1e-9 {
+            span.push(own.iter().map(|v| v / size).collect());
+        }
+    }
+    rest = without(&rest, &span);
+    let signed = outward.iter().filter(|(_, both)| !*both);
+    let signed: Vec<Vec<f64>> = signed.map(|(normal, _)| without(normal, &span)).collect();
+    let mut multipliers = vec![0.0; signed.len()];
     for _ in 0..5_000 {
-        for ((normal, both), multiplier) in outward.iter().zip(&mut multipliers) {
+        for (normal, multiplier) in signed.iter().zip(&mut multipliers) {
             let square = dot(normal, normal);
             if square > 0.0 {
-                let best = *multiplier - dot(&rest, normal) / square;
-                let new = if *both { best } else { f64::max(best, 0.0) };
+                let new = f64::max(*multiplier - dot(&rest, normal) / square, 0.0);
                 let step = new - *multiplier;
                 rest.iter_mut()
                     .zip(normal)
