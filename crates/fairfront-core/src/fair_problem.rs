@@ -5,7 +5,7 @@ mod second_order;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use crate::engine::{Engine, Map, Pass, Sample, Statistics, Wanted};
+use crate::engine::{Counts, Engine, Map, Pass, Sample, Statistics, Wanted};
 use crate::lanes::{Lanes, ZERO};
 use crate::objective::{Means, Objective, OfRoots, Squares};
 use crate::predictor::Predictor;
@@ -138,25 +138,19 @@ impl FairProblem {
                 meaningful.push(true);
                 continue;
             };
-            let of_groups = Statistics::ByCell {
-                output: crate::Output::Score,
-                cells: crate::Cells {
-                    attribute: Some(attribute),
-                    labels: crate::Labels::Apart,
-                },
-            };
-            let sums = self.sums_of(rows, &[of_groups], &Points::new(self.n_params), None)?;
-            let weights = Means {
-                values: &[],
-                shares: &sums.weights[0].shares,
-            };
+            let counts = Counts::of(rows, Some(attribute))?;
             let attribute = &rows.schema().attributes[attribute];
+            let has_weight = |group: usize, label: Option<f64>| {
+                let [negative, positive] = counts.weights[group];
+                match label {
+                    None => negative + positive > 0.0,
+                    Some(label) => (if label > 0.0 { positive } else { negative }) > 0.0,
+                }
+            };
             let compared = |label: Option<f64>| {
                 let small = attribute.small.with_label(label);
                 let groups = (0..attribute.groups.len() as u32).filter(|g| !small.contains(g));
-                groups
-                    .filter(|g| weights.share(*g as usize, label) > 0.0)
-                    .count()
+                groups.filter(|g| has_weight(*g as usize, label)).count()
             };
             meaningful.push(objective.labels().iter().all(|label| compared(*label) > 1));
         }

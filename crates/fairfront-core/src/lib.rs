@@ -46,7 +46,7 @@ pub use dataset::{
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
-    BLOCKS_PER_TASK, Cells, Engine, Form, Host, Labels, Map, OwnStatistics, Pass, Sample,
+    BLOCKS_PER_TASK, Cells, Counts, Engine, Form, Host, Labels, Map, OwnStatistics, Pass, Sample,
     Statistics, Strata, Wanted,
 };
 pub use error::Error;

@@ -7,7 +7,8 @@ use fairfront_core::{
     Calibration, FairProblem, LANES, Linear, Objective, Points, Predictor, Problem, Schema, hex,
 };
 use fairfront_data::{
-    AttributeRule, Encoded, Findings, Notice, Part, Prepared, attribute_name, by_level, grammar,
+    AttributeRule, Encoded, Findings, Notice, Ordered, Part, Prepared, attribute_name, by_level,
+    grammar,
 };
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
@@ -19,6 +20,7 @@ use sha2::{Digest, Sha256};
 
 use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed};
 use crate::checkpoint::{self, Checkpoints, Solved};
+use crate::group_rows::{GroupRows, group_rows};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
 use crate::measured::{Measured, SplitValues};
 use crate::objective::parse_with_penalty;
@@ -104,6 +106,8 @@ pub struct PolishInfo {
 pub struct Fitted {
     /// The data, encoded.
     pub encoded: Encoded,
+    /// Training rows of the groups of each attribute.
+    pub groups: Ordered<Ordered<GroupRows>>,
     /// Canonical names of the objectives.
     pub objectives: Vec<String>,
     /// The objectives as they were asked for.
@@ -388,13 +392,14 @@ pub(crate) fn fit_encoded(
     let notices = [
         encoded.notices.clone(),
         method_notices,
-        notice::few_rows(problem, encoded.part(Part::Train)),
+        notice::few_rows(problem, encoded.part(Part::Train))?,
         notice::without_meaning(&task.names, &splits),
         notice::about_outcome(&candidate.method, problem, &outcome)?,
         interval_notices,
     ];
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
+        groups: group_rows(encoded.part(Part::Train))?,
         requested,
         method: candidate.method.clone(),
         certificate: CertificateInfo::of(&outcome.certificates),

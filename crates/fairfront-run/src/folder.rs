@@ -15,7 +15,7 @@ use crate::checkpoint;
 use crate::figure;
 use crate::file::HIDDEN;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo};
-use crate::group_rows::{GroupRows, group_rows};
+use crate::group_rows::GroupRows;
 use crate::measured::SplitValues;
 use crate::seal::{self, Broken, seal, sum};
 use crate::store::{read_stable, resolve};
@@ -340,7 +340,7 @@ pub(crate) fn run_info_of(
         features: fitted.encoded.encoding.schema().feature_names(),
         rows: rows_by_split(&fitted.encoded),
         dropped: None,
-        groups: group_rows(fitted.encoded.part(Part::Train)),
+        groups: fitted.groups.clone(),
         fingerprint: fitted.fingerprint.clone(),
         front_sha256: String::new(),
         tallies_sha256: String::new(),

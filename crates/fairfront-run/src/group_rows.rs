@@ -1,8 +1,10 @@
 //! Training rows by group, and which groups are compared: `groups` in `run.json`.
 
-use fairfront_core::Dataset;
+use fairfront_core::{Counts, Dataset};
 use fairfront_data::Ordered;
 use serde::{Deserialize, Serialize};
+
+use crate::Error;
 
 /// A group's training rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,21 +36,14 @@ impl Compared {
 }
 
 /// The groups of each attribute.
-pub(crate) fn group_rows(train: &Dataset) -> Ordered<Ordered<GroupRows>> {
+pub(crate) fn group_rows(train: &Dataset) -> Result<Ordered<Ordered<GroupRows>>, Error> {
     let of_attribute = |(index, attribute): (usize, &fairfront_core::Attribute)| {
-        let mut counts = vec![[0; 2]; attribute.groups.len()];
-        for block in train.blocks() {
-            for (group, label) in block.groups(index).iter().zip(block.labels()) {
-                if let Some(count) = counts.get_mut(*group as usize) {
-                    count[usize::from(*label > 0.0)] += 1;
-                }
-            }
-        }
+        let counts = Counts::of(train, Some(index))?;
         let of_group = |(g, name): (usize, &String)| {
             let is_compared = |small: &[u32]| !small.contains(&(g as u32));
             let rows = GroupRows {
-                rows: counts[g][0] + counts[g][1],
-                positives: counts[g][1],
+                rows: counts.of_label(g, None) as usize,
+                positives: counts.of_label(g, Some(1.0)) as usize,
                 compared: Compared {
                     all: is_compared(&attribute.small.all),
                     positives: is_compared(&attribute.small.positives),
@@ -58,8 +53,9 @@ pub(crate) fn group_rows(train: &Dataset) -> Ordered<Ordered<GroupRows>> {
             (name.clone(), rows)
         };
         let groups = attribute.groups.iter().enumerate().map(of_group);
-        (attribute.name.clone(), Ordered(groups.collect()))
+        Ok((attribute.name.clone(), Ordered(groups.collect())))
     };
     let attributes = train.schema().attributes.iter().enumerate();
-    Ordered(attributes.map(of_attribute).collect())
+    let groups = attributes.map(of_attribute).collect::<Result<_, Error>>();
+    Ok(Ordered(groups?))
 }

@@ -1,6 +1,6 @@
 //! What to be wary of in a run.
 
-use fairfront_core::{Dataset, FairProblem, Objective, grouped};
+use fairfront_core::{Counts, Dataset, FairProblem, Objective, grouped};
 use fairfront_data::Notice;
 use fairfront_solve::{Method, Outcome, none_to_speak_of};
 
@@ -32,7 +32,7 @@ pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec
 }
 
 /// Groups whose rates are known badly, for each objective that compares them.
-pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
+pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Notice>, Error> {
     /// Below so many rows a rate may be off by more than 0.05, 19 times out of 20.
     const FEW: usize = 385;
     let mut notices = Vec::new();
@@ -43,18 +43,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
         let names = &train.schema().attributes[attribute].groups;
         // Where groups are compared under several labels, the one with fewer rows counts.
         let labels = objective.labels();
-        let mut by_label = vec![vec![0; names.len()]; labels.len()];
-        for block in train.blocks() {
-            for (group, y) in block.groups(attribute).iter().zip(block.labels()) {
-                for (counts, label) in by_label.iter_mut().zip(&labels) {
-                    if let Some(count) = counts.get_mut(*group as usize)
-                        && label.is_none_or(|label| label == *y)
-                    {
-                        *count += 1;
-                    }
-                }
-            }
-        }
+        let counts = Counts::of(train, Some(attribute))?;
         let small = &train.schema().attributes[attribute].small;
         // Groups that are not compared have their own warning.
         let compared = |g: &usize| {
@@ -62,7 +51,10 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
                 .iter()
                 .all(|l| !small.with_label(*l).contains(&(*g as u32)))
         };
-        let least = |g: usize| by_label.iter().map(|counts| counts[g]).min().unwrap_or(0);
+        let least = |g: usize| {
+            let by_label = labels.iter().map(|label| counts.of_label(g, *label));
+            by_label.min().unwrap_or(0) as usize
+        };
         let groups: Vec<usize> = (0..names.len()).filter(compared).collect();
         let counts: Vec<usize> = groups.iter().map(|g| least(*g)).collect();
         let names = groups.iter().map(|g| &names[*g]);
@@ -92,7 +84,7 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Vec<Notice> {
             )));
         }
     }
-    notices
+    Ok(notices)
 }
 
 /// Objectives that have no value on the rows of a split.

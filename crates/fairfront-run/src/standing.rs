@@ -1,6 +1,6 @@
 //! What fronts are worth on the rows at hand, in what they are judged by.
 
-use fairfront_core::{Costs, FairProblem, Measure, Objective, Points};
+use fairfront_core::{Costs, Counts, FairProblem, Measure, Objective, Points};
 use fairfront_data::{Encoded, Part};
 
 use crate::measured::SplitValues;
@@ -41,7 +41,7 @@ impl Standing {
                 let values = judge::measured(problem, splits)?;
                 (
                     judged.measures.clone(),
-                    least_error(problem, encoded),
+                    least_error(problem, encoded)?,
                     values,
                 )
             }
@@ -72,20 +72,17 @@ impl Standing {
 
 /// The error rate of deciding equally about all rows, on training and validation rows; with the costs of the
 /// first objective.
-fn least_error(problem: &FairProblem, encoded: &Encoded) -> f64 {
-    let (mut all, mut positive) = (0.0, 0.0);
+fn least_error(problem: &FairProblem, encoded: &Encoded) -> Result<f64, Error> {
+    let (mut negative, mut positive) = (0.0, 0.0);
     for part in [Part::Train, Part::Validation] {
-        for block in encoded.part(part).blocks() {
-            for (weight, label) in block.weights().iter().zip(block.labels()) {
-                all += weight;
-                positive += if *label > 0.0 { *weight } else { 0.0 };
-            }
-        }
+        let counts = Counts::of(encoded.part(part), None)?;
+        negative += counts.weights[0][0];
+        positive += counts.weights[0][1];
     }
     let first = problem.objectives().next().and_then(Objective::measure);
     let costs = match first {
         Some(Measure::ErrorRate(costs)) => costs,
         _ => Costs::EQUAL,
     };
-    costs.of_no_model(positive, all - positive).unwrap_or(1.0)
+    Ok(costs.of_no_model(positive, negative).unwrap_or(1.0))
 }

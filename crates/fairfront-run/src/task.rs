@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Dataset, FairProblem, LANES, Linear, Measure, Objective, Points, Problem, RowBlock,
+    Counts, Dataset, FairProblem, LANES, Linear, Measure, Objective, Points, Problem,
 };
 use fairfront_data::{Encoded, Part};
 use fairfront_solve::{Front, Observer, StopSignal, polish};
@@ -219,10 +219,9 @@ fn check(
             return Err(Error::Usage(format!("the objective {name} is named twice")));
         }
     }
-    let labels = || train.blocks().flat_map(RowBlock::labels);
-    let positives = labels().filter(|label| **label > 0.0).count();
+    let [negatives, positives] = Counts::of(train, None)?.rows[0];
     let n = train.n_rows();
-    if positives == 0 || positives == n {
+    if positives == 0 || negatives == 0 {
         return Err(Error::Data(format!(
             "all {n} training rows are {}; nothing can be learned from them: choose another \
              --split or --target",

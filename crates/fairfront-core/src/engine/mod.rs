@@ -7,6 +7,7 @@
 //! can be serialized and run elsewhere.
 
 mod cell;
+mod count;
 mod host;
 mod kernel;
 mod pass;
@@ -14,6 +15,7 @@ mod sample;
 mod tile;
 
 pub use cell::{Cells, Labels};
+pub use count::Counts;
 pub use host::{BLOCKS_PER_TASK, Host};
 pub(crate) use kernel::{pull_back, scores};
 pub use pass::{Form, Map, Pass, Wanted};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::host::sum_of_blocks;
-use super::{Sample, Statistics};
+use super::{Cells, Labels, Sample, Statistics};
 use crate::objective::Output;
 use crate::predictor::{Columns, Predictor};
 use crate::{Error, Points, RowBlock, Schema};
@@ -80,6 +80,12 @@ pub enum Wanted<'a> {
         /// Which second derivatives.
         form: Form,
     },
+    /// Rows by label (positive first) and group of an attribute, and then their weights; all rows are one group
+    /// without an attribute.
+    Counts {
+        /// The attribute.
+        attribute: Option<usize>,
+    },
     /// For each label (positive first) the weight, Σ w · ‖∂φ/∂x‖ without a constant term, and for each point
     /// Σ w · (sum of the sizes of the terms that a score is the sum of).
     Sizes,
@@ -114,6 +120,13 @@ impl Pass<'_> {
                 Form::Dense => (0, 1 + n + n * n),
                 Form::Diagonal => (0, 1 + n + n),
             },
+            Wanted::Counts { attribute } => {
+                let cells = Cells {
+                    attribute: *attribute,
+                    labels: Labels::Apart,
+                };
+                (2 * cells.n_sums(schema), 0)
+            }
             Wanted::Sizes => (4, 1),
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::cell::Cells;
+use super::cell::{Cells, Labels};
 use super::kernel;
 use super::pass::{Form, Map, Pass, Wanted};
 use super::{OwnStatistics, Statistics};
@@ -31,6 +31,7 @@ pub(super) fn part(
     match &pass.wanted {
         Wanted::Curvature { output, form } => Ok(work.curvature(*output, *form)),
         Wanted::Sizes => Ok(work.sizes()),
+        Wanted::Counts { attribute } => Ok(work.counts(*attribute)),
         Wanted::Sums { statistics } | Wanted::Gradients { statistics, .. } => {
             work.with_lanes(statistics)
         }
@@ -272,6 +273,29 @@ impl Work<'_, '_> {
             sums.write(&mut result);
         }
         result
+    }
+
+    /// Rows by label and group, and their weights.
+    fn counts(&self, attribute: Option<usize>) -> Vec<f64> {
+        let cells = Cells {
+            attribute,
+            labels: Labels::Apart,
+        };
+        let n_groups = cells.n_groups(self.schema);
+        if !self.once {
+            return Vec::new();
+        }
+        let (mut rows, mut weights) = (vec![0.0; 2 * n_groups], vec![0.0; 2 * n_groups]);
+        for tile in self.tiles() {
+            for cell in &cells.of(&tile, n_groups)[..tile.len()] {
+                if let Some(rows) = rows.get_mut(*cell) {
+                    *rows += 1.0;
+                }
+            }
+            cells.add_weights(&tile, n_groups, &mut weights);
+        }
+        rows.extend(weights);
+        rows
     }
 
     /// Sizes of features and of the terms of scores.

@@ -6,8 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use fairfront_core::{
-    BLOCKS_PER_TASK, Batches, Costs, Dataset, Engine, Error, FairProblem, Linear, Map, Objective,
-    Pass, Points, Problem, RowSource, Schema, Statistics, StopSignal, Wanted, measure,
+    BLOCKS_PER_TASK, Batches, Costs, Counts, Dataset, Engine, Error, FairProblem, Linear, Map,
+    Objective, Pass, Points, Problem, RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP,
+    Wanted, measure,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -192,6 +193,21 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
     assert_eq!(a.bounds(0.7).unwrap(), b.bounds(0.7).unwrap());
     assert_eq!(a.roots(2, at).unwrap(), b.roots(2, at).unwrap());
     assert_eq!(a.root_size(2, at).unwrap(), b.root_size(2, at).unwrap());
+    for attribute in [None, Some(0)] {
+        let counts = Counts::of(here.as_ref(), attribute).unwrap();
+        assert_eq!(counts, Counts::of(there.as_ref(), attribute).unwrap());
+        let n: u64 = counts.rows.iter().flatten().sum();
+        let unknown = here
+            .blocks()
+            .flat_map(|b| b.groups(0))
+            .filter(|g| **g == UNKNOWN_GROUP);
+        let left_out = attribute.map_or(0, |_| unknown.count());
+        assert_eq!(n as usize, N_ROWS - left_out);
+        let positives = here.blocks().flat_map(|b| b.labels()).filter(|y| **y > 0.0);
+        if attribute.is_none() {
+            assert_eq!(counts.of_label(0, Some(1.0)) as usize, positives.count());
+        }
+    }
     let stop = StopSignal::default();
     assert_eq!(a.minimiser(&stop).unwrap(), b.minimiser(&stop).unwrap());
     assert_eq!(

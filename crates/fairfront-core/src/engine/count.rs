@@ -1,0 +1,52 @@
+use std::borrow::Cow;
+
+use super::{Engine, Map, Pass, Wanted};
+use crate::predictor::Columns;
+use crate::{Error, Points};
+
+/// Rows by group and label.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counts {
+    /// Of each group the rows labeled negative and those labeled positive.
+    pub rows: Vec<[u64; 2]>,
+    /// The weights of the same rows.
+    pub weights: Vec<[f64; 2]>,
+}
+
+impl Counts {
+    /// Counts the rows of each group of an attribute; all rows are one group without it. Rows of unknown group
+    /// are left out.
+    pub fn of(engine: &dyn Engine, attribute: Option<usize>) -> Result<Self, Error> {
+        let sums = engine.sum(&Pass {
+            map: Map::Columns(Columns),
+            points: Cow::Owned(Points::default()),
+            wanted: Wanted::Counts { attribute },
+            sample: None,
+        })?;
+        let n_groups = sums.len() / 4;
+        // Positive first.
+        let pairs = |sums: &[f64]| -> Vec<[f64; 2]> {
+            (0..n_groups)
+                .map(|g| [sums[n_groups + g], sums[g]])
+                .collect()
+        };
+        Ok(Self {
+            rows: pairs(&sums[..2 * n_groups])
+                .iter()
+                // Counts up to 2⁵³ are exact.
+                .map(|of_labels| of_labels.map(|n| n as u64))
+                .collect(),
+            weights: pairs(&sums[2 * n_groups..]),
+        })
+    }
+
+    /// Rows of a group with this label, or with any.
+    pub fn of_label(&self, group: usize, label: Option<f64>) -> u64 {
+        let [negative, positive] = self.rows[group];
+        match label {
+            None => negative + positive,
+            Some(label) if label > 0.0 => positive,
+            Some(_) => negative,
+        }
+    }
+}
