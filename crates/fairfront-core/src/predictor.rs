@@ -14,7 +14,7 @@ pub struct Rows<'a> {
     range: Range<usize>,
 }
 
-/// Rows of a tile: with [`LANES`] points its scores stay in a core's first-level cache.
+/// Rows of a tile: with [`LANES`](crate::LANES) points its scores stay in a core's first-level cache.
 pub const TILE_ROWS: usize = 64;
 
 impl<'a> Rows<'a> {
@@ -66,7 +66,7 @@ impl<'a> Rows<'a> {
 
 /// φ(z; x): scores of rows for many parameter vectors at once, and the way back.
 ///
-/// Parameters lie parameter by parameter, [`LANES`] points side by side, followed by one row of
+/// Parameters lie parameter by parameter, [`LANES`](crate::LANES) points side by side, followed by one row of
 /// zeros that stands for features without a parameter.
 pub trait Predictor: Send + Sync {
     /// Number of parameters for rows of this schema.

@@ -108,7 +108,7 @@ pub trait Objective: Send + Sync {
 /// The means that an objective is a function of, at one point.
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'a> {
-    /// E[s], in the order of the sums of the statistics.
+    /// The means of the statistics, in the order of the sums of the statistics.
     pub values: &'a [f64],
     /// For statistics by cell the shares of rows, of all that take part: those labeled positive by group, then
     /// those labeled negative by group. They do not depend on the point.
