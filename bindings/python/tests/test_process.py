@@ -270,7 +270,7 @@ def test_memory_is_that_of_the_encoded_rows():
         y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         before = peak()
-        clf = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], method="pf-smg", n_points=10, max_seconds=2.0)
+        clf = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], method="pf-smg", n_points=10, max_seconds=20.0)
         clf.fit(X, y, sensitive_features={"sex": sex})
         print(before, peak(), X.nbytes / 2**20)
     """)
