@@ -8,10 +8,13 @@
 
 mod cell;
 mod count;
+mod curvature;
 mod host;
 mod kernel;
 mod pass;
 mod sample;
+mod size;
+mod statistic;
 mod tile;
 
 pub use cell::{Cells, Labels};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use fairfront_core::{
     BLOCKS_PER_TASK, Batches, Costs, Counts, Dataset, Engine, Error, FairProblem, Linear, Map,
-    Objective, Pass, Points, Problem, RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP,
-    Wanted, measure,
+    Objective, Pass, Points, Problem, RowBlock, RowSource, Schema, Statistics, StopSignal,
+    UNKNOWN_GROUP, Wanted, measure,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -203,7 +203,10 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
             .filter(|g| **g == UNKNOWN_GROUP);
         let left_out = attribute.map_or(0, |_| unknown.count());
         assert_eq!(n as usize, N_ROWS - left_out);
-        let positives = here.blocks().flat_map(|b| b.labels()).filter(|y| **y > 0.0);
+        let positives = here
+            .blocks()
+            .flat_map(RowBlock::labels)
+            .filter(|y| **y > 0.0);
         if attribute.is_none() {
             assert_eq!(counts.of_label(0, Some(1.0)) as usize, positives.count());
         }

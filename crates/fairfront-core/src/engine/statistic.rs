@@ -1,0 +1,261 @@
+//! Statistics of the rows of a tile, for W points side by side.
+
+use super::cell::Cells;
+use super::{OwnStatistics, kernel};
+use crate::Error;
+use crate::lanes::{LANES, Lanes};
+use crate::objective::Output;
+use crate::predictor::{Rows, TILE_ROWS};
+
+/// Outputs of a tile, found once for all statistics that ask for the same.
+pub(super) struct Outputs<const W: usize> {
+    of: Option<Output>,
+    found: [[f64; W]; TILE_ROWS],
+    by_output: [[f64; W]; TILE_ROWS],
+}
+
+impl<const W: usize> Outputs<W> {
+    pub(super) fn new() -> Self {
+        Self {
+            of: None,
+            found: [[0.0; W]; TILE_ROWS],
+            by_output: [[0.0; W]; TILE_ROWS],
+        }
+    }
+
+    /// Another tile comes.
+    pub(super) fn forget(&mut self) {
+        self.of = None;
+    }
+
+    fn find<'a>(
+        &'a mut self,
+        output: Output,
+        rows: &Rows,
+        scores: &'a [[f64; W]],
+    ) -> &'a [[f64; W]] {
+        if output == Output::Score {
+            return scores;
+        }
+        let n = rows.len();
+        if self.of != Some(output) {
+            let out = &mut self.found[..n];
+            match output {
+                Output::Score => {}
+                Output::Decision { tau } => kernel::decisions(scores, -1.0 / tau, out),
+                Output::Loss => kernel::losses(rows.labels(), scores, out),
+                Output::Shortfall { mu, sign } => kernel::shortfalls(scores, sign, mu, out),
+                Output::Step => kernel::steps(scores, out),
+            }
+            self.of = Some(output);
+        }
+        &self.found[..n]
+    }
+}
+
+/// Statistics on a tile for W points.
+pub(super) trait TileStatistic<const W: usize> {
+    fn n_sums(&self) -> usize;
+    fn n_weights(&self) -> usize;
+    fn add_weights(&self, rows: &Rows, weights: &mut [f64]);
+    fn add_sums(
+        &self,
+        rows: &Rows,
+        scores: &[[f64; W]],
+        outputs: &mut Outputs<W>,
+        sums: &mut [[f64; W]],
+    ) -> Result<(), Error>;
+    fn pull_back(
+        &self,
+        rows: &Rows,
+        scores: &[[f64; W]],
+        outputs: &mut Outputs<W>,
+        slopes: &[[f64; W]],
+        by_score: &mut [[f64; W]],
+    ) -> Result<(), Error>;
+    fn add_both(
+        &self,
+        rows: &Rows,
+        scores: &[[f64; W]],
+        outputs: &mut Outputs<W>,
+        slopes: &[[f64; W]],
+        sums: &mut [[f64; W]],
+        by_score: &mut [[f64; W]],
+    ) -> Result<(), Error> {
+        self.add_sums(rows, scores, outputs, sums)?;
+        self.pull_back(rows, scores, outputs, slopes, by_score)
+    }
+}
+
+pub(super) struct CellSums {
+    pub(super) output: Output,
+    pub(super) cells: Cells,
+    pub(super) n_groups: usize,
+}
+
+impl CellSums {
+    /// Whether these are losses of all rows in one sum, for which there are faster ways.
+    fn are_all_losses(&self) -> bool {
+        self.output == Output::Loss && self.cells == Cells::ALL
+    }
+}
+
+/// The weight of the rows if it is the same for all.
+fn equal_weight(rows: &Rows) -> Option<f64> {
+    let weights = rows.weights();
+    let first = *weights.first()?;
+    weights.iter().all(|w| *w == first).then_some(first)
+}
+
+impl<const W: usize> TileStatistic<W> for CellSums {
+    fn n_sums(&self) -> usize {
+        self.cells.labels.wanted().len() * self.n_groups
+    }
+
+    fn n_weights(&self) -> usize {
+        2 * self.n_groups
+    }
+
+    fn add_weights(&self, rows: &Rows, weights: &mut [f64]) {
+        self.cells.add_weights(rows, self.n_groups, weights);
+    }
+
+    fn add_sums(
+        &self,
+        rows: &Rows,
+        scores: &[[f64; W]],
+        outputs: &mut Outputs<W>,
+        sums: &mut [[f64; W]],
+    ) -> Result<(), Error> {
+        if let (true, Some(weight)) = (self.are_all_losses(), equal_weight(rows)) {
+            // Each of the 64 factors of a tile is at most 2, so that their product does not overflow.
+            let (mut product, mut linear) = ([1.0; W], [0.0; W]);
+            kernel::multiply_losses(rows.labels(), scores, &mut product, &mut linear);
+            for p in 0..W {
+                sums[0][p] += weight * (linear[p] + libm::log(product[p]));
+            }
+            return Ok(());
+        }
+        let outputs = outputs.find(self.output, rows, scores);
+        let cells = self.cells.of(rows, self.n_groups);
+        kernel::add_by_cell(&cells, rows.weights(), outputs, sums);
+        Ok(())
+    }
+
+    fn pull_back(
+        &self,
+        rows: &Rows,
+        scores: &[[f64; W]],
+        outputs: &mut Outputs<W>,
+        slopes: &[[f64; W]],
+        by_score: &mut [[f64; W]],
+    ) -> Result<(), Error> {
+        let n = rows.len();
+        if self.are_all_losses() {
+            let (labels, weights) = (rows.labels(), rows.weights());
+            kernel::add_loss_slopes(labels, weights, scores, &slopes[0], by_score);
+            return Ok(());
+        }
+        let cells = self.cells.of(rows, self.n_groups);
+        if self.output == Output::Score {
+            kernel::add_from_cell(&cells, rows.weights(), slopes, by_score);
+            return Ok(());
+        }
+        if let Output::Decision { .. } = self.output {
+            outputs.find(self.output, rows, scores);
+        }
+        let by_output = &mut outputs.by_output[..n];
+        by_output.fill([0.0; W]);
+        kernel::add_from_cell(&cells, rows.weights(), slopes, by_output);
+        match self.output {
+            Output::Score | Output::Step => {}
+            Output::Decision { tau } => {
+                kernel::add_by_decision(&outputs.found[..n], 1.0 / tau, by_output, by_score);
+            }
+            Output::Loss => kernel::add_by_loss(rows.labels(), scores, by_output, by_score),
+            Output::Shortfall { mu, sign } => {
+                kernel::add_by_shortfall(scores, sign, mu, by_output, by_score);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_both(
+        &self,
+        rows: &Rows,
+        scores: &[[f64; W]],
+        outputs: &mut Outputs<W>,
+        slopes: &[[f64; W]],
+        sums: &mut [[f64; W]],
+        by_score: &mut [[f64; W]],
+    ) -> Result<(), Error> {
+        if let (true, Some(weight)) = (self.are_all_losses(), equal_weight(rows)) {
+            let (mut product, mut linear) = ([1.0; W], [0.0; W]);
+            kernel::multiply_losses_and_add_slopes(
+                rows.labels(),
+                weight,
+                scores,
+                &slopes[0],
+                &mut product,
+                &mut linear,
+                by_score,
+            );
+            for p in 0..W {
+                sums[0][p] += weight * (linear[p] + libm::log(product[p]));
+            }
+            return Ok(());
+        }
+        TileStatistic::<W>::add_sums(self, rows, scores, outputs, sums)?;
+        TileStatistic::<W>::pull_back(self, rows, scores, outputs, slopes, by_score)
+    }
+}
+
+pub(super) struct OwnSums<'a>(pub(super) &'a dyn OwnStatistics);
+
+impl TileStatistic<LANES> for OwnSums<'_> {
+    fn n_sums(&self) -> usize {
+        self.0.n_means()
+    }
+
+    fn n_weights(&self) -> usize {
+        1
+    }
+
+    fn add_weights(&self, rows: &Rows, weights: &mut [f64]) {
+        weights[0] += self.0.weight(rows);
+    }
+
+    fn add_sums(
+        &self,
+        rows: &Rows,
+        scores: &[Lanes],
+        _outputs: &mut Outputs<LANES>,
+        sums: &mut [Lanes],
+    ) -> Result<(), Error> {
+        self.0.add_sums(rows, scores, sums)
+    }
+
+    fn pull_back(
+        &self,
+        rows: &Rows,
+        scores: &[Lanes],
+        _outputs: &mut Outputs<LANES>,
+        slopes: &[Lanes],
+        by_score: &mut [Lanes],
+    ) -> Result<(), Error> {
+        self.0.pull_back(rows, scores, slopes, by_score)
+    }
+
+    fn add_both(
+        &self,
+        rows: &Rows,
+        scores: &[Lanes],
+        _outputs: &mut Outputs<LANES>,
+        slopes: &[Lanes],
+        sums: &mut [Lanes],
+        by_score: &mut [Lanes],
+    ) -> Result<(), Error> {
+        self.0
+            .add_sums_and_slopes(rows, scores, slopes, sums, by_score)
+    }
+}
