@@ -140,8 +140,10 @@ fn change_slightly(bytes: &mut Vec<u8>, value: &Value, words: &[&str], random: &
             true => format!("{changed:?}"),
             false => "0.25".to_owned(),
         }
-    } else if text.len() > 2 && text.starts_with('"') {
-        let inside: Vec<char> = text[1..text.len() - 1].chars().collect();
+    } else if text.chars().count() > 2 && text.starts_with('"') {
+        // The last character may be anything: the bytes are mutated already.
+        let inside: Vec<char> = text.chars().skip(1).collect();
+        let inside = &inside[..inside.len() - 1];
         let cut = random.below(inside.len());
         let mut inside: String = inside[..cut].iter().collect();
         if !inside.ends_with('\\') {

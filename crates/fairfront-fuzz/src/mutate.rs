@@ -165,8 +165,9 @@ pub fn input(seeds: &[Vec<u8>], form: Form, words: &[&str], random: &mut Random)
     };
     for _ in 0..n {
         mutate(&mut bytes, seeds, form, words, random);
+        // Copies of long lines would grow without bound.
+        bytes.truncate(MOST_BYTES);
     }
-    bytes.truncate(MOST_BYTES);
     bytes
 }
 
