@@ -1,4 +1,4 @@
-//! What arguments and TOML files mean, without reading any data: for checks of the texts that people type.
+//! The settings that arguments and TOML files describe, found without reading any data.
 
 use std::ffi::OsString;
 

@@ -59,7 +59,7 @@ impl<'a> Levels<'a> {
         let Values::Numeric(values) = &column.values else {
             return Err(Error::column(
                 &column.name,
-                "bins need a numeric column; leave out --bins or mend the column",
+                "bins need a numeric column; leave out --bins, or correct the column",
             ));
         };
         let code = |value: f64| match value.is_nan() {
@@ -202,7 +202,7 @@ impl Labels {
     }
 }
 
-/// Whether two texts say the same value: the same text, or the same number (`1` and `1.0`).
+/// Whether two strings name the same value: the same string, or the same number (`1` and `1.0`).
 pub(crate) fn same_value(a: &str, b: &str) -> bool {
     let numbers = || Some(parse_number(a.as_bytes())? == parse_number(b.as_bytes())?);
     a == b || numbers() == Some(true)
@@ -228,7 +228,7 @@ fn merged<'a>(merge: &'a Merge, level: &'a str) -> &'a str {
     merge.apply(old.map_or(level, String::as_str))
 }
 
-/// Numbers by value, then texts by their bytes.
+/// Numbers by value, then strings by their bytes.
 pub(crate) fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     match (parse_number(a.as_bytes()), parse_number(b.as_bytes())) {
         (Some(x), Some(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),

@@ -112,7 +112,7 @@ fn write(args: &Args, folder: &Path) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(folder)?;
     let targets = args.targets()?;
     for number in 0..args.cases {
-        // The same number for each of them; what takes long is up to whoever reads the files.
+        // The same number for each of them; the time of other files depends on their reader.
         let loaded = &targets[(number % targets.len() as u64) as usize];
         let case = Case {
             seed: args.seed,

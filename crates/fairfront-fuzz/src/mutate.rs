@@ -135,7 +135,7 @@ const TEXT: &[&str] = &[
     "'",
 ];
 
-/// Numbers where readers of texts go wrong.
+/// Numbers that readers of strings get wrong.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -267,7 +267,7 @@ fn lines(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Mutations of the texts of small grammars.
+/// Mutations of strings in small grammars.
 fn text(bytes: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     let len = bytes.len();
     let at = random.below(len + 1);

@@ -101,7 +101,7 @@ pub(crate) fn hidden_folder(folder: &Path) -> IoResult<TempDir> {
     hidden(0o777, |builder| builder.tempdir_in(folder))
 }
 
-/// Removes temporary files whose writer is gone. They are no obstacle, so that this may fail.
+/// Removes temporary files whose writer is gone. Leftover files do no harm, so errors are ignored.
 pub(crate) fn sweep(folder: &Path) {
     for path in left_over(folder, Metadata::is_file) {
         let file = OpenOptions::new().read(true).write(true).open(&path);

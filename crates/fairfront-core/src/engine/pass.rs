@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::host::sum_of_blocks;
 use super::{Cells, Labels, Sample, Statistics};
-use crate::objective::Output;
 use crate::predictor::{Columns, Predictor};
 use crate::{Error, Points, RowBlock, Schema};
 
@@ -71,12 +70,10 @@ pub enum Wanted<'a> {
         /// For each point the slopes by each sum.
         slopes: Cow<'a, [f64]>,
     },
-    /// At each point Σ w · s, its gradient and its second derivatives, of an output on all rows, for a
-    /// linear map: value, one number per parameter, then row by row the lower triangle (twice its entries
-    /// off the diagonal are split over both triangles) or the diagonal.
+    /// At each point the sum of the losses of all rows ([`Output::Loss`](crate::Output::Loss)), its gradient
+    /// and its second derivatives, for a linear map: value, one number per parameter, then row by row a matrix
+    /// in which each pair of parameters stands in one of its two places, or the diagonal.
     Curvature {
-        /// The output; it must have second derivatives ([`Output::has_curvature`]).
-        output: Output,
         /// Which second derivatives.
         form: Form,
     },

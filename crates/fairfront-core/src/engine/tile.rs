@@ -32,7 +32,7 @@ pub(super) fn part(
         once,
     };
     match &pass.wanted {
-        Wanted::Curvature { output, form } => Ok(work.curvature(*output, *form)),
+        Wanted::Curvature { form } => Ok(work.curvature(*form)),
         Wanted::Sizes => Ok(work.sizes()),
         Wanted::Counts { attribute } => Ok(work.counts(*attribute)),
         Wanted::Sums { statistics } | Wanted::Gradients { statistics, .. } => {
@@ -82,19 +82,19 @@ impl Work<'_, '_> {
 
     fn by_cell<const W: usize>(&self, statistics: &[Statistics<'_>]) -> Result<Vec<f64>, Error> {
         let params = self.side_by_side::<W>();
-        let cells = statistics.iter().filter_map(|s| self.cells_of(s));
+        let cells = statistics.iter().filter_map(|s| match s {
+            Statistics::ByCell { output, cells } => Some(self.cells(*output, *cells)),
+            Statistics::Own(_) => None,
+        });
         let cells = cells.map(|s| Box::new(s) as Box<dyn TileStatistic<W>>);
         self.statistics(&ColumnMap { params }, &cells.collect::<Vec<_>>())
     }
 
-    fn cells_of(&self, statistics: &Statistics<'_>) -> Option<CellSums> {
-        match statistics {
-            Statistics::ByCell { output, cells } => Some(CellSums {
-                output: *output,
-                cells: *cells,
-                n_groups: cells.n_groups(self.schema),
-            }),
-            Statistics::Own(_) => None,
+    fn cells(&self, output: Output, cells: Cells) -> CellSums {
+        CellSums {
+            output,
+            cells,
+            n_groups: cells.n_groups(self.schema),
         }
     }
 
@@ -103,10 +103,9 @@ impl Work<'_, '_> {
         statistics: &[Statistics<'s>],
     ) -> Vec<Box<dyn TileStatistic<LANES> + 's>> {
         let boxed = |s: &Statistics<'s>| -> Box<dyn TileStatistic<LANES> + 's> {
-            match (s, self.cells_of(s)) {
-                (Statistics::Own(own), _) => Box::new(OwnSums(*own)),
-                (_, Some(cells)) => Box::new(cells),
-                (Statistics::ByCell { .. }, None) => unreachable!("cells have sums"),
+            match s {
+                Statistics::Own(own) => Box::new(OwnSums(*own)),
+                Statistics::ByCell { output, cells } => Box::new(self.cells(*output, *cells)),
             }
         };
         statistics.iter().map(boxed).collect()
@@ -214,9 +213,8 @@ impl Work<'_, '_> {
         Ok(result)
     }
 
-    /// Value, gradient and second derivatives of Σ w · output, for linear maps.
-    fn curvature(&self, output: Output, form: Form) -> Vec<f64> {
-        debug_assert!(output.has_curvature());
+    /// Value, gradient and second derivatives of the losses, for linear maps.
+    fn curvature(&self, form: Form) -> Vec<f64> {
         let n = self.pass.map.n_params(self.schema);
         let mut result = Vec::new();
         for point in self.points.clone() {

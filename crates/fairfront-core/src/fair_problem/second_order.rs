@@ -2,6 +2,7 @@
 
 use super::{FairProblem, MOST_DENSE};
 use crate::engine::{Cells, Form, Statistics, Wanted};
+use crate::objective::Output;
 use crate::problem::{Metric, Points, Problem, SecondOrder};
 use crate::{Cholesky, Error, StopSignal};
 
@@ -23,12 +24,12 @@ impl FairProblem {
             return Ok(None);
         };
         let is_sum = cells == Cells::ALL && prepared.objective.is_affine();
-        if self.predictor.as_linear().is_none() || !is_sum || !output.has_curvature() {
+        if self.predictor.as_linear().is_none() || !is_sum || output != Output::Loss {
             return Ok(None);
         }
         let n = self.n_params;
         let points = Points::from_vec(n, point.to_vec());
-        let pass = self.pass(&points, Wanted::Curvature { output, form });
+        let pass = self.pass(&points, Wanted::Curvature { form });
         let mut sums = self.engine.sum(&pass)?;
         let (offset, slope) = prepared.affine()?;
         let factor = slope[0] / prepared.weights.total;

@@ -23,10 +23,3 @@ pub enum Output {
     /// The decision itself: 1 if φ ≥ 0 and 0 below. It has no slope.
     Step,
 }
-
-impl Output {
-    /// Whether engines find second derivatives of it.
-    pub fn has_curvature(self) -> bool {
-        self == Self::Loss
-    }
-}

@@ -1,4 +1,4 @@
-//! Texts of the command line and of TOML files.
+//! Arguments of the command line and TOML files.
 
 use std::ffi::OsString;
 
