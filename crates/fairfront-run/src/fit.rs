@@ -22,6 +22,7 @@ use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::group_rows::{GroupRows, group_rows};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::meaning::Meaning;
 use crate::measured::{Measured, SplitValues};
 use crate::objective::parse_with_penalty;
 use crate::rest::{LeftOut, Rest};
@@ -110,6 +111,8 @@ pub struct Fitted {
     pub groups: Ordered<Ordered<GroupRows>>,
     /// Canonical names of the objectives.
     pub objectives: Vec<String>,
+    /// The meaning of objectives and measures.
+    pub meaning: Meaning,
     /// The objectives as they were asked for.
     pub requested: Vec<String>,
     /// The objectives with all their settings.
@@ -400,6 +403,7 @@ pub(crate) fn fit_encoded(
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
         groups: group_rows(encoded.part(Part::Train))?,
+        meaning: Meaning::of(problem.objectives(), encoded.part(Part::Train).schema()),
         requested,
         method: candidate.method.clone(),
         certificate: CertificateInfo::of(&outcome.certificates),

@@ -16,6 +16,7 @@ use crate::figure;
 use crate::file::HIDDEN;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo};
 use crate::group_rows::GroupRows;
+use crate::meaning::Meaning;
 use crate::measured::SplitValues;
 use crate::seal::{self, Broken, seal, sum};
 use crate::store::{read_stable, resolve};
@@ -56,6 +57,8 @@ pub struct RunInfo {
     pub penalty: Option<PenaltyInfo>,
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
+    /// The meaning of objectives and measures: direction, unit, and the measure of each objective.
+    pub meaning: Meaning,
     /// The objectives as asked for, with their settings.
     pub requested: Vec<String>,
     /// The objectives with all their settings.
@@ -334,6 +337,7 @@ pub(crate) fn run_info_of(
         judged: fitted.judged.clone(),
         penalty: fitted.penalty.clone(),
         objectives: fitted.objectives.clone(),
+        meaning: fitted.meaning.clone(),
         requested: fitted.requested.clone(),
         definitions: fitted.definitions.clone(),
         at_zero: fitted.at_zero.clone(),
@@ -545,7 +549,11 @@ fn parsed(path: &Path, text: &str) -> Result<RunInfo, Error> {
         info.definitions.len(),
         info.at_zero.len(),
     ];
-    let sound = (1..=MOST_OBJECTIVES).contains(&n) && lists == [n; 3] && measures_match;
+    let meant = info.meaning.objectives.iter().map(|o| &o.name);
+    let sound = (1..=MOST_OBJECTIVES).contains(&n)
+        && lists == [n; 3]
+        && measures_match
+        && meant.eq(&info.objectives);
     if !sound {
         return Err(Error::file(
             path,

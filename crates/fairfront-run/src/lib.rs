@@ -24,6 +24,7 @@ mod fit;
 mod folder;
 mod group_rows;
 mod judge;
+mod meaning;
 mod measured;
 mod memory;
 mod model;
@@ -73,6 +74,7 @@ pub use folder::{
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
+pub use meaning::{Among, Better, Meaning, MeasureMeaning, ObjectiveMeaning, Unit};
 pub use measured::SplitValues;
 pub use model::{Model, Provenance};
 pub use objective::parse_objective;
