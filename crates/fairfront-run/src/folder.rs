@@ -6,6 +6,8 @@ use fairfront_core::{Calibration, Costs, Measures, Points, Schema};
 use fairfront_data::{
     Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };
+use fairfront_model::file::HIDDEN;
+use fairfront_model::seal::{self, Broken, seal, sum};
 use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +15,9 @@ use crate::calibration;
 use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
-use crate::file::HIDDEN;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo};
 use crate::group_rows::GroupRows;
 use crate::measured::SplitValues;
-use crate::seal::{self, Broken, seal, sum};
 use crate::store::{read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, StreamInfo};
 

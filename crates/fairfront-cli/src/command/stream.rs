@@ -1,9 +1,10 @@
 use std::path::Path;
 
 use fairfront_data::{Error, Known, Notice};
+use fairfront_model::write_file;
 use fairfront_report::{Curve, Line};
 use fairfront_run::{
-    CommittedBatch, Drift, Feed, FrontShift, Keep, Stream, StreamOptions, Watcher, write_file,
+    CommittedBatch, Drift, Feed, FrontShift, Keep, Stream, StreamOptions, Watcher,
 };
 use fairfront_solve::Observer;
 use serde::{Deserialize, Serialize};

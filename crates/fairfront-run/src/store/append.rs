@@ -4,7 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error as IoError, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::{create, make_folder, parent_of, sync_folder, unwritten};
+use fairfront_model::file::{create, make_folder, parent_of, sync_folder};
+
+use super::unwritten;
 use crate::Error;
 
 /// The end of a file that grows. The file is made when something is appended first.

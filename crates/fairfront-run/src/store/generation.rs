@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 
 use fairfront_core::{grouped, hex};
 use fairfront_data::Notice;
+use fairfront_model::file::{make_folder, names_in, remove, sync_folder, write_through};
 use sha2::{Digest, Sha256};
 
-use super::{
-    NEW, OLD, make_folder, move_aside, names_in, number_in, remove, sync_folder, unwritten,
-    write_through,
-};
+use super::{NEW, OLD, move_aside, number_in, unwritten};
 use crate::Error;
 use crate::place::committed;
 

@@ -15,9 +15,10 @@ mod spool;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{Error as IoError, ErrorKind, Result as IoResult, Write};
+use std::io::{Error as IoError, Result as IoResult};
 use std::path::Path;
+
+use fairfront_model::file::{parent_of, remove, sync_folder, unwritable, write_through};
 
 pub(crate) use generation::{Damaged, Generations, is_state, read_stable, resolve};
 pub(crate) use ledger::{Committed, Ledger};
@@ -37,41 +38,6 @@ pub(crate) fn unwritten(path: &Path, error: &IoError) -> Error {
     Error::file(path, unwritable(error) + ", nothing is lost")
 }
 
-/// Why a file could not be written, and what to do about it.
-pub(crate) fn unwritable(error: &IoError) -> String {
-    let (reason, remedy) = match error.kind() {
-        ErrorKind::StorageFull => ("no space left on device".into(), "free some"),
-        ErrorKind::QuotaExceeded => ("the disk quota is used up".into(), "free some space"),
-        ErrorKind::FileTooLarge => (
-            "the file would be larger than allowed".into(),
-            "lift the limit",
-        ),
-        ErrorKind::ReadOnlyFilesystem => (
-            "the file system is read-only".into(),
-            "make it one that can be written",
-        ),
-        ErrorKind::PermissionDenied => ("permission denied".into(), "allow writing in this folder"),
-        _ => (error.to_string(), "see to that"),
-    };
-    format!("it cannot be written: {reason}; {remedy} and run the same command again")
-}
-
-/// Makes a file that only its owner writes; the umask may take away more.
-fn create(path: &Path) -> IoResult<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
-    options.open(path)
-}
-
-/// Writes a whole file through to the disk.
-pub(crate) fn write_through(path: &Path, bytes: &[u8]) -> IoResult<()> {
-    let mut file = create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
 /// Writes a file whole or not at all, for the process that holds the lock of the state. A file there is
 /// replaced.
 fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
@@ -81,71 +47,6 @@ fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
         .and_then(|()| std::fs::rename(&new, path))
         .inspect_err(|_| drop(remove(&new)))?;
     sync_folder(parent_of(path))
-}
-
-/// Makes a folder, those above it as well, and sees them through to the disk.
-pub(crate) fn make_folder(folder: &Path) -> IoResult<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let parent = parent_of(folder);
-    make_folder(parent)?;
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
-    match builder.create(folder) {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists && folder.is_dir() => {}
-        made => made?,
-    }
-    sync_folder(parent)
-}
-
-/// The folder of a path.
-pub(crate) fn parent_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// Sees the names in a folder through to the disk, where the system can do that.
-pub(crate) fn sync_folder(folder: &Path) -> IoResult<()> {
-    #[cfg(unix)]
-    match File::open(folder)?.sync_all() {
-        // Some network file systems know no such thing.
-        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
-        done => done?,
-    }
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
-}
-
-/// Removes a file or a folder with all in it; that it is gone already is fine.
-pub(crate) fn remove(path: &Path) -> IoResult<()> {
-    let removed = match std::fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
-        Ok(_) => std::fs::remove_file(path),
-        Err(e) => Err(e),
-    };
-    match removed {
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
-}
-
-/// The names in a folder; none where there is no folder.
-pub(crate) fn names_in(folder: &Path) -> IoResult<Vec<String>> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// The number in a name such as `000012.log`, where it is written as it would be here.

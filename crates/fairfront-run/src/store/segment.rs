@@ -3,7 +3,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{NEW, make_folder, names_in, number_in, remove, unwritten, write_anew};
+use fairfront_model::file::{make_folder, names_in, remove};
+
+use super::{NEW, number_in, unwritten, write_anew};
 use crate::Error;
 
 const FOLDER: &str = "rows";

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fairfront_model::file::names_in;
 use proptest::prelude::*;
 use tempfile::TempDir;
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use fairfront_core::{Calibration, FairProblem, Linear, Measure, Points, Problem, Schema};
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
+use fairfront_model::seal::sum;
+use fairfront_model::{Stated, TestKind};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, StopSignal, certify};
 use serde::Serialize;
@@ -16,14 +18,13 @@ pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 
 use crate::calibration::calibrations;
 use crate::certify::{
-    Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, Stated, TALLIES,
-    TestKind, USES, Use, Weighed, weigh,
+    Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, TALLIES, USES, Use,
+    Weighed, weigh,
 };
 use crate::fit::{CertificateInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{Described, info_as_found, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::measured::{SplitValues, split_values};
-use crate::seal::sum;
 use crate::store::read_stable;
 use crate::stream;
 use crate::{Error, FrontTable, LeftOut, PenaltyInfo, PenaltyRule, Run, RunInfo};

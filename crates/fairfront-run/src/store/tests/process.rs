@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use fairfront_model::file::names_in;
+
 use super::super::*;
 use super::{commit, folder, tree, two};
 

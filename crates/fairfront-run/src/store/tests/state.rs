@@ -8,8 +8,8 @@ use fairfront_solve::{Method, Trace};
 use super::super::*;
 use super::{folder, tree};
 use crate::{
-    FitRequest, MethodChoice, Model, NamedFront, Run, check_folder, fit, read_run, source_of_run,
-    verify, write_run,
+    FitRequest, MethodChoice, NamedFront, Run, check_folder, fit, model_of, read_run,
+    source_of_run, verify, write_run,
 };
 
 /// A small run with so many points at most.
@@ -67,8 +67,8 @@ fn a_state_is_read_like_a_run() {
     assert_ne!(points(&small), points(&large));
     assert_eq!(points(&state), points(&large));
     assert_eq!(source_of_run(&state), source_of_run(&large));
-    let of_state = Model::of(&state, 3).expect("a model");
-    let of_run = Model::of(&large, 3).expect("a model");
+    let of_state = model_of(&state, 3).expect("a model");
+    let of_run = model_of(&large, 3).expect("a model");
     assert_eq!(of_state.coefficients, of_run.coefficients);
     assert_eq!(of_state.provenance.run, "state");
     let fronts = [&state, &large].map(|folder| NamedFront::read(folder).expect("a front"));
