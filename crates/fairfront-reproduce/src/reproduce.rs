@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::counted;
 use fairfront_model::write_file;
-use fairfront_run::{Error, Figure, Lock};
+use fairfront_run::store::Lock;
+use fairfront_run::{Error, Figure};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Draft, Finding, Sheet};

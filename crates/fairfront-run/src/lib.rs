@@ -33,8 +33,8 @@ mod rest;
 mod run;
 mod select;
 mod standing;
-mod store;
-mod stream;
+pub mod store;
+mod stream_info;
 mod table;
 mod task;
 mod tune;
@@ -44,8 +44,8 @@ mod warm;
 pub use ask::{Ask, Solver, attribute_texts};
 pub use certify::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Evidence, IntervalInfo,
-    Tested, Uncertified, Use, certify_fit, choose_certified, choose_in_memory, choose_with_uses,
-    logged_uses, uncertified_model,
+    TALLIES, Tested, Uncertified, Use, certify_fit, choose_certified, choose_in_memory,
+    choose_with_uses, logged_uses, uncertified_model,
 };
 pub use checkpoint::{Checkpoints, is_unfinished};
 pub use compare::{
@@ -55,12 +55,12 @@ pub use compare::{
 pub use error::Error;
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use fit::{
-    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, default_objectives, fit,
-    fit_with, fit_with_checkpoints,
+    CertificateInfo, Earlier, FitRequest, Fitted, MethodChoice, PolishInfo, default_objectives,
+    fit, fit_encoded, fit_with, fit_with_checkpoints,
 };
 pub use folder::{
-    DroppedRows, RunInfo, Unmitigated, front_table, read_run, run_info, run_name, source_of_run,
-    state_notices,
+    DroppedRows, RunFiles, RunInfo, Unmitigated, files_of_run, front_table, info_bytes, read_run,
+    run_in, run_info, run_info_of, run_name, source_of_run, state_notices,
 };
 pub use group_rows::{Compared, GroupRows};
 pub use judge::{FrontIn, JudgedInfo};
@@ -76,11 +76,10 @@ pub use select::{
     Change, Comparator, FrontColumns, Judged, Miss, Opening, Price, Requirement, Rule, Selection,
     Term, Unmet, group_sentences, is_measure, opening, select, weights,
 };
-pub use store::Lock;
-pub use stream::{
-    CommittedBatch, Drift, Fed, Feed, FrontShift, GroupShift, Keep, Live, LiveOptions, Shift,
-    Stream, StreamInfo, StreamOptions, Watcher,
-};
+pub use standing::Standing;
+pub use stream_info::{Keep, StreamInfo};
 pub use table::FrontTable;
 pub use tune::{Axis, Grid, MOST_RUNS, Score, Trial, TrialEnd, TuneWatcher, Tuning, tune};
-pub use verify::{Check, Difference, LEAST_SIZE, TOLERANCE, Verification, verify};
+pub use verify::{
+    Check, Difference, KeptRows, LEAST_SIZE, RowPlaces, TOLERANCE, Verification, verify,
+};

@@ -41,7 +41,7 @@ impl Run {
     }
 
     /// The same with what its `run.json` will say.
-    pub(crate) fn new(mut info: RunInfo, fitted: &Fitted) -> Self {
+    pub fn new(mut info: RunInfo, fitted: &Fitted) -> Self {
         let front = front_table(fitted);
         // So that its models say where they come from; where it fails, writing says why.
         if let Ok((_, checksum)) = parquet_of(&front) {

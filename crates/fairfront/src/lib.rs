@@ -7,6 +7,7 @@ pub use fairfront_pareto as pareto;
 pub use fairfront_report as report;
 pub use fairfront_run as run;
 pub use fairfront_solve as solve;
+pub use fairfront_stream as stream;
 
 #[doc = include_str!("../../../docs/objectives.md")]
 pub mod objectives {}

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// All published crates, as ARCHITECTURE.md orders them, the lowest first.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "fairfront-pareto",
     "fairfront-core",
     "fairfront-solve",
@@ -14,6 +14,7 @@ const ORDER: [&str; 10] = [
     "fairfront-model",
     "fairfront-report",
     "fairfront-run",
+    "fairfront-stream",
     "fairfront-reproduce",
     "fairfront",
     "fairfront-cli",

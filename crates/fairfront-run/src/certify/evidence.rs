@@ -16,7 +16,7 @@ use crate::Error;
 use crate::folder::check_sum;
 
 /// The file of a run.
-pub(crate) const TALLIES: &str = "tallies.json";
+pub const TALLIES: &str = "tallies.json";
 const FORMAT: &str = "fairfront-tallies";
 const VERSION: u32 = 1;
 

@@ -19,8 +19,8 @@ use fairfront_model::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Ve
 use fairfront_pareto::{Values, nondominated};
 
 pub use certificate::{Certificate, CertifyingRows, Closest, Tested, Uncertified};
-pub use evidence::{Counted, Evidence, IntervalInfo};
-pub(crate) use evidence::{SplitIntervals, TALLIES, Weighed, weigh};
+pub use evidence::{Counted, Evidence, IntervalInfo, TALLIES};
+pub(crate) use evidence::{SplitIntervals, Weighed, weigh};
 pub(crate) use family::{Family, Kind};
 pub use interval::Band;
 pub(crate) use interval::{CONFIDENCE, REPLICATES, SEED};

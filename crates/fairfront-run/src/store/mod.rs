@@ -1,17 +1,11 @@
 //! What long work keeps on disk so that a kill at any moment loses nothing.
 //!
 //! A state is a folder that one process at a time writes ([`Lock`]). What is committed is in
-//! generations, each there whole or not at all ([`Generations`]); what only grows is in ledgers whose
-//! committed length a generation records ([`Ledger`]); what has arrived and no generation holds yet is
-//! in a log ([`Spool`]); large parts that never change have files of their own ([`segment`]). Readers
-//! take no lock and write nothing ([`resolve`], [`read_stable`]).
+//! generations, each there whole or not at all ([`Generations`]). Readers take no lock and write nothing
+//! (`resolve`, `read_stable`). Checkpoints of a fit are such states, and so is the folder of a stream.
 
-mod append;
 mod generation;
-mod ledger;
 mod lock;
-pub(crate) mod segment;
-mod spool;
 #[cfg(test)]
 mod tests;
 
@@ -20,27 +14,26 @@ use std::path::Path;
 
 use fairfront_model::file::{parent_of, remove, sync_folder, unwritable, write_through};
 
-pub(crate) use generation::{Damaged, Generations, is_state, read_stable, resolve};
-pub(crate) use ledger::{Committed, Ledger};
+pub use generation::{Damaged, Found, Generations, is_state};
+pub(crate) use generation::{read_stable, resolve};
 pub use lock::Lock;
 pub(crate) use lock::RunLock;
-pub(crate) use spool::{Entry, Spool};
 
 use crate::Error;
 
 /// The beginning of names that are not committed yet; removed if a kill left them over.
-const NEW: &str = ".fairfront-new-";
+pub const NEW: &str = ".fairfront-new-";
 /// The beginning of names that are about to be removed.
 const OLD: &str = ".fairfront-old-";
 
 /// What to do about a file of a state that could not be written. What was committed before is still there.
-pub(crate) fn unwritten(path: &Path, error: &IoError) -> Error {
+pub fn unwritten(path: &Path, error: &IoError) -> Error {
     Error::file(path, unwritable(error) + ", nothing is lost")
 }
 
 /// Writes a file whole or not at all, for the process that holds the lock of the state. A file there is
 /// replaced.
-fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
+pub fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!("{NEW}{name}"));
     write_through(&new, bytes)
@@ -50,7 +43,7 @@ fn write_anew(path: &Path, bytes: &[u8]) -> IoResult<()> {
 }
 
 /// The number in a name such as `000012.log`, where it is written as it would be here.
-fn number_in(name: &str, before: &str, after: &str) -> Option<u64> {
+pub fn number_in(name: &str, before: &str, after: &str) -> Option<u64> {
     let digits = name.strip_prefix(before)?.strip_suffix(after)?;
     let number: u64 = digits.parse().ok()?;
     (digits == format!("{number:06}")).then_some(number)
@@ -65,7 +58,7 @@ fn move_aside(path: &Path) -> IoResult<std::path::PathBuf> {
 }
 
 /// The first name among `NAME.damaged`, `NAME.damaged-2`, … that nothing has.
-fn free_beside(path: &Path) -> std::path::PathBuf {
+pub fn free_beside(path: &Path) -> std::path::PathBuf {
     let mut number = 1;
     loop {
         let mut name = path.as_os_str().to_owned();

@@ -1,7 +1,5 @@
 //! The store under kills, damage, full disks and crowds.
 
-mod growing;
-mod process;
 mod state;
 
 use std::collections::BTreeMap;

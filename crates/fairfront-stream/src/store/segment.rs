@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use fairfront_model::file::{make_folder, names_in, remove};
 
-use super::{NEW, number_in, unwritten, write_anew};
-use crate::Error;
+use fairfront_run::Error;
+use fairfront_run::store::{NEW, number_in, unwritten, write_anew};
 
 const FOLDER: &str = "rows";
 const SUFFIX: &str = ".rows";

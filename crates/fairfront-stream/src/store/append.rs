@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use fairfront_model::file::{create, make_folder, parent_of, sync_folder};
 
-use super::unwritten;
-use crate::Error;
+use fairfront_run::Error;
+use fairfront_run::store::unwritten;
 
 /// The end of a file that grows. The file is made when something is appended first.
 #[derive(Debug)]

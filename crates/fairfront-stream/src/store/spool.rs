@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::append::Appender;
-use super::{NEW, free_beside, number_in, unwritten, write_anew};
-use crate::Error;
+use fairfront_run::Error;
+use fairfront_run::store::{NEW, free_beside, number_in, unwritten, write_anew};
 
 const FOLDER: &str = "spool";
 const SUFFIX: &str = ".log";
