@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use fairfront_data::Error;
-use fairfront_run::NewFile;
+use fairfront_model::NewFile;
 
 /// Writes text for people to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {

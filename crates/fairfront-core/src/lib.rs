@@ -68,5 +68,5 @@ pub use special::{
     normal_quantile, wilson,
 };
 pub use stop::StopSignal;
-pub use text::{counted, grouped, hex};
+pub use text::{counted, grouped, hex, readable};
 pub use threshold::better_thresholds;

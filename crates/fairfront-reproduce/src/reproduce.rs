@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::counted;
-use fairfront_run::{Error, Figure, Lock, write_file};
+use fairfront_model::write_file;
+use fairfront_run::store::Lock;
+use fairfront_run::{Error, Figure};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Draft, Finding, Sheet};
@@ -248,7 +250,8 @@ fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
     }
     let text = serde_json::to_string_pretty(&Settings { effort });
     let text = text.map_err(|e| Error::Data(e.to_string()))?;
-    write_file(&out.join(SETTINGS), format!("{text}\n").as_bytes(), true)
+    write_file(&out.join(SETTINGS), format!("{text}\n").as_bytes(), true)?;
+    Ok(())
 }
 
 /// The processor, where the system says it, the system, and how much is done at a time.

@@ -2,8 +2,9 @@
 
 use fairfront_core::{Dataset, Points, Problem, counted};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
-use fairfront_run::{Error, Keep, Live, LiveOptions, Run};
+use fairfront_run::{Error, Keep, Run};
 use fairfront_solve::{Observer, Trace};
+use fairfront_stream::{Live, LiveOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::thread_seconds;

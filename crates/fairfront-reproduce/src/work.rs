@@ -8,9 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use fairfront_core::counted;
 use fairfront_data::Ordered;
+use fairfront_model::write_file;
 use fairfront_run::{
     Error, FrontTable, Grid, NamedFront, Run, RunInfo, Trial, TuneWatcher, fit, read_run, tune,
-    write_file, write_run,
+    write_run,
 };
 use fairfront_solve::{Observer, Progress, StopReason, StopSignal};
 use serde::{Deserialize, Serialize};

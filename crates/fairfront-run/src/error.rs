@@ -66,10 +66,25 @@ impl Error {
         }
     }
 
-    pub(crate) fn file(path: &std::path::Path, problem: impl std::fmt::Display) -> Self {
+    /// The error about a file or a folder: its problem and its remedy in one line.
+    pub fn file(path: &std::path::Path, problem: impl std::fmt::Display) -> Self {
         Self::File {
             path: path.display().to_string(),
             problem: problem.to_string().replace('\n', " "),
+        }
+    }
+}
+
+/// Files and scores fail in the same ways wherever they are used.
+impl From<fairfront_model::Error> for Error {
+    fn from(error: fairfront_model::Error) -> Self {
+        use fairfront_model::Error as Model;
+        match error {
+            Model::Usage(message) => Self::Usage(message),
+            Model::Data(message) => Self::Data(message),
+            Model::File { path, problem } => Self::File { path, problem },
+            Model::Table(error) => Self::Table(error),
+            Model::Evaluate(error) => Self::Evaluate(error),
         }
     }
 }

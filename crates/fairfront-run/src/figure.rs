@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::Measure;
+use fairfront_model::write_file;
 use fairfront_report::{Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side};
 
-use crate::file::write_file;
 use crate::folder::FIGURES;
 use crate::meaning::{Unit, kind};
 use crate::place::recover;

@@ -2,10 +2,12 @@
 
 pub use fairfront_core as core;
 pub use fairfront_data as data;
+pub use fairfront_model as model;
 pub use fairfront_pareto as pareto;
 pub use fairfront_report as report;
 pub use fairfront_run as run;
 pub use fairfront_solve as solve;
+pub use fairfront_stream as stream;
 
 #[doc = include_str!("../../../docs/objectives.md")]
 pub mod objectives {}

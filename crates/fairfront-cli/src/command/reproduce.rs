@@ -99,10 +99,10 @@ fn write_docs(found: &Reproduction, out: &Path, docs: &Path) -> anyhow::Result<(
     std::fs::create_dir_all(&folder)?;
     for name in found.figures() {
         let svg = std::fs::read(out.join(Place::Folder.figures()).join(&name))?;
-        fairfront_run::write_file(&folder.join(name), &svg, true)?;
+        fairfront_model::write_file(&folder.join(name), &svg, true)?;
     }
     let page = found.to_markdown(place);
-    fairfront_run::write_file(&docs.join("reproduction.md"), page.as_bytes(), true)?;
+    fairfront_model::write_file(&docs.join("reproduction.md"), page.as_bytes(), true)?;
     Ok(())
 }
 

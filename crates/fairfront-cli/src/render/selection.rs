@@ -4,9 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::{counted, grouped};
-use fairfront_run::{
-    Choice, FrontColumns, ModelCertificate, Opening, Price, Rule, Unit, is_measure, select,
-};
+use fairfront_model::ModelCertificate;
+use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
 use super::TextTable;
 

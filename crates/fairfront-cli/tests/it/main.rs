@@ -6,6 +6,7 @@ mod export;
 mod fit;
 #[cfg(feature = "download")]
 mod get;
+mod layers;
 mod predict;
 mod report;
 mod select;

@@ -326,24 +326,5 @@ pub(crate) fn measure_instead(term: &Term) -> Option<String> {
     Some(format!("{name} is not a measure; write {meant}"))
 }
 
-/// A number as a person reads it: four digits, no trailing zeros, no powers of ten where they can be
-/// helped.
-pub(crate) fn readable(value: f64) -> String {
-    let text = match value.abs() {
-        // What rounding leaves of nothing.
-        v if v < 1e-12 => return "0".into(),
-        v if !(1e-6..1e6).contains(&v) => return format!("{value:.2e}"),
-        v => {
-            // Four digits that say something, wherever the first of them is.
-            let digits = (3 - v.log10().floor() as i32).max(0) as usize;
-            format!("{value:.digits$}")
-        }
-    };
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use fairfront_core::{counted, grouped};
+use fairfront_core::{counted, grouped, readable};
 use fairfront_data::Part;
 use fairfront_pareto::{Values, knee};
 use serde::Serialize;
 
 use super::price::{Price, price};
-use super::{Column, First, FrontColumns, Requirement, Term, readable};
+use super::{Column, First, FrontColumns, Requirement, Term};
 use crate::Error;
 
 /// How one point is chosen among those that meet the requirements.

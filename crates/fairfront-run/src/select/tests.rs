@@ -1,3 +1,4 @@
+use fairfront_core::readable;
 use fairfront_data::Ordered;
 use proptest::prelude::*;
 use serde::Deserialize;

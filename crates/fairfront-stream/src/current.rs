@@ -5,9 +5,7 @@ use std::path::Path;
 use fairfront_core::Points;
 use fairfront_data::{Encoded, Encoding, Part, StoredRows, embed};
 
-use crate::fit::{Earlier, Fitted};
-use crate::folder::run_in;
-use crate::{Error, FrontTable, PenaltyInfo, RunInfo};
+use fairfront_run::{Earlier, Error, Fitted, FrontTable, PenaltyInfo, RunInfo, run_in};
 
 /// The front of the newest generation.
 #[derive(Debug, Clone)]

@@ -6,11 +6,10 @@ use fairfront_data::{
     Arrival, Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
     Split, SplitRule, StoredRows, Table, drawn_part,
 };
+use fairfront_run::{Error, FitRequest, Fitted, fit_encoded};
 use fairfront_solve::{Error as SolveError, Observer};
 
 use super::current::Current;
-use crate::fit::{Fitted, fit_encoded};
-use crate::{Error, FitRequest};
 
 /// Rows of a batch that are ready to be kept.
 pub(super) struct Ready {

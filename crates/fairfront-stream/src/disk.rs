@@ -2,17 +2,17 @@
 
 use fairfront_core::grouped;
 use fairfront_data::{Notice, ReadFrom, file_name};
+use fairfront_run::store::{Generations, Lock};
+use fairfront_run::{
+    Error, Fitted, Run, StreamInfo, TALLIES, files_of_run, info_bytes, run_in, run_info_of,
+};
 
 use super::current::{STARTS, starts_bytes};
 use super::drift::Drift;
 use super::source::Row;
-use super::state::{State, StreamInfo, StreamOptions};
+use super::state::{State, StreamOptions};
 use super::{Stream, keep, reject, state};
-use crate::certify::TALLIES;
-use crate::fit::Fitted;
-use crate::folder::{files_of_run, info_bytes, run_in, run_info_of};
-use crate::store::{Generations, Ledger, Lock, segment};
-use crate::{Error, Run};
+use crate::store::{Ledger, segment};
 
 impl Stream {
     /// Makes the folder of a new stream when its first row is there.

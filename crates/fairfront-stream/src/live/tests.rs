@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use fairfront_data::{Column, Known, Notice, Prepared, SplitRule};
+use fairfront_run::{MethodChoice, Penalty, fit, read_run};
 use fairfront_solve::{Method, Progress, StopReason, Trace};
 
 use super::*;
-use crate::stream::drift::volume;
-use crate::stream::{CommittedBatch, Feed, StreamOptions, Watcher};
-use crate::{MethodChoice, Run, Stream, fit, read_run};
+use crate::drift::volume;
+use crate::{CommittedBatch, Feed, Stream, StreamOptions, Watcher};
 
 const DEMO: &str = "demo(rows=1200)";
 
@@ -36,7 +36,7 @@ fn request(objectives: &[&str]) -> FitRequest {
             polish: None,
         }],
         front_in: None,
-        penalty: crate::Penalty::default(),
+        penalty: Penalty::default(),
         loss_alone: false,
     }
 }

@@ -4,8 +4,8 @@
 //! machine since it was started. A process keeps its temporary file locked. Those of processes that are
 //! gone are removed by the next command that writes in the same folder ([`sweep`]).
 
-use std::fs::{Metadata, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Result as IoResult, Write};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::io::{Error as IoError, ErrorKind, Result as IoResult, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -13,10 +13,9 @@ use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::Error;
-use crate::store::{names_in, parent_of, sync_folder, unwritable};
 
 /// How all names begin that are there only for a while.
-pub(crate) const HIDDEN: &str = ".fairfront-";
+pub const HIDDEN: &str = ".fairfront-";
 /// Random characters of a temporary name.
 const RANDOM: usize = 10;
 /// Temporary files of other machines are left alone as long as they are younger than this.
@@ -97,12 +96,12 @@ fn hidden<T>(mode: u32, make: impl FnOnce(&tempfile::Builder) -> IoResult<T>) ->
 }
 
 /// A temporary folder, removed with all in it when this is dropped.
-pub(crate) fn hidden_folder(folder: &Path) -> IoResult<TempDir> {
+pub fn hidden_folder(folder: &Path) -> IoResult<TempDir> {
     hidden(0o777, |builder| builder.tempdir_in(folder))
 }
 
 /// Removes temporary files whose writer is gone. Leftover files do no harm, so errors are ignored.
-pub(crate) fn sweep(folder: &Path) {
+pub fn sweep(folder: &Path) {
     for path in left_over(folder, Metadata::is_file) {
         let file = OpenOptions::new().read(true).write(true).open(&path);
         if file.is_ok_and(|file| file.try_lock().is_ok()) {
@@ -112,7 +111,7 @@ pub(crate) fn sweep(folder: &Path) {
 }
 
 /// Removes temporary folders, for the process that alone may make them here.
-pub(crate) fn sweep_folders(folder: &Path) {
+pub fn sweep_folders(folder: &Path) {
     for path in left_over(folder, Metadata::is_dir) {
         let _ = std::fs::remove_dir_all(&path);
     }
@@ -153,7 +152,7 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
 }
 
 /// The same for a file that is replaced if it exists.
-pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> IoResult<()> {
+pub fn replace_file(path: &Path, bytes: &[u8]) -> IoResult<()> {
     write_new(path, bytes, true)
 }
 
@@ -164,10 +163,110 @@ fn write_new(path: &Path, bytes: &[u8], force: bool) -> IoResult<()> {
 }
 
 /// Whether a folder takes files: some bytes are written there and removed.
-pub(crate) fn probe(folder: &Path) -> IoResult<()> {
+pub fn probe(folder: &Path) -> IoResult<()> {
     let mut file = NewFile::create(&folder.join("probe"))?;
     file.write_all(&vec![0; 1 << 16])?;
     file.file.as_file().sync_all()
+}
+
+/// Why a file could not be written, and what to do about it.
+pub fn unwritable(error: &IoError) -> String {
+    let (reason, remedy) = match error.kind() {
+        ErrorKind::StorageFull => ("no space left on device".into(), "free some"),
+        ErrorKind::QuotaExceeded => ("the disk quota is used up".into(), "free some space"),
+        ErrorKind::FileTooLarge => (
+            "the file would be larger than allowed".into(),
+            "lift the limit",
+        ),
+        ErrorKind::ReadOnlyFilesystem => (
+            "the file system is read-only".into(),
+            "make it one that can be written",
+        ),
+        ErrorKind::PermissionDenied => ("permission denied".into(), "allow writing in this folder"),
+        _ => (error.to_string(), "see to that"),
+    };
+    format!("it cannot be written: {reason}; {remedy} and run the same command again")
+}
+
+/// Makes a file that only its owner writes; the umask may take away more.
+pub fn create(path: &Path) -> IoResult<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
+    options.open(path)
+}
+
+/// Writes a whole file through to the disk.
+pub fn write_through(path: &Path, bytes: &[u8]) -> IoResult<()> {
+    let mut file = create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Makes a folder, those above it as well, and sees them through to the disk.
+pub fn make_folder(folder: &Path) -> IoResult<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let parent = parent_of(folder);
+    make_folder(parent)?;
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o755);
+    match builder.create(folder) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists && folder.is_dir() => {}
+        made => made?,
+    }
+    sync_folder(parent)
+}
+
+/// The folder of a path.
+pub fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Sees the names in a folder through to the disk, where the system can do that.
+pub fn sync_folder(folder: &Path) -> IoResult<()> {
+    #[cfg(unix)]
+    match File::open(folder)?.sync_all() {
+        // Some network file systems know no such thing.
+        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
+        done => done?,
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
+/// Removes a file or a folder with all in it; that it is gone already is fine.
+pub fn remove(path: &Path) -> IoResult<()> {
+    let removed = match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(e) => Err(e),
+    };
+    match removed {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// The names in a folder; none where there is no folder.
+pub fn names_in(folder: &Path) -> IoResult<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -181,7 +280,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         let make = |name: &str, days: u64| {
-            let file = std::fs::File::create(at(name)).expect("a file");
+            let file = File::create(at(name)).expect("a file");
             let then = SystemTime::now() - Duration::from_secs(days * 25 * 3600);
             file.set_modified(then).expect("a time");
             name.to_owned()

@@ -14,6 +14,7 @@ mod ready;
 mod reject;
 mod source;
 mod state;
+mod store;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -22,20 +23,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fairfront_data::{Dropped, Encoded, Encoding, MemoryLimit, Notice, Rejected};
+use fairfront_run::Error;
+use fairfront_run::store::{Damaged, Generations, Lock, is_state};
 use fairfront_solve::Observer;
 
 use self::current::Current;
 use self::keep::Kept;
 use self::source::{Row, STDIN};
 use self::state::State;
-use crate::Error;
-use crate::store::{Damaged, Generations, Ledger, Lock, Spool, is_state};
+use self::store::{Ledger, Spool};
 
 pub use self::drift::{Drift, FrontShift, GroupShift, Shift};
 pub use self::feed::{Fed, Feed};
-pub use self::keep::Keep;
 pub use self::live::{Live, LiveOptions};
-pub use self::state::{StreamInfo, StreamOptions};
+pub use self::state::StreamOptions;
 
 /// A batch that is committed.
 #[derive(Debug)]
@@ -278,7 +279,7 @@ impl Stream {
 }
 
 /// The rows that a generation of a state keeps, encoded as its front was fitted on them.
-pub(crate) fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
+pub fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
     let state = State::read(generation)?;
     let kept = state.read_rows(folder, generation)?;
     let (Some(rows), Some(settled)) = (kept.rows(), &state.settled) else {

@@ -3,8 +3,10 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{NEW, make_folder, names_in, number_in, remove, unwritten, write_anew};
-use crate::Error;
+use fairfront_model::file::{make_folder, names_in, remove};
+
+use fairfront_run::Error;
+use fairfront_run::store::{NEW, number_in, unwritten, write_anew};
 
 const FOLDER: &str = "rows";
 const SUFFIX: &str = ".rows";

@@ -4,20 +4,18 @@ use fairfront_core::{Points, counted};
 use fairfront_data::{
     ColumnTypes, Dropped, Encoding, HeldRows, Rejected, Spec, StoredRows, Table, grammar, set_aside,
 };
+use fairfront_run::{
+    Error, Evidence, FitRequest, Fitted, FrontTable, Keep, Run, RunInfo, StreamInfo,
+    attribute_texts, default_objectives, front_table, run_info_of,
+};
 use fairfront_solve::Observer;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::current::{Current, seen_by_front};
-use super::keep::{Keep, Kept, KeptInfo};
+use super::keep::{Kept, KeptInfo};
 use super::ready::{self, Ready};
-use super::state::{StreamInfo, add_dropped, check_rows};
-use crate::fit::Fitted;
-use crate::folder::run_info_of;
-use crate::{
-    Error, Evidence, FitRequest, FrontTable, Run, RunInfo, attribute_texts, default_objectives,
-    front_table,
-};
+use super::state::{add_dropped, check_rows};
 
 #[cfg(test)]
 mod tests;

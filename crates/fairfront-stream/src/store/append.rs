@@ -4,8 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{Error as IoError, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::{create, make_folder, parent_of, sync_folder, unwritten};
-use crate::Error;
+use fairfront_model::file::{create, make_folder, parent_of, sync_folder};
+
+use fairfront_run::Error;
+use fairfront_run::store::unwritten;
 
 /// The end of a file that grows. The file is made when something is appended first.
 #[derive(Debug)]

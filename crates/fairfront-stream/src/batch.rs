@@ -5,17 +5,15 @@ use fairfront_data::{
     ColumnTypes, Decimal, Notice, Position, RawRecord, Rejected, StoredRows, decimal_of,
     first_table, next_table, set_aside,
 };
+use fairfront_run::{Error, Fitted, Keep};
 use fairfront_solve::StopReason;
 
 use super::current::{Current, seen_by_front};
 use super::drift::{self, Composition, Drift, FrontShift};
-use super::keep::Keep;
 use super::ready::{self, Ready};
 use super::source::Row;
 use super::state::{Settled, StreamOptions, add_dropped};
 use super::{Stream, Watcher};
-use crate::Error;
-use crate::fit::Fitted;
 
 /// What messages call the rows of a batch.
 const NAME: &str = "stream";

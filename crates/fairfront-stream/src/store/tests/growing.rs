@@ -1,5 +1,6 @@
 //! Ledgers, logs and segments.
 
+use fairfront_model::file::names_in;
 use proptest::prelude::*;
 
 use super::super::*;

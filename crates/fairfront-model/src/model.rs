@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::write_file;
 use crate::seal::{self, seal};
-use crate::{Error, ModelCertificate, Run, run_name};
+use crate::{Error, ModelCertificate};
 
 const FORMAT: &str = "fairfront-model";
 const VERSION: u32 = 1;
@@ -72,13 +72,8 @@ pub struct Provenance {
 }
 
 impl Model {
-    /// The model of a point of a run's front; of a state it is the newest front.
-    pub fn of(folder: &Path, point: usize) -> Result<Self, Error> {
-        Run::read(folder)?.model(&run_name(folder), point)
-    }
-
     /// A model that decides by the sign of its score, or what cannot be right.
-    pub(crate) fn new(
+    pub fn new(
         intercept: f64,
         coefficients: Ordered<f64>,
         calibration: Calibration,

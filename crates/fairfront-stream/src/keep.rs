@@ -4,22 +4,10 @@ use std::path::Path;
 
 use fairfront_core::{Purpose, Stream as Random};
 use fairfront_data::StoredRows;
+use fairfront_run::{Error, Keep};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::store::segment;
-
-/// Which rows a front stands on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Keep {
-    /// All of them.
-    All,
-    /// The last ones, so many.
-    Window(usize),
-    /// A uniform sample of so many.
-    Reservoir(usize),
-}
 
 /// The rows of one batch that are on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use fairfront_data::Notice;
+use fairfront_run::Error;
 
 use super::Stream;
 use super::source::{Row, STDIN, Source};
 use super::state::Input;
-use crate::Error;
 use crate::store::{Entry, Spool};
 
 impl Stream {

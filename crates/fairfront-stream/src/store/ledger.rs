@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::append::Appender;
-use super::{unwritten, write_anew};
-use crate::Error;
+use fairfront_run::Error;
+use fairfront_run::store::{unwritten, write_anew};
 
 /// How much of a ledger counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,10 +14,10 @@ use fairfront_data::{
     BadRecord, ColumnType, Known, Position, RawRecord, Records, Spec, column_order, data_folder,
     open_text,
 };
+use fairfront_run::Error;
 use sha2::{Digest, Sha256};
 
 use super::state::{Input, StreamOptions};
-use crate::Error;
 use crate::store::Entry;
 
 /// Standard input, as it is named.

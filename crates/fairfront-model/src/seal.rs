@@ -13,7 +13,7 @@ const DIGITS: usize = 64;
 
 /// Why a sealed file is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub enum Broken {
     /// There is no checksum.
     Missing,
     /// The checksum is of another content.
@@ -22,7 +22,7 @@ pub(crate) enum Broken {
 
 impl Broken {
     /// The problem, in words.
-    pub(crate) fn problem(self) -> &'static str {
+    pub fn problem(self) -> &'static str {
         match self {
             Self::Missing => {
                 "the file has no checksum: it was changed after it was written, or an older fairfront \
@@ -36,14 +36,14 @@ impl Broken {
 }
 
 /// Adds the checksum to a JSON object with at least one field, as `serde_json` indents it.
-pub(crate) fn seal(object: &str) -> String {
+pub fn seal(object: &str) -> String {
     let body = object.trim_end().trim_end_matches('}').trim_end();
     let sum = sum(compact(body));
     format!("{body},\n  \"checksum\": \"{sum}\"\n}}\n")
 }
 
 /// The object without its checksum, which must match.
-pub(crate) fn open(text: &str) -> Result<String, Broken> {
+pub fn open(text: &str) -> Result<String, Broken> {
     let text = compact(text);
     let at = text.len().checked_sub(BEFORE.len() + DIGITS + AFTER.len());
     let cut = at.and_then(|at| text.split_at_checked(at));
@@ -59,7 +59,7 @@ pub(crate) fn open(text: &str) -> Result<String, Broken> {
 }
 
 /// The SHA-256 of bytes, as hexadecimal digits.
-pub(crate) fn sum(content: impl AsRef<[u8]>) -> String {
+pub fn sum(content: impl AsRef<[u8]>) -> String {
     hex(&Sha256::digest(content))
 }
 

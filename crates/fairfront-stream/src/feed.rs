@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::{Notice, Position};
+use fairfront_run::Error;
 
 use super::source::{self, Next, STDIN, Source};
 use super::{CommittedBatch, Stream, Watcher};
-use crate::Error;
 
 /// How a call reads its inputs.
 #[derive(Debug, Clone, Default)]

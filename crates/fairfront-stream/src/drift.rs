@@ -2,9 +2,8 @@
 
 use fairfront_core::Dataset;
 use fairfront_pareto::{Values, hypervolume};
+use fairfront_run::Error;
 use serde::{Deserialize, Serialize};
-
-use crate::Error;
 
 /// Beyond four objectives volumes may take longer than all else.
 const MOST_JUDGED: usize = 4;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fairfront_data::{ColumnType, ColumnTypes, Dropped, Encoding, Position, ReadOptions, Spec};
+use fairfront_run::{Error, FitRequest, Keep};
 use serde::{Deserialize, Serialize};
 
 use super::drift::Composition;
-use super::keep::{Keep, Kept, KeptInfo};
+use super::keep::{Kept, KeptInfo};
 use crate::store::{Committed, Entry};
-use crate::{Error, FitRequest};
 
 const FORMAT: &str = "fairfront-stream";
 const VERSION: u32 = 1;
@@ -82,27 +82,6 @@ pub(super) fn add_dropped(all: &mut Vec<Dropped>, dropped: &[Dropped]) {
             None => all.push(more.clone()),
         }
     }
-}
-
-/// What a stream has come to, as its `run.json` says it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StreamInfo {
-    /// Batches so far.
-    pub batches: u64,
-    /// The batch that the front was found with; those after it could not update it.
-    pub updated: u64,
-    /// Rows so far, dropped and rejected ones counted.
-    pub rows: u64,
-    /// Rows in use so far.
-    pub used: u64,
-    /// Rows that were set aside.
-    pub rejected: u64,
-    /// Why rows were dropped, and how many; a row may count under several reasons.
-    pub dropped: Vec<Dropped>,
-    /// Which rows are kept.
-    pub keep: Keep,
-    /// How many these are.
-    pub kept: usize,
 }
 
 /// An input and how far it was read.

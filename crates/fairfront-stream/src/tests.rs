@@ -5,14 +5,15 @@ use std::path::Path;
 
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema};
 use fairfront_data::{BadRecord, Part, ReadOptions, Spec, StoredRows, embed};
+use fairfront_run::store::{Generations, Lock};
+use fairfront_run::{FitRequest, Keep, Penalty};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::keep::{Keep, Kept};
+use super::keep::Kept;
 use super::source::Row;
 use super::{Stream, StreamOptions};
-use crate::FitRequest;
-use crate::store::{Entry, Generations, Lock, Spool, segment};
+use crate::store::{Entry, Spool, segment};
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
@@ -209,7 +210,7 @@ fn options(batch: usize) -> StreamOptions {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
             methods: Vec::new(),
             front_in: None,
-            penalty: crate::Penalty::default(),
+            penalty: Penalty::default(),
             loss_alone: false,
         },
         batch,
