@@ -131,7 +131,6 @@ fn help_of_every_command() {
         ("help-verify", &["verify", "--help"]),
         ("help-export", &["export", "--help"]),
         ("help-predict", &["predict", "--help"]),
-        ("help-reproduce", &["reproduce", "--help"]),
         ("help-data", &["data", "--help"]),
         ("help-data-get", &["data", "get", "--help"]),
         ("help-data-export", &["data", "export", "--help"]),
