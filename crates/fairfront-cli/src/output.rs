@@ -52,11 +52,6 @@ pub(crate) fn note(lines: &str) {
     let _ = io::stderr().write_all(visible(lines).as_bytes());
 }
 
-/// Writes a line of progress over the last one on a terminal.
-pub(crate) fn rewrite(line: &str) {
-    let _ = write!(io::stderr(), "\r\x1b[2K{}", visible(line));
-}
-
 /// Whether whoever read our output has gone (`… | head`).
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// All published crates, as ARCHITECTURE.md orders them, the lowest first.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 10] = [
     "fairfront-pareto",
     "fairfront-core",
     "fairfront-solve",
@@ -15,7 +15,6 @@ const ORDER: [&str; 11] = [
     "fairfront-report",
     "fairfront-run",
     "fairfront-stream",
-    "fairfront-reproduce",
     "fairfront",
     "fairfront-cli",
 ];

@@ -1,4 +1,4 @@
-//! What experiments came to.
+//! The results of the experiments, as text.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use fairfront_reproduce::{Effort, Reproduction};
 
 /// Claims with their verdicts, experiment by experiment.
-pub(crate) fn reproduction(found: &Reproduction, out: &Path) -> String {
+pub(crate) fn summary(found: &Reproduction, out: &Path) -> String {
     let mut text = String::new();
     if found.effort == Effort::Quick {
         text.push_str("Small budgets: what is said here is that everything works, not what the paper is worth.\n\n");

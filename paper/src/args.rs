@@ -1,12 +1,14 @@
-//! What can be typed after `reproduce`.
+//! The command line.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::Parser;
 use fairfront_reproduce::Experiment;
 
-#[derive(Debug, Args)]
-pub(crate) struct ReproduceArgs {
+/// Run the paper's experiments again, and say which of its claims hold
+#[derive(Debug, Parser)]
+#[command(name = "fairfront-reproduce", version, long_about = about(), after_help = EXAMPLES)]
+pub(crate) struct Args {
     /// Which experiments; all whose data are at hand where none is named
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiments: Vec<String>,
@@ -19,7 +21,7 @@ pub(crate) struct ReproduceArgs {
     /// Write the page and its figures into this folder of documentation too
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,
-    /// Pieces of work at a time, each on one thread [default: one a core]; results do not depend on it
+    /// Pieces of work at a time, each on one thread [default: one per core]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// No progress
@@ -30,8 +32,8 @@ pub(crate) struct ReproduceArgs {
     pub(crate) json: bool,
 }
 
-/// What `--help` says.
-pub(crate) fn about() -> String {
+/// The long help.
+fn about() -> String {
     let names = Experiment::ALL.map(|one| format!("  {:<22}{}", one.name(), one.about()));
     format!(
         "\
@@ -48,8 +50,8 @@ Adult and COMPAS are found as `fairfront data list` says; `fairfront data get` d
     )
 }
 
-pub(crate) const REPRODUCE_EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
-  fairfront reproduce --quick --out try
-  fairfront reproduce adult-gender profiles --out reproduction
-  fairfront reproduce --out reproduction --docs docs";
+  fairfront-reproduce --quick --out try
+  fairfront-reproduce adult-gender profiles --out reproduction
+  fairfront-reproduce --out reproduction --docs docs";

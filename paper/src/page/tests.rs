@@ -12,7 +12,7 @@ fn found() -> Reproduction {
     Reproduction {
         program: "0".into(),
         effort: Effort::Full,
-        command: "fairfront reproduce".into(),
+        command: "fairfront-reproduce".into(),
         machine: "a machine".into(),
         findings: vec![Finding {
             experiment: Experiment::CompasTwoMeasures,
@@ -101,7 +101,7 @@ fn names_of_functions_stay_small() {
 /// The page of the documentation is what the numbers kept in `bench/` say, with the figures it names and no others.
 #[test]
 fn the_documentation_says_what_was_found() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = |path: &str| std::fs::read_to_string(root.join(path)).expect(path);
     let found = Reproduction::from_json(&text("bench/results/reproduction.json"));
     let found = found.expect("the numbers of make reproduce");

@@ -58,7 +58,8 @@ written by the command below from the numbers it found, verdicts included; nothi
 ";
 
 const WORDS: &str = "\
-`--quick` goes the same way in a minute or two, with small budgets. `fairfront reproduce --help` lists the experiments.
+`--quick` goes the same way in a minute or two, with small budgets. `fairfront-reproduce --help` lists the experiments;
+the program is not part of the published command, and `cargo run --release -p fairfront-reproduce` builds and runs it.
 Claims are told in our words, each with the rule of its verdict. Most are looked at twice: on fronts of PF-SMG with the
 paper's settings (`--preset paper`), and on the fronts that fairfront finds for the same objectives, which are exact where
 these are covariances of scores. Such a claim *holds* where its rule is met on both, *in part* where it is on one. What the
@@ -195,7 +196,7 @@ fn section(page: &mut String, finding: &Finding, figures: &str) {
     let _ = writeln!(page, "\n## {}\n", title(experiment));
     let _ = writeln!(
         page,
-        "`fairfront reproduce {experiment}`. {}",
+        "`fairfront-reproduce {experiment}`. {}",
         finding.setting
     );
     if !finding.claims.is_empty() {

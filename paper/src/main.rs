@@ -1,16 +1,68 @@
-use std::io::IsTerminal;
+//! `fairfront-reproduce`: runs the paper's experiments again and writes the page about them.
+
+mod args;
+mod summary;
+
+use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fairfront_data::Error;
+use clap::Parser;
+use fairfront_model::write_file;
 use fairfront_reproduce::{Effort, Experiment, Place, Reproduction, Request, Watcher, reproduce};
+use fairfront_run::Error;
 use fairfront_solve::StopSignal;
 
-use crate::reproduce_args::ReproduceArgs;
-use crate::{output, progress, render, word};
+use self::args::Args;
+use self::summary::summary;
 
-pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
+/// Set by Ctrl-C, SIGTERM and SIGHUP.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The exit code after one of them.
+const INTERRUPTED_CODE: u8 = 130;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    listen();
+    match run(&args) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            note(&format!("error: {error}\n"));
+            error.exit_code().into()
+        }
+    }
+}
+
+/// From here on the first signal stops the work, and the second one ends the program.
+fn listen() {
+    // Without a handler a signal ends the program at once, which loses only unfinished jobs.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED_CODE.into());
+        }
+    });
+}
+
+/// Writes to standard error.
+fn note(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Writes to standard output; a pipe that was closed is not an error.
+fn print(text: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::file(Path::new("standard output"), e))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn run(args: &Args) -> Result<u8, Error> {
     let named = args.experiments.iter().map(|name| name.parse());
     let mut experiments: Vec<Experiment> = named.collect::<Result<_, _>>()?;
     if experiments.is_empty() {
@@ -18,7 +70,7 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
             let lacks = experiment.lacks()?;
             match lacks.is_empty() {
                 true => experiments.push(experiment),
-                false => output::note(&format!(
+                false => note(&format!(
                     "skipped: {experiment}, which needs {}; `fairfront data get` downloads it\n",
                     lacks.join(" and ")
                 )),
@@ -26,7 +78,7 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
         }
     }
     if args.threads == Some(0) {
-        return Err(Error::Usage("--threads 0: give at least 1".into()).into());
+        return Err(Error::Usage("--threads 0: give at least 1".into()));
     }
     if let Some(docs) = &args.docs {
         check_docs(docs, args.quick, &experiments)?;
@@ -45,39 +97,48 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<u8> {
     };
     let found = reproduce(&request, &Jobs::new(args.quiet || args.json))?;
     let Some(found) = found else {
-        output::note(&format!(
+        note(&format!(
             "Stopped; what is done is in {}, and the same command goes on from there.\n",
             args.out.display()
         ));
-        return Ok(130);
+        return Ok(INTERRUPTED_CODE);
     };
     if let Some(docs) = &args.docs {
         write_docs(&found, &args.out, docs)?;
     }
     match args.json {
-        true => output::print_data(&found.to_json()?)?,
-        false => output::print(&render::reproduction(&found, &args.out))?,
+        true => print(&found.to_json()?)?,
+        false => print(&summary(&found, &args.out))?,
     }
     Ok(0)
 }
 
 /// The command as the page shows it.
-fn command(args: &ReproduceArgs) -> String {
-    let mut words = ["fairfront", "reproduce"].map(String::from).to_vec();
+fn command(args: &Args) -> String {
+    let mut words = vec!["fairfront-reproduce".to_owned()];
     words.extend(args.experiments.iter().cloned());
-    word::flag(&mut words, "out", &args.out.display().to_string());
+    words.extend(["--out".into(), quoted(&args.out)]);
     if args.quick {
         words.push("--quick".into());
     }
     if let Some(docs) = &args.docs {
-        word::flag(&mut words, "docs", &docs.display().to_string());
+        words.extend(["--docs".into(), quoted(docs)]);
     }
-    let words: Vec<String> = words.iter().map(|word| word::quoted(word)).collect();
     words.join(" ")
 }
 
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    match !path.is_empty() && path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
+}
+
 /// The documentation has one page of everything, or the one that it had.
-fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> anyhow::Result<()> {
+fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> Result<(), Error> {
     let all = Experiment::ALL.iter().all(|one| experiments.contains(one));
     let problem = if !docs.is_dir() {
         "this is no folder"
@@ -89,20 +150,21 @@ fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> anyhow::R
         return Ok(());
     };
     let message = format!("--docs {}: {problem}", docs.display());
-    Err(Error::Usage(message).into())
+    Err(Error::Usage(message))
 }
 
 /// The page and its figures, as the documentation has them.
-fn write_docs(found: &Reproduction, out: &Path, docs: &Path) -> anyhow::Result<()> {
+fn write_docs(found: &Reproduction, out: &Path, docs: &Path) -> Result<(), Error> {
     let place = Place::Documentation;
     let folder = docs.join(place.figures());
-    std::fs::create_dir_all(&folder)?;
+    std::fs::create_dir_all(&folder).map_err(|e| Error::file(&folder, e))?;
     for name in found.figures() {
-        let svg = std::fs::read(out.join(Place::Folder.figures()).join(&name))?;
-        fairfront_model::write_file(&folder.join(name), &svg, true)?;
+        let drawn = out.join(Place::Folder.figures()).join(&name);
+        let svg = std::fs::read(&drawn).map_err(|e| Error::file(&drawn, e))?;
+        write_file(&folder.join(name), &svg, true)?;
     }
     let page = found.to_markdown(place);
-    fairfront_model::write_file(&docs.join("reproduction.md"), page.as_bytes(), true)?;
+    write_file(&docs.join("reproduction.md"), page.as_bytes(), true)?;
     Ok(())
 }
 
@@ -123,7 +185,6 @@ struct State {
 
 impl Jobs {
     fn new(quiet: bool) -> Self {
-        progress::listen();
         let start = Instant::now();
         Self {
             quiet,
@@ -146,9 +207,9 @@ impl Jobs {
     fn say(&self, line: &str) {
         if !self.quiet {
             if self.terminal {
-                output::rewrite("");
+                note("\r\x1b[2K");
             }
-            output::note(&format!("{line}\n"));
+            note(&format!("{line}\n"));
         }
     }
 }
@@ -187,18 +248,18 @@ impl Watcher for Jobs {
         let minutes = (now - self.start).as_secs_f64() / 60.0;
         let left = minutes * (1.0 - state.share) / state.share.max(1e-9);
         let line = format!(
-            "{} of {} pieces of work, {:.0} % of it, {minutes:.1} min, about {left:.0} min left",
+            "{} of {} pieces of work, {:.0}% of it, {minutes:.1} min, about {left:.0} min left",
             state.done,
             state.of,
             100.0 * state.share
         );
         match self.terminal {
-            true => output::rewrite(&line),
-            false => output::note(&format!("{line}\n")),
+            true => note(&format!("\r\x1b[2K{line}")),
+            false => note(&format!("{line}\n")),
         }
     }
 
     fn stop_signal(&self) -> StopSignal {
-        StopSignal::new(progress::interrupted)
+        StopSignal::new(|| INTERRUPTED.load(Ordering::Relaxed))
     }
 }

@@ -122,7 +122,7 @@ fn any_number_of_threads_draws_the_same() {
 /// The committed figures are what this code draws; `FAIRFRONT_UPDATE=1` draws them anew.
 #[test]
 fn the_committed_figures_are_these() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/figures");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/figures");
     for figure in explain().expect("figures") {
         let path = folder.join(format!("{}.svg", figure.name));
         if std::env::var_os("FAIRFRONT_UPDATE").is_some_and(|value| value == "1") {
