@@ -6,7 +6,7 @@ use fairfront_core::{Calibration, Costs, Measures, Points, Schema};
 use fairfront_data::{
     Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };
-use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
+use fairfront_solve::{AnySolver, Certificate as Proof, Counters, MOST_OBJECTIVES, StopReason};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration;
@@ -38,9 +38,9 @@ pub struct RunInfo {
     pub read: Option<ReadFrom>,
     /// Roles, policies, split and seed.
     pub spec: Spec,
-    /// The solver and its settings: `method` and `settings`.
+    /// The solver and its settings: `solver` and `solver_settings`.
     #[serde(flatten)]
-    pub method: Method,
+    pub solver: AnySolver,
     /// Why this solver, where it was not asked for by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -327,7 +327,7 @@ pub(crate) fn run_info_of(
         read,
         spec: spec.clone(),
         stream: None,
-        method: fitted.method.clone(),
+        solver: fitted.solver.clone(),
         reason: fitted.reason.clone(),
         certificate: fitted.certificate.clone(),
         polish: fitted.polish.clone(),

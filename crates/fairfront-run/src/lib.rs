@@ -47,7 +47,7 @@ mod tune;
 mod verify;
 mod warm;
 
-pub use ask::{Ask, Solver, attribute_texts};
+pub use ask::{Ask, SolverName, attribute_texts};
 pub use certify::{
     Band, Certificate, CertifyingRows, Checked, Choice, Closest, Counted, Demand, Evidence,
     GroupSize, IntervalInfo, ModelCertificate, Stated, TestKind, Tested, Uncertified, Use, Verdict,
@@ -64,7 +64,7 @@ pub use export::ExportFormat;
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use file::{NewFile, write_file};
 pub use fit::{
-    CertificateInfo, FitRequest, Fitted, MethodChoice, PolishInfo, default_objectives, fit,
+    CertificateInfo, FitRequest, Fitted, PolishInfo, SolverChoice, default_objectives, fit,
     fit_with, fit_with_checkpoints,
 };
 pub use folder::{

@@ -51,7 +51,7 @@ fn folder() -> TempDir {
         "keep",
         "--split",
         "none",
-        "--method",
+        "--solver",
         "trace",
         "--points",
         "5",

@@ -207,7 +207,7 @@ fn options(batch: usize) -> StreamOptions {
         read: ReadOptions::default(),
         request: FitRequest {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
-            methods: Vec::new(),
+            solvers: Vec::new(),
             front_in: None,
             penalty: crate::Penalty::default(),
             loss_alone: false,

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use fairfront_data::{Column, Known, Notice, Prepared, SplitRule};
-use fairfront_solve::{Method, Progress, StopReason, Trace};
+use fairfront_solve::{AnySolver, Progress, StopReason, Trace};
 
 use super::*;
 use crate::stream::drift::volume;
 use crate::stream::{CommittedBatch, Feed, StreamOptions, Watcher};
-use crate::{MethodChoice, Run, Stream, fit, read_run};
+use crate::{Run, SolverChoice, Stream, fit, read_run};
 
 const DEMO: &str = "demo(rows=1200)";
 
@@ -31,8 +31,8 @@ fn request(objectives: &[&str]) -> FitRequest {
     };
     FitRequest {
         objectives: objectives.iter().map(|o| (*o).to_owned()).collect(),
-        methods: vec![MethodChoice {
-            method: Method::Trace(trace),
+        solvers: vec![SolverChoice {
+            solver: AnySolver::Trace(trace),
             polish: None,
         }],
         front_in: None,
