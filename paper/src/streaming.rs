@@ -3,7 +3,7 @@
 use fairfront_core::{Dataset, Points, Problem, counted};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
 use fairfront_run::{Error, Keep, Run};
-use fairfront_solve::{Observer, Trace};
+use fairfront_solve::{Observer, Solver, Trace};
 use fairfront_stream::{Live, LiveOptions};
 use serde::{Deserialize, Serialize};
 
@@ -84,10 +84,10 @@ pub(crate) fn stream(
     });
     let fronts = fronts.collect::<Result<_, Error>>()?;
     let start = thread_seconds();
-    let [choice, ..] = request.methods.as_slice() else {
+    let [choice, ..] = request.solvers.as_slice() else {
         return Err(Error::Usage("name a solver".into()));
     };
-    let last = choice.method.solve(&problem, observer)?.front.values;
+    let last = choice.solver.solve(&problem, observer)?.front.values;
     let last_cpu_seconds = thread_seconds() - start;
     let n = problem.n_params();
     Ok(Streamed {

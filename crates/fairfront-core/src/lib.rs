@@ -92,7 +92,10 @@ pub use objective::{
 };
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, scores};
 pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
-pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
+pub use problem::{
+    Batches, BoundFacet, Bounds, Gradients, LossFacet, Points, Preconditioner, Problem, RootFacet,
+    Roots, RootsOf, SecondOrder, SecondOrderFacet, TemperatureFacet,
+};
 pub use random::{Purpose, Stream};
 pub use small_groups::SmallGroups;
 pub use special::{

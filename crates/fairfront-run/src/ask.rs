@@ -3,30 +3,62 @@
 use std::collections::BTreeSet;
 
 use fairfront_data::{Spec, grammar};
-use fairfront_solve::{EpsFair, Method, PfSmg, Polish, Trace, Weighted};
+use fairfront_solve::{AnySolver, EpsFair, Polish, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, FitRequest, FrontIn, MethodChoice, PAPER_PENALTY, Penalty, default_objectives,
+    Error, FitRequest, FrontIn, PAPER_PENALTY, Penalty, SolverChoice, default_objectives,
     paper_eps_fair, paper_pf_smg,
 };
 
 /// A solver by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Solver {
-    /// [`Trace`] where all objectives are convex covariances, [`Weighted`] where there are rates or
-    /// groups' losses, otherwise [`PfSmg`], polished.
+pub enum SolverName {
+    /// The first that suits the objectives best ([`Solver::suits`]): [`Trace`] for convex covariances,
+    /// [`Weighted`] for rates and groups' losses, otherwise [`PfSmg`], polished.
+    ///
+    /// [`Solver::suits`]: fairfront_solve::Solver::suits
+    /// [`Trace`]: fairfront_solve::Trace
+    /// [`Weighted`]: fairfront_solve::Weighted
+    /// [`PfSmg`]: fairfront_solve::PfSmg
     #[default]
     Auto,
-    /// Stochastic multi-gradient runs.
-    PfSmg,
-    /// The loss under bounds on the covariances.
-    EpsFair,
     /// The exact front.
     Trace,
     /// Weighted sums.
     Weighted,
+    /// Stochastic multi-gradient runs.
+    PfSmg,
+    /// The loss under bounds on the covariances.
+    EpsFair,
+}
+
+impl SolverName {
+    /// All names.
+    pub const ALL: [Self; 5] = [
+        Self::Auto,
+        Self::Trace,
+        Self::Weighted,
+        Self::PfSmg,
+        Self::EpsFair,
+    ];
+
+    /// The name as text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Trace => "trace",
+            Self::Weighted => "weighted",
+            Self::PfSmg => "pf-smg",
+            Self::EpsFair => "eps-fair",
+        }
+    }
+
+    /// The name that a text is.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|name| name.name() == text)
+    }
 }
 
 /// How a front is to be computed, as people say it: what the command and the Python package share.
@@ -35,7 +67,7 @@ pub struct Ask {
     /// What is minimised, the loss first; where there is nothing, the usual objectives.
     pub objectives: Vec<String>,
     /// The solver.
-    pub solver: Solver,
+    pub solver: SolverName,
     /// Whether the settings are those of the paper's experiments.
     pub paper: bool,
     /// Points of the front.
@@ -70,10 +102,9 @@ impl Ask {
             0 => 1 + attributes.len(),
             n => n,
         };
-        let methods = methods(self, source, n_objectives, tried)?;
-        let needs_covariances =
-            |c: &MethodChoice| matches!(c.method, Method::Trace(_) | Method::EpsFair(_));
-        let covariances = self.paper || methods.iter().all(needs_covariances);
+        let solvers = solvers(self, source, n_objectives, tried)?;
+        let needs_covariances = |choice: &SolverChoice| choice.solver.needs_covariances();
+        let covariances = self.paper || solvers.iter().all(needs_covariances);
         let objectives = match self.objectives.is_empty() {
             true => default_objectives(attributes, covariances),
             false => self.objectives.clone(),
@@ -93,7 +124,7 @@ impl Ask {
             None => Penalty::Auto { seed: self.seed },
         };
         Ok(FitRequest {
-            methods,
+            solvers,
             objectives: objectives.iter().map(as_asked).collect(),
             front_in: self.front_in,
             penalty,
@@ -112,50 +143,39 @@ pub fn attribute_texts(spec: &Spec) -> Vec<String> {
 }
 
 /// The solvers that may be used: the one that was named, or those that are tried in turn.
-fn methods(
+fn solvers(
     ask: &Ask,
     source: &str,
     n_objectives: usize,
     tried: &[&str],
-) -> Result<Vec<MethodChoice>, Error> {
-    let paper = ask.paper;
-    let pf_smg = || match paper {
-        true => Method::PfSmg(paper_pf_smg(source, n_objectives)),
-        false => Method::PfSmg(PfSmg::default()),
+) -> Result<Vec<SolverChoice>, Error> {
+    let of_paper = |solver: AnySolver| match solver {
+        AnySolver::PfSmg(_) => Ok(AnySolver::PfSmg(paper_pf_smg(source, n_objectives))),
+        AnySolver::EpsFair(_) => Ok(AnySolver::EpsFair(paper_eps_fair(source))),
+        other => Err(Error::Usage(format!(
+            "the paper has no solver {}; leave out --preset or --solver",
+            other.name()
+        ))),
     };
-    let asked = ask.polish.then(Polish::default);
-    let candidate = |method| MethodChoice {
-        method,
-        polish: asked.clone(),
+    let named = match ask.solver {
+        SolverName::Auto if ask.paper => SolverName::PfSmg,
+        name => name,
     };
-    let mut candidates = match ask.solver {
-        Solver::Auto if !paper => {
-            let polished = MethodChoice {
-                method: pf_smg(),
-                polish: Some(Polish::default()),
-            };
-            vec![
-                candidate(Method::Trace(Trace::default())),
-                candidate(Method::Weighted(Weighted::default())),
-                polished,
-            ]
+    let mut candidates = Vec::new();
+    for solver in AnySolver::all() {
+        let wanted = match named {
+            // EPS-fair is a baseline, for comparisons.
+            SolverName::Auto => !matches!(solver, AnySolver::EpsFair(_)),
+            name => name.name() == solver.name(),
+        };
+        if wanted {
+            let by_default = named == SolverName::Auto && matches!(solver, AnySolver::PfSmg(_));
+            candidates.push(SolverChoice {
+                solver: if ask.paper { of_paper(solver)? } else { solver },
+                polish: (ask.polish || by_default).then(Polish::default),
+            });
         }
-        Solver::Auto | Solver::PfSmg => vec![candidate(pf_smg())],
-        Solver::EpsFair => vec![candidate(Method::EpsFair(match paper {
-            true => paper_eps_fair(source),
-            false => EpsFair::default(),
-        }))],
-        Solver::Trace if paper => {
-            let message = "the paper has no method trace; leave out --preset or --method";
-            return Err(Error::Usage(message.into()));
-        }
-        Solver::Weighted if paper => {
-            let message = "the paper has no method weighted; leave out --preset or --method";
-            return Err(Error::Usage(message.into()));
-        }
-        Solver::Weighted => vec![candidate(Method::Weighted(Weighted::default()))],
-        Solver::Trace => vec![candidate(Method::Trace(Trace::default()))],
-    };
+    }
     let settings = &ask.settings;
     // Settings that only some of several know choose among these.
     let set = settings
@@ -164,20 +184,18 @@ fn methods(
     let tried = tried.iter().map(|name| (*name, format!("--try {name}")));
     let named: Vec<(&str, String)> = set.chain(tried).collect();
     if candidates.len() > 1 && !named.is_empty() {
-        let knows_all = |c: &MethodChoice| {
-            let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
-            named.iter().all(|(name, _)| knows(name))
-        };
+        let knows_all =
+            |c: &SolverChoice| named.iter().all(|(name, _)| c.solver.get(name).is_some());
         match candidates.iter().any(knows_all) {
             true => candidates.retain(knows_all),
             false => {
-                let names = candidates.iter().flat_map(|c| c.method.names());
-                let known: BTreeSet<&str> = names.map(|(name, _)| *name).collect();
+                let settings = candidates.iter().flat_map(|c| c.solver.settings());
+                let known: BTreeSet<&str> = settings.map(|setting| setting.name).collect();
                 let unknown = named.iter().find(|(name, _)| !known.contains(name));
-                let of_eps_fair = |name: &str| EpsFair::NAMES.iter().any(|(n, _)| *n == name);
+                let of_eps_fair = |name: &str| EpsFair::default().get(name).is_some();
                 let message = match unknown {
                     Some((name, flag)) if of_eps_fair(name) => {
-                        format!("{flag}: this is a setting of eps-fair; add --method eps-fair")
+                        format!("{flag}: this is a setting of eps-fair; add --solver eps-fair")
                     }
                     Some((name, flag)) => format!(
                         "{flag}: unknown setting; {}",
@@ -187,7 +205,7 @@ fn methods(
                         let flags: Vec<&str> =
                             named.iter().map(|(_, flag)| flag.as_str()).collect();
                         format!(
-                            "{}: these are settings of different solvers; name one with --method",
+                            "{}: these are settings of different solvers; name one with --solver",
                             flags.join(" ")
                         )
                     }
@@ -197,15 +215,15 @@ fn methods(
         }
     }
     for candidate in &mut candidates {
-        let method = &mut candidate.method;
-        method.set_seed(ask.seed);
+        let solver = &mut candidate.solver;
+        solver.set_seed(ask.seed);
         if let Some(points) = ask.points {
-            method.set_points(points);
+            solver.set_points(points);
         }
         for (name, value) in settings {
-            let (known, of) = (method.names(), method.name());
-            method.set(name, value).map_err(|error| {
-                let known = known.iter().map(|(name, _)| *name);
+            let (known, of) = (solver.settings(), solver.name());
+            solver.set(name, value).map_err(|error| {
+                let known = known.iter().map(|setting| setting.name);
                 let hint = match known.clone().any(|k| k == name) {
                     true => error.to_string(),
                     false => format!(

@@ -104,7 +104,7 @@ pub(crate) fn judge(
     rest: &mut Rest,
 ) -> Result<Judged, Error> {
     // Rates are smooth versions of measures; covariances only stand in for them.
-    let has_rates = problem.softened(2.0).is_some();
+    let has_rates = problem.temperature().is_some();
     let measures = match (matching(problem), asked) {
         (Ok(measures), _) if has_rates || asked == Some(FrontIn::Measures) => measures,
         (Err(name), Some(FrontIn::Measures)) => return Err(no_measure(&name)),

@@ -2,14 +2,12 @@
 
 use fairfront_core::{Dataset, LANES, Linear, MOST_DENSE, Predictor, counted};
 use fairfront_data::{Encoded, Part};
-use fairfront_solve::Method;
+use fairfront_solve::Solver;
 
 use crate::{Error, FitRequest};
 
 /// Candidates that a solver keeps at least, about.
 const CANDIDATES: u64 = 4_000;
-/// Parameter vectors that a descent of a weighted sum keeps: its position, its step and its memory of earlier steps.
-const DESCENT: u64 = 24;
 /// Matrices of second derivatives that a solver keeps, about.
 const MATRICES: u64 = 24;
 
@@ -21,12 +19,9 @@ const SORTED: u64 = 2 * size_of::<(u64, u32)>() as u64;
 const REDRAWN: u64 = 88;
 
 /// Parameter vectors that a solver keeps, about.
-fn vectors(method: &Method) -> u64 {
-    let points = method.points() as u64;
-    let each = match method {
-        Method::Weighted(_) => DESCENT,
-        _ => 2,
-    };
+fn vectors(solver: &dyn Solver) -> u64 {
+    let points = solver.points() as u64;
+    let each = solver.vectors_per_point() as u64;
     points.saturating_mul(each).max(CANDIDATES)
 }
 
@@ -46,8 +41,11 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
         true => n_params * n_params * NUMBER * (MATRICES + threads),
         false => 0,
     };
-    let methods = request.methods.iter().map(|choice| vectors(&choice.method));
-    let vectors = methods.max().unwrap_or(CANDIDATES);
+    let solvers = request
+        .solvers
+        .iter()
+        .map(|choice| vectors(&*choice.solver));
+    let vectors = solvers.max().unwrap_or(CANDIDATES);
     // Bookkeeping of a model in addition to its parameters.
     let models = vectors.saturating_mul(n_params * NUMBER + 64);
     let n_rows: usize = encoded.parts.iter().map(Dataset::n_rows).sum();

@@ -2,21 +2,24 @@
 
 use fairfront_core::{Counts, Dataset, FairProblem, Objective, grouped};
 use fairfront_data::Notice;
-use fairfront_solve::{Method, Outcome, none_to_speak_of};
+use fairfront_solve::{AnySolver, Outcome, Solver, none_to_speak_of};
 
 use crate::Error;
 use crate::measured::SplitValues;
 
 /// Whether the solver can treat these objectives, and what to be wary of.
-pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec<Notice>, Error> {
-    let name = match method {
-        Method::PfSmg(_) | Method::Weighted(_) => return Ok(Vec::new()),
-        Method::EpsFair(_) | Method::Trace(_) => method.name(),
-    };
+pub(crate) fn check_solver(
+    solver: &dyn Solver,
+    problem: &FairProblem,
+) -> Result<Vec<Notice>, Error> {
+    if !solver.needs_covariances() {
+        return Ok(Vec::new());
+    }
+    let name = solver.name();
     let fair: Vec<&dyn Objective> = problem.objectives().skip(1).collect();
     if let Some(other) = fair.iter().find(|o| o.squares().is_none()) {
         return Err(Error::Usage(format!(
-            "{name} works with covariances, and {} is made of none; leave it out, or choose --method \
+            "{name} works with covariances, and {} is made of none; leave it out, or choose --solver \
              weighted",
             other.name()
         )));
@@ -25,7 +28,7 @@ pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec
     let warn = |objective: String| {
         Notice::warning(format!(
             "{objective} is not convex: {name} finds local solutions, and the front may be poor; \
-             compare it with that of --method pf-smg --polish"
+             compare it with that of --solver pf-smg --polish"
         ))
     };
     Ok(not_convex.map(|o| warn(o.name())).collect())
@@ -103,7 +106,7 @@ pub(crate) fn without_meaning(names: &[String], splits: &[SplitValues]) -> Vec<N
 
 /// What to know about how a front came about.
 pub(crate) fn about_outcome(
-    method: &Method,
+    solver: &AnySolver,
     problem: &FairProblem,
     outcome: &Outcome,
 ) -> Result<Vec<Notice>, Error> {
@@ -124,20 +127,22 @@ pub(crate) fn about_outcome(
                 grouped(n as usize)
             ),
         };
-        let advice = match method {
-            Method::EpsFair(settings) if settings.cold => "a smaller --set start-radius",
-            Method::EpsFair(_) | Method::Weighted(_) => "features of like size (--scale standard)",
-            Method::Trace(_) => "features of like size (--scale standard), or --method pf-smg,",
-            Method::PfSmg(_) => "smaller steps (--set step)",
+        let advice = match solver {
+            AnySolver::EpsFair(settings) if settings.cold => "a smaller --set start-radius",
+            AnySolver::EpsFair(_) | AnySolver::Weighted(_) => {
+                "features of like size (--scale standard)"
+            }
+            AnySolver::Trace(_) => "features of like size (--scale standard), or --solver pf-smg,",
+            AnySolver::PfSmg(_) => "smaller steps (--set step)",
         };
         notices.push(Notice::warning(format!(
             "{points} not finite; {advice} may help"
         )));
     }
     if let Some(of) = outcome.counters.subproblems.filter(|of| of.failed > 0) {
-        let advice = match method {
-            Method::EpsFair(settings) if settings.cold => "warm starts (--set cold=false)",
-            Method::Trace(_) => "--method pf-smg",
+        let advice = match solver {
+            AnySolver::EpsFair(settings) if settings.cold => "warm starts (--set cold=false)",
+            AnySolver::Trace(_) => "--solver pf-smg",
             _ => "--set max-evaluations or a larger --set tolerance",
         };
         notices.push(Notice::warning(format!(

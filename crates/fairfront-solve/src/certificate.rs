@@ -1,6 +1,6 @@
 //! What can be proven about the points of a front.
 
-use fairfront_core::{Gradients, LANES, Metric, Points, Problem, Roots};
+use fairfront_core::{Gradients, LANES, Points, Preconditioner, Problem, Roots};
 use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -161,7 +161,7 @@ impl<'a> Evaluated<'a> {
             let gradients: Vec<&[f64]> = (0..m).map(|i| gradients.get(i, point % LANES)).collect();
             min_norm.clear();
             for gradient in &gradients {
-                min_norm.push(gradient, 1.0, &Metric::Identity);
+                min_norm.push(gradient, 1.0, &Preconditioner::Identity);
             }
             let multipliers = min_norm.solve().to_vec();
             direction.fill(0.0);
@@ -230,7 +230,7 @@ fn gap(
     // Affine roots of each objective, and the largest square they can have at points as far from 0.
     let mut known: Vec<Option<(Roots, f64)>> = vec![None; values.len()];
     for i in (1..values.len()).filter(|i| problem.n_roots(*i) > 0) {
-        let roots = problem.roots(i, x)?;
+        let roots = problem.roots_of(i)?.at(x)?;
         if roots.affine {
             let squares = roots.gradients.iter().map(|g| dot(g, g) * dot(x, x));
             let size = squares.fold(0.0, f64::max);
@@ -335,8 +335,8 @@ fn anchors(
             return Ok(None);
         }
         let x = front.points.get(i);
-        if let Some(second) = problem.second_order(x)? {
-            anchors.push(Anchor::new(x.to_vec(), second.lower));
+        if let Some(facet) = problem.second_order() {
+            anchors.push(Anchor::new(x.to_vec(), facet.expand(x)?.lower));
         }
     }
     Ok(Some(anchors))

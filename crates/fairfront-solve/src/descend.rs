@@ -1,4 +1,4 @@
-use fairfront_core::{Metric, Points, Problem};
+use fairfront_core::{Points, Preconditioner, Problem};
 
 use crate::Error;
 use crate::checkpoint::{Reader, Writer, ensure};
@@ -58,7 +58,7 @@ pub(crate) fn descend(
     problem: &dyn Problem,
     objective: usize,
     from: &[f64],
-    metric: &Metric,
+    preconditioner: &Preconditioner,
     counters: &mut Counters,
     stop: &StopSignal,
 ) -> Result<Vec<f64>, Error> {
@@ -71,16 +71,16 @@ pub(crate) fn descend(
             None => 1e-6,
         },
     };
-    Ok(minimise(&one, from, metric, counters, stop)?.0)
+    Ok(minimise(&one, from, preconditioner, counters, stop)?.0)
 }
 
 /// Minimizes the first objective from a point near its minimum, until several steps in a row lower it by
-/// less than this share. No matrix is made but that of the metric, so that any number of parameters is
+/// less than this share. No matrix is made but that of the preconditioner, so that any number of parameters is
 /// fine.
 pub fn minimize_loss(
     problem: &dyn Problem,
     near: &[f64],
-    metric: &Metric,
+    preconditioner: &Preconditioner,
     precision: f64,
     stop: &StopSignal,
 ) -> Result<Vec<f64>, Error> {
@@ -93,15 +93,15 @@ pub fn minimize_loss(
         objective: 0,
         precision,
     };
-    Ok(minimise(&first, near, metric, &mut counters, stop)?.0)
+    Ok(minimise(&first, near, preconditioner, &mut counters, stop)?.0)
 }
 
 /// Minimises a function from a point: limited-memory BFGS whose first guess at the curvature is the
-/// metric. Returns what the last step promised, too.
+/// preconditioner. Returns what the last step promised, too.
 pub(crate) fn minimise(
     function: &dyn Function,
     from: &[f64],
-    metric: &Metric,
+    preconditioner: &Preconditioner,
     counters: &mut Counters,
     stop: &StopSignal,
 ) -> Result<(Vec<f64>, f64), Error> {
@@ -118,12 +118,12 @@ pub(crate) fn minimise(
         if stop.is_set() || (is_square && current <= 1e-12 * first) {
             break;
         }
-        let mut step = memory.step(&g, metric);
+        let mut step = memory.step(&g, preconditioner);
         let mut decrease = dot(&step, &g);
         if decrease.is_nan() || decrease <= 0.0 {
-            // The memory is of no use here; the metric alone always goes down.
+            // The memory is of no use here; the preconditioner alone always goes down.
             memory = Memory::default();
-            step = memory.step(&g, metric);
+            step = memory.step(&g, preconditioner);
             decrease = dot(&step, &g);
         }
         promised = decrease;
@@ -210,7 +210,7 @@ impl Memory {
     }
 
     /// The two loops of L-BFGS: an estimate of H⁻¹g.
-    pub(crate) fn step(&self, gradient: &[f64], metric: &Metric) -> Vec<f64> {
+    pub(crate) fn step(&self, gradient: &[f64], preconditioner: &Preconditioner) -> Vec<f64> {
         let mut q = gradient.to_vec();
         let mut alphas = Vec::with_capacity(self.pairs.len());
         for (s, y, rho) in self.pairs.iter().rev() {
@@ -218,11 +218,11 @@ impl Memory {
             q.iter_mut().zip(y).for_each(|(q, y)| *q -= alpha * y);
             alphas.push(alpha);
         }
-        metric.step(&mut q);
+        preconditioner.step(&mut q);
         if let Some((_, y, rho)) = self.pairs.last() {
-            // The metric may be out of scale where the function is not the one it was made for.
+            // The preconditioner may be out of scale where the function is not the one it was made for.
             let mut stepped = y.clone();
-            metric.step(&mut stepped);
+            preconditioner.step(&mut stepped);
             let scale = 1.0 / (rho * dot(y, &stepped));
             if scale.is_finite() && scale > 0.0 {
                 q.iter_mut().for_each(|q| *q *= scale);

@@ -1,4 +1,4 @@
-use fairfront_core::{LANES, Metric, Points, Problem};
+use fairfront_core::{LANES, Points, Preconditioner, Problem};
 use fairfront_pareto::{Values, nondominated};
 
 use crate::descend::descend;
@@ -8,7 +8,7 @@ use crate::{Error, MOST_OBJECTIVES, Remainder};
 /// A covariance below this share of its value at the unmitigated model counts as 0.
 const ZERO: f64 = 1e-8;
 
-/// A covariance below this share of [`Problem::root_size`] is 0 to rounding: sums over n rows are off
+/// A covariance below this share of [`RootFacet::root_size`](fairfront_core::RootFacet::root_size) is 0 to rounding: sums over n rows are off
 /// by about √n roundings of 1e-16, and no sample shows a dependence as small as that.
 const ROUNDING: f64 = 1e-12;
 
@@ -26,7 +26,7 @@ pub fn none_to_speak_of(problem: &dyn Problem, unmitigated: &Front) -> Result<Ve
 fn rounding(problem: &dyn Problem, objective: usize, point: &[f64]) -> Result<f64, Error> {
     Ok(match problem.n_roots(objective) {
         0 => 0.0,
-        _ => ROUNDING * problem.root_size(objective, point)?,
+        _ => ROUNDING * problem.roots_of(objective)?.size(point)?,
     })
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Finds the minimiser, where the problem does not know it by descent in this metric; from a
+    /// Finds the minimiser, where the problem does not know it by descent with this preconditioner; from a
     /// point near it where one is known. Fails if a stop comes before it is found and rows are many: a
     /// point on the way to it is not a model.
     pub(crate) fn find(
         problem: &dyn Problem,
         near: Option<&[f64]>,
-        metric: &Metric,
+        preconditioner: &Preconditioner,
         counters: &mut Counters,
         stop: &StopSignal,
     ) -> Result<Self, Error> {
@@ -60,23 +60,19 @@ impl Ground {
         let n = problem.n_params();
         let over = Remainder::new(problem, stop.clone()).signal(LANES);
         let descend = |from: &[f64], counters: &mut Counters| {
-            let found = descend(problem, 0, from, metric, counters, stop)?;
+            let found = descend(problem, 0, from, preconditioner, counters, stop)?;
             // The start of any other descent is a model already: the minimum of a convex loss.
             match over.is_set() && problem.convex_below(0).is_some() {
                 true => Err(Error::Evaluation(fairfront_core::Error::Stopped)),
                 false => Ok(found),
             }
         };
-        let minimiser = match near {
-            Some(near) => problem.minimiser_from(near, &over)?,
-            None => problem.minimiser(&over)?,
-        };
-        let minimiser = match (minimiser, near) {
+        let minimizer = match (problem.minimizer(near, &over)?, near) {
             (Some(x), _) => x,
             (None, Some(near)) => descend(near, counters)?,
             (None, None) => descend(&problem.start(&over)?, counters)?,
         };
-        let points = Points::from_vec(n, minimiser);
+        let points = Points::from_vec(n, minimizer);
         let unmitigated = Front {
             values: problem.values(&points)?,
             points,
@@ -118,10 +114,15 @@ impl Ground {
                 let rounding = rounding(problem, i, x)?;
                 zeros[i] = (ZERO * own).max(rounding * rounding);
                 fixed[i] = fair[i]
-                    && problem.roots(i, x)?.gradients.iter().all(|gradient| {
-                        let moves = gradient.iter().zip(x).map(|(g, x)| (g * x).abs());
-                        moves.sum::<f64>() <= rounding
-                    });
+                    && problem
+                        .roots_of(i)?
+                        .at(x)?
+                        .gradients
+                        .iter()
+                        .all(|gradient| {
+                            let moves = gradient.iter().zip(x).map(|(g, x)| (g * x).abs());
+                            moves.sum::<f64>() <= rounding
+                        });
             }
         }
         // Noise is no axis to spread points along; beyond its size something is there.
@@ -231,6 +232,11 @@ impl Ground {
             .collect();
         Ok(nondominated(Values::new(&judged, list.n_objectives)?))
     }
+}
+
+/// The first objective after the loss that is not made of covariances.
+pub(crate) fn without_roots(problem: &dyn Problem) -> Option<usize> {
+    (1..problem.n_objectives()).find(|i| problem.n_roots(*i) == 0)
 }
 
 /// Says where there are too many objectives.

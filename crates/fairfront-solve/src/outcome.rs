@@ -180,7 +180,7 @@ pub trait Observer {
     }
 
     /// Called between rounds: `state` says where the solver is, for
-    /// [`Method::resume`](crate::Method::resume) and [`resume_polish`](crate::resume_polish). It takes
+    /// [`Solver::resume`](crate::Solver::resume) and [`resume_polish`](crate::resume_polish). It takes
     /// work to find out, so it is called where somebody keeps the answer only. Not called once the stop
     /// signal is set, because work that was cut short is none to go on from.
     fn checkpoint(&mut self, _state: &dyn Fn() -> Checkpoint) {}

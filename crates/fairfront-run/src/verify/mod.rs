@@ -551,7 +551,7 @@ impl Recomputed {
             points,
             n_objectives: problem.n_objectives(),
         };
-        let has_measures = problem.softened(2.0).is_some() || !info.judged.measures.is_empty();
+        let has_measures = problem.temperature().is_some() || !info.judged.measures.is_empty();
         Ok(Self {
             certificates: match left_out(LeftOut::OptimalityProofs) {
                 true => Ok(Vec::new()),
@@ -575,7 +575,7 @@ impl Recomputed {
         let stored = &info.judged;
         // As many as there were, unless they were more than asked for.
         let fewer = info.left_out.contains(&LeftOut::Candidates);
-        let kept = |stored: usize| match fewer || n >= info.method.points() {
+        let kept = |stored: usize| match fewer || n >= info.solver.points() {
             true => stored.max(n),
             false => n,
         };

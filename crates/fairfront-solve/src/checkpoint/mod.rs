@@ -16,12 +16,12 @@ const VERSION: u32 = 2;
 const SUM: usize = 32;
 
 /// Where a solver is between two rounds. Solving on from there
-/// ([`Method::resume`](crate::Method::resume), [`resume_polish`](crate::resume_polish)) with the same
+/// ([`Solver::resume`](crate::Solver::resume), [`resume_polish`](crate::resume_polish)) with the same
 /// settings on the same problem ends in exactly what solving without a break ends in, for any number of
 /// threads.
 ///
 /// Random streams are keyed by round, so none is part of it; what follows from the problem alone
-/// (metrics, second derivatives) is found again. Numbers are kept by their bits.
+/// (preconditioners, second derivatives) is found again. Numbers are kept by their bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     kind: String,
@@ -40,7 +40,7 @@ impl Checkpoint {
         }
     }
 
-    /// What wrote it: the name of a method, `polish`, or `outcome` for a solver's result.
+    /// What wrote it: the name of a solver, `polish`, or `outcome` for a solver's result.
     pub fn kind(&self) -> &str {
         &self.kind
     }

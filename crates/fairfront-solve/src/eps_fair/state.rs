@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use fairfront_core::{Points, Problem};
 
-use super::{EpsFair, Work, bits};
+use super::{EpsFair, NAME, Work, bits};
 use crate::Error;
 use crate::checkpoint::{Checkpoint, Writer, ensure};
 use crate::outcome::{Counters, Front, StopSignal, Subproblems};
-
-const KIND: &str = "eps-fair";
 
 /// What changes from round to round.
 pub(super) struct State {
@@ -64,7 +62,7 @@ impl<'a> Work<'a> {
             points.push(&point);
         }
         writer.points(&points);
-        Checkpoint::new(KIND, self.setup.problem, writer)
+        Checkpoint::new(NAME, self.setup.problem, writer)
     }
 
     /// The work and its state, from a checkpoint.
@@ -75,7 +73,7 @@ impl<'a> Work<'a> {
         stop: StopSignal,
     ) -> Result<(Self, State), Error> {
         let (n, m) = (problem.n_params(), problem.n_objectives());
-        let mut reader = checkpoint.read(KIND, problem)?;
+        let mut reader = checkpoint.read(NAME, problem)?;
         let work = Self::new(settings, problem, reader.ground(n, m)?, stop)?;
         let state = State {
             round: reader.count()?,

@@ -9,7 +9,7 @@ pub use settings::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 
 use std::ops::ControlFlow;
 
-use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
+use fairfront_core::{Points, Preconditioner, Problem, Purpose, Stream};
 use fairfront_pareto::{holes, hypervolume, ranges, select_spread, thin};
 
 use self::smg::{Frame, Pace, Run, Way};
@@ -19,7 +19,12 @@ use crate::checkpoint::Checkpoint;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
 use crate::remainder::Remainder;
-use crate::update::Known;
+use crate::setting::Settings;
+use crate::update::{Known, update};
+use crate::{Solver, Suits};
+
+/// The name of the solver and of its checkpoints.
+const NAME: &str = "pf-smg";
 
 /// An improvement of the hypervolume below this share of it is none.
 const IMPROVEMENT: f64 = 5e-5;
@@ -37,22 +42,64 @@ const UPDATE_SHARE: f64 = 0.1;
 /// For this share of the budget steps go by softened objectives.
 const SOFT_SHARE: f64 = 0.4;
 
-impl PfSmg {
+impl Solver for PfSmg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// It is the solver of choice where no other is.
+    fn suits(&self, _problem: &dyn Problem) -> Suits {
+        Suits::Best("it takes any objectives".into())
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn set_starts(&mut self, starts: Points) {
+        self.starts = Some(starts);
+    }
+
+    fn takes_starts(&self) -> bool {
+        self.starts.is_none() && self.anchors
+    }
+
     /// Computes a front.
     ///
     /// Repeats: every listed point starts `runs` runs of `steps` stochastic multi-gradient steps;
     /// the end points join the list; dominated points leave it; dense regions are thinned.
-    pub fn solve(
-        &self,
-        problem: &dyn Problem,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
+    fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.run(problem, None, observer)
     }
 
-    /// Updates a front: a selection of it is the starting list, from which a run goes on as one that
-    /// has spent most of its budget.
-    pub(crate) fn update(
+    fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check(problem.n_params())?;
+        let (search, state) = Search::read(problem, self, checkpoint, observer.stop_signal())?;
+        search.go_on(state, observer)
+    }
+
+    /// A selection of the current front is the starting list, from which a run continues as one that has
+    /// spent most of its budget.
+    fn update(
+        &self,
+        problem: &dyn Problem,
+        current: &Points,
+        round: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        update(self, problem, current, observer, |known, observer| {
+            self.renew(problem, known, round, observer)
+        })
+    }
+}
+
+impl PfSmg {
+    fn renew(
         &self,
         problem: &dyn Problem,
         known: &Known,
@@ -83,7 +130,7 @@ impl PfSmg {
     ) -> Result<Outcome, Error> {
         self.check(problem.n_params())?;
         let near = warm.as_ref().map(|warm| warm.near);
-        let mut solver = Solver::new(problem, self, near, observer.stop_signal())?;
+        let mut solver = Search::new(problem, self, near, observer.stop_signal())?;
         if solver.ground.is_all() {
             let front = solver.ground.unmitigated.clone();
             return solver.outcome(front, StopReason::Converged);
@@ -91,18 +138,6 @@ impl PfSmg {
         let list = solver.start(warm.is_some())?;
         solver.spent = warm.map_or(0, |warm| warm.k);
         let state = State::new(list, solver.spent);
-        solver.go_on(state, observer)
-    }
-
-    /// Goes on from a checkpoint of [`PfSmg::solve`].
-    pub(crate) fn resume(
-        &self,
-        problem: &dyn Problem,
-        checkpoint: &Checkpoint,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
-        self.check(problem.n_params())?;
-        let (solver, state) = Solver::read(problem, self, checkpoint, observer.stop_signal())?;
         solver.go_on(state, observer)
     }
 }
@@ -115,7 +150,7 @@ struct Warm<'a> {
     k: usize,
 }
 
-pub(crate) struct Solver<'a> {
+pub(crate) struct Search<'a> {
     problem: &'a dyn Problem,
     settings: &'a PfSmg,
     m: usize,
@@ -131,7 +166,7 @@ pub(crate) struct Solver<'a> {
     stop: StopSignal,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> Search<'a> {
     fn new(
         problem: &'a dyn Problem,
         settings: &'a PfSmg,
@@ -143,8 +178,8 @@ impl<'a> Solver<'a> {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
-        let metric = metric(problem, settings)?;
-        let found = Ground::find(problem, near, &metric, &mut counters, &stop);
+        let preconditioner = preconditioner_of(problem, settings)?;
+        let found = Ground::find(problem, near, &preconditioner, &mut counters, &stop);
         let ground = match (found, &settings.starts) {
             // After a stop the first start has to do.
             (Err(Error::Evaluation(fairfront_core::Error::Stopped)), Some(starts)) => {
@@ -158,7 +193,7 @@ impl<'a> Solver<'a> {
             }
             (found, _) => found?,
         };
-        let frame = Frame::new(problem, settings, metric, &ground, &mut counters)?;
+        let frame = Frame::new(problem, settings, preconditioner, &ground, &mut counters)?;
         Ok(Self {
             problem,
             settings,
@@ -277,10 +312,10 @@ impl<'a> Solver<'a> {
         let runs = self.runs(&list, round, k)?;
         // Early steps go by smoother objectives, where there are any.
         let early = (k as f64) < SOFT_SHARE * self.settings.most_steps as f64;
-        let softened = match early && self.settings.softening > 1.0 {
-            true => self.problem.softened(self.settings.softening),
-            false => None,
-        };
+        let softening = self.settings.softening;
+        let temperature = self.problem.temperature();
+        let temperature = temperature.filter(|_| early && softening > 1.0);
+        let softened = temperature.map(|t| t.softened(softening)).transpose()?;
         let ends = self.frame.execute(
             softened.as_deref().unwrap_or(self.problem),
             self.settings,
@@ -371,7 +406,7 @@ impl<'a> Solver<'a> {
     /// Which objectives count as 0 at these values, as bits: steps keep them so.
     fn held(&self, values: &[f64]) -> u32 {
         let zero = |i: &usize| {
-            let held = self.settings.metric || self.ground.fixed[*i];
+            let held = self.settings.preconditioner || self.ground.fixed[*i];
             held && self.problem.n_roots(*i) > 0 && values[*i] <= self.ground.zeros[*i]
         };
         (0..self.m).filter(zero).fold(0, |bits, i| bits | 1 << i)
@@ -404,9 +439,9 @@ impl<'a> Solver<'a> {
 }
 
 /// In which steps are measured.
-fn metric(problem: &dyn Problem, settings: &PfSmg) -> Result<Metric, Error> {
-    Ok(match settings.metric {
-        true => problem.metric(&vec![0.0; problem.n_params()])?,
-        false => Metric::Identity,
+fn preconditioner_of(problem: &dyn Problem, settings: &PfSmg) -> Result<Preconditioner, Error> {
+    Ok(match settings.preconditioner {
+        true => problem.preconditioner(&vec![0.0; problem.n_params()])?,
+        false => Preconditioner::Identity,
     })
 }

@@ -3,12 +3,10 @@
 use fairfront_core::Problem;
 
 use super::smg::Frame;
-use super::{PfSmg, Solver, metric};
+use super::{NAME, PfSmg, Search, preconditioner_of};
 use crate::Error;
 use crate::checkpoint::{Checkpoint, Writer, ensure};
 use crate::outcome::{Counters, Front, StopSignal};
-
-const KIND: &str = "pf-smg";
 
 /// What changes from round to round.
 pub(super) struct State {
@@ -35,7 +33,7 @@ impl State {
     }
 }
 
-impl<'a> Solver<'a> {
+impl<'a> Search<'a> {
     pub(super) fn checkpoint(&self, state: &State) -> Checkpoint {
         let mut writer = Writer::default();
         writer.ground(&self.ground);
@@ -53,7 +51,7 @@ impl<'a> Solver<'a> {
         for count in [*idle, *k, *round] {
             writer.count(count);
         }
-        Checkpoint::new(KIND, self.problem, writer)
+        Checkpoint::new(NAME, self.problem, writer)
     }
 
     /// The solver and its state, from a checkpoint.
@@ -64,7 +62,7 @@ impl<'a> Solver<'a> {
         stop: StopSignal,
     ) -> Result<(Self, State), Error> {
         let (n, m) = (problem.n_params(), problem.n_objectives());
-        let mut reader = checkpoint.read(KIND, problem)?;
+        let mut reader = checkpoint.read(NAME, problem)?;
         let ground = reader.ground(n, m)?;
         let corner = reader.exactly(m)?;
         let counters = reader.counters(m)?;
@@ -82,8 +80,8 @@ impl<'a> Solver<'a> {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
-        let metric = metric(problem, settings)?;
-        let frame = Frame::new(problem, settings, metric, &ground, &mut spent)?;
+        let preconditioner = preconditioner_of(problem, settings)?;
+        let frame = Frame::new(problem, settings, preconditioner, &ground, &mut spent)?;
         let solver = Self {
             problem,
             settings,

@@ -20,7 +20,7 @@ use crate::outcome::{
 };
 use crate::setting::wrong;
 
-/// Numbers that the metrics of all references may hold together.
+/// Numbers that the preconditioners of all references may hold together.
 const MOST_NUMBERS: usize = 8_000_000;
 /// Rounds after which the references are chosen anew.
 const REFRESH: usize = 5;
@@ -63,7 +63,7 @@ impl Polish {
     /// Says what cannot be right.
     pub fn check(&self) -> Result<(), Error> {
         if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
-            let rule = "above 0 and at most 1";
+            let rule = "above 0 and at most 1".into();
             return wrong("tolerance", self.tolerance.to_string(), rule);
         }
         for (setting, value) in [
@@ -71,7 +71,7 @@ impl Polish {
             ("references", self.references),
         ] {
             if value == 0 {
-                return wrong(setting, value.to_string(), "at least 1");
+                return wrong(setting, value.to_string(), "at least 1".into());
             }
         }
         Ok(())
@@ -88,7 +88,7 @@ impl Polish {
 ///
 /// ```
 /// # use fairfront_core::{Batches, Error, Gradients, Points, Problem};
-/// use fairfront_solve::{PfSmg, Polish, polish};
+/// use fairfront_solve::{PfSmg, Polish, Solver, polish};
 ///
 /// /// Squared distances from (0, 0) and from (1, 0): the best compromises lie between the two.
 /// struct Distances;

@@ -1,6 +1,6 @@
 //! The descent of one weighted sum: a state that says where to look next and is told what is there.
 
-use fairfront_core::Metric;
+use fairfront_core::Preconditioner;
 
 use crate::Error;
 use crate::checkpoint::{Reader, Writer};
@@ -110,21 +110,21 @@ impl Descent {
         trial: Vec<f64>,
         values: &[f64],
         gradient: &[f64],
-        metric: &Metric,
+        preconditioner: &Preconditioner,
         (most_steps, tolerance): (usize, f64),
     ) {
         let value = dot(values, &self.weights);
         let sound = value.is_finite() && gradient.iter().all(|g| g.is_finite());
         match &self.known {
             None if !sound => self.done = true,
-            None => self.go(trial, value, gradient, metric),
+            None => self.go(trial, value, gradient, preconditioner),
             Some((old, _)) => {
                 let enough = ENOUGH * self.length * self.promised;
                 if sound && value <= old - enough {
                     self.steps += 1;
                     let settled = old - value <= tolerance * old.abs();
                     self.done = settled || self.steps >= most_steps;
-                    self.go(trial, value, gradient, metric);
+                    self.go(trial, value, gradient, preconditioner);
                     return;
                 }
                 self.trials += 1;
@@ -137,17 +137,17 @@ impl Descent {
     }
 
     /// Moves to a better point and chooses the next step.
-    fn go(&mut self, x: Vec<f64>, value: f64, gradient: &[f64], metric: &Metric) {
+    fn go(&mut self, x: Vec<f64>, value: f64, gradient: &[f64], preconditioner: &Preconditioner) {
         if let Some((_, old)) = &self.known {
             self.memory.learn(&self.x, &x, old, gradient);
         }
         self.x = x;
-        self.step = self.memory.step(gradient, metric);
+        self.step = self.memory.step(gradient, preconditioner);
         self.promised = dot(&self.step, gradient);
         if self.promised.is_nan() || self.promised <= 0.0 {
-            // The memory is of no use here; the metric alone always goes down.
+            // The memory is of no use here; the preconditioner alone always goes down.
             self.memory = Memory::default();
-            self.step = self.memory.step(gradient, metric);
+            self.step = self.memory.step(gradient, preconditioner);
             self.promised = dot(&self.step, gradient);
         }
         if !(self.promised > 0.0 && self.promised.is_finite()) {

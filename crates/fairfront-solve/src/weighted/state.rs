@@ -2,12 +2,10 @@
 
 use fairfront_core::{Points, Problem};
 
-use super::{Descent, Weighted, Work};
+use super::{Descent, NAME, Weighted, Work};
 use crate::Error;
 use crate::checkpoint::{Checkpoint, Writer, ensure};
 use crate::outcome::StopSignal;
-
-const KIND: &str = "weighted";
 
 /// What changes from step to step.
 pub(super) struct State {
@@ -49,7 +47,7 @@ impl<'a> Work<'a> {
         for count in [*stage, *step, *round] {
             writer.count(count);
         }
-        Checkpoint::new(KIND, self.problem, writer)
+        Checkpoint::new(NAME, self.problem, writer)
     }
 
     /// The work and its state, from a checkpoint.
@@ -60,7 +58,7 @@ impl<'a> Work<'a> {
         stop: StopSignal,
     ) -> Result<(Self, State), Error> {
         let (n, m) = (problem.n_params(), problem.n_objectives());
-        let mut reader = checkpoint.read(KIND, problem)?;
+        let mut reader = checkpoint.read(NAME, problem)?;
         let counters = reader.counters(m)?;
         let candidates = reader.points(n)?;
         ensure(!candidates.is_empty())?;

@@ -6,7 +6,9 @@ use fairfront_core::{
     Objective, Points, Purpose, RowBlock, Schema, Stream,
 };
 use fairfront_pareto::{dominates, hypervolume};
-use fairfront_solve::{BatchSchedule, Observer, Outcome, PfSmg, Progress, StopReason};
+use fairfront_solve::{
+    BatchSchedule, Observer, Outcome, PfSmg, Progress, Setting, Settings, Solver, StopReason,
+};
 
 use crate::analytic::{Cliff, Fonseca, Quadratics};
 
@@ -124,7 +126,7 @@ fn what_is_not_finite_is_counted_and_kept_out() {
         n_starts: 30,
         start_radius: 2.0,
         most_steps: 40,
-        metric: false,
+        preconditioner: false,
         anchors: false,
         step: 0.2,
         ..PfSmg::default()
@@ -257,13 +259,13 @@ fn wrong_settings_are_refused() {
     for (name, value) in [
         ("runs", "x"),
         ("batches", "a*b"),
-        ("metric", "maybe"),
+        ("preconditioner", "maybe"),
         ("nothing", "1"),
     ] {
         assert!(PfSmg::default().set(name, value).is_err(), "{name}={value}");
     }
-    for (name, _) in PfSmg::NAMES {
-        let value = if ["anchors", "hole-between", "metric"].contains(&name) {
+    for Setting { name, .. } in PfSmg::default().settings() {
+        let value = if ["anchors", "hole-between", "preconditioner"].contains(&name) {
             "true"
         } else {
             "1"
