@@ -744,7 +744,8 @@ Files come over HTTPS into the user's cache folder ($XDG_CACHE_HOME/fairfront or
 on macOS ~/Library/Caches/fairfront, on Windows %LOCALAPPDATA%\\fairfront), where every command finds
 them unless FAIRFRONT_DATA names a folder of your own. Size and SHA-256 are those of the first
 publication, or the file is refused. What is there and right is not downloaded again; what was cut
-off goes on where it was, in this call or the next.
+off goes on where it was, in this call or the next. A build without the feature download prints curl
+commands instead.
 
   HTTPS_PROXY, ALL_PROXY, NO_PROXY  proxies, and hosts that go without
   SSL_CERT_FILE                     certificates of authorities to trust instead of the system's
