@@ -351,7 +351,11 @@ pub(crate) fn run_info_of(
         points: fitted.outcome.front.len(),
         stop: fitted.outcome.stop,
         left_out: fitted.left_out.clone(),
-        counters: fitted.outcome.counters.clone(),
+        // `polish` has the effect of polishing.
+        counters: Counters {
+            polished: None,
+            ..fitted.outcome.counters.clone()
+        },
         seconds: named(vec![
             ("encode", encoding),
             ("solve", solving),
