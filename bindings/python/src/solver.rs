@@ -152,11 +152,5 @@ fn reason(stop: StopReason) -> &'static str {
 
 /// What was spent, as JSON.
 fn counters(counters: &Counters) -> PyResult<String> {
-    let written = serde_json::to_value(counters).and_then(|mut all| {
-        if let (Some(polished), Some(all)) = (counters.polished, all.as_object_mut()) {
-            all.insert("polished".into(), serde_json::to_value(polished)?);
-        }
-        serde_json::to_string(&all)
-    });
-    written.map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    serde_json::to_string(counters).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }

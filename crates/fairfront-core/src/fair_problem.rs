@@ -87,19 +87,19 @@ impl FairProblem {
         objectives: Vec<Box<dyn Objective>>,
     ) -> Result<Self, Error> {
         let objectives = objectives.into_iter().map(Arc::from).collect();
-        Self::of_shared(engine, predictor, objectives)
+        Self::of_shared(engine, Arc::from(predictor), objectives)
     }
 
-    /// The same of objectives that others hold too.
+    /// The same of a predictor and objectives that others hold too.
     pub fn of_shared(
         engine: Arc<dyn Engine>,
-        predictor: Box<dyn Predictor>,
+        predictor: Arc<dyn Predictor>,
         objectives: Vec<Arc<dyn Objective>>,
     ) -> Result<Self, Error> {
         let mut problem = Self {
             n_params: predictor.n_params(engine.schema()),
             engine,
-            predictor: Arc::from(predictor),
+            predictor,
             objectives: Vec::new(),
             stand_in: None,
             label_means: OnceLock::new(),
@@ -127,6 +127,11 @@ impl FairProblem {
             stand_in,
             label_means: OnceLock::new(),
         }
+    }
+
+    /// The predictor.
+    pub fn predictor(&self) -> &dyn Predictor {
+        self.predictor.as_ref()
     }
 
     /// The objectives, in order.

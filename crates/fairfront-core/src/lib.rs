@@ -90,11 +90,11 @@ pub use objective::{
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread, Squares, StandIn,
     Temperature,
 };
-pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, scores};
+pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
 pub use problem::{
-    Batches, BoundFacet, Bounds, Gradients, LossFacet, Points, Preconditioner, Problem, RootFacet,
-    Roots, RootsOf, SecondOrder, SecondOrderFacet, TemperatureFacet,
+    Batches, BoundFacet, Bounds, Gradients, LossFacet, OuterBatch, Points, Preconditioner, Problem,
+    RootFacet, Roots, RootsOf, SecondOrder, SecondOrderFacet, TemperatureFacet,
 };
 pub use random::{Purpose, Stream};
 pub use small_groups::SmallGroups;

@@ -142,10 +142,21 @@ pub enum Batches<'a> {
         sizes: &'a [usize],
         /// Seed, and two numbers that tell this draw from all others.
         key: (u64, [u64; 2]),
-        /// Whether one batch serves both factors of `∇h(E[s])`, as in the paper; otherwise they are
-        /// independent, which removes the bias, and covariances use all rows where that is free.
-        paper: bool,
+        /// The rows that h′ is made from in ∇h(E[s]) = h′(E[s]) ∇E[s].
+        outer: OuterBatch,
     },
+}
+
+/// The rows that the outer factor of a stochastic gradient is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OuterBatch {
+    /// A batch of its own, independent of the other factor's, which removes the bias; all rows if that takes
+    /// no pass over rows, as for covariances of linear scores.
+    #[default]
+    Own,
+    /// The batch of the other factor.
+    Shared,
 }
 
 /// A quadratic form in which steps are measured: ‖v‖² = vᵀM⁻¹v, and a step is M⁻¹v.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Calibration, FairProblem, LANES, Linear, Objective, Points, Predictor, Problem, Schema, hex,
+    Calibration, FairProblem, LANES, Objective, Points, Problem, Schema, hex, predictor_of,
 };
 use fairfront_data::{
     AttributeRule, Encoded, Findings, Notice, Ordered, Part, Prepared, attribute_name, by_level,
@@ -279,7 +279,8 @@ pub fn fit_encoded(
     memory::check_solving(&encoded, request)?;
     let stop = observer.stop_signal();
     let train = encoded.part(Part::Train);
-    let size = (train.n_rows(), Linear.n_params(train.schema()));
+    let schema = train.schema();
+    let size = (train.n_rows(), predictor_of(schema).n_params(schema));
     end_if_stopped(size.0, size.1, &stop)?;
     let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
     let task = match (earlier, found) {

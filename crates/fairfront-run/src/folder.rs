@@ -350,7 +350,11 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
         points: fitted.outcome.front.len(),
         stop: fitted.outcome.stop,
         left_out: fitted.left_out.clone(),
-        counters: fitted.outcome.counters.clone(),
+        // `polish` has the effect of polishing.
+        counters: Counters {
+            polished: None,
+            ..fitted.outcome.counters.clone()
+        },
         seconds: named(vec![
             ("encode", encoding),
             ("solve", solving),

@@ -1,6 +1,6 @@
 //! How much memory a fit takes: estimated before it is taken, and compared with the limit.
 
-use fairfront_core::{Dataset, LANES, Linear, MOST_DENSE, Predictor, counted};
+use fairfront_core::{Dataset, LANES, MOST_DENSE, counted, predictor_of};
 use fairfront_data::{Encoded, Part};
 use fairfront_solve::Solver;
 
@@ -36,7 +36,7 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
     let scores = NUMBER * LANES as u64 + SORTED * threads + NUMBER + CODE * attributes + 1;
     // For each objective the rows of each stratum.
     let strata = rows(Part::Train) * CODE * (request.objectives.len() as u64 + 1);
-    let n_params = Linear.n_params(schema) as u64;
+    let n_params = predictor_of(schema).n_params(schema) as u64;
     let matrices = match n_params <= MOST_DENSE as u64 {
         true => n_params * n_params * NUMBER * (MATRICES + threads),
         false => 0,

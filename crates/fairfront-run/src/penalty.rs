@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    BLOCK_ROWS, Cholesky, Dataset, FairProblem, Linear, LogLoss, Objective, Points, Preconditioner,
-    Predictor, Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream,
+    BLOCK_ROWS, Cholesky, Dataset, FairProblem, LogLoss, Objective, Points, Preconditioner,
+    Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream, predictor_of,
 };
 use fairfront_solve::{Remainder, Solver, StopSignal, Trace, minimize_loss};
 use serde::{Deserialize, Serialize};
@@ -154,7 +154,7 @@ fn by_cross_validation(
 ) -> Result<PenaltyInfo, Error> {
     let (rows, params) = (
         train.n_rows().min(MOST_ROWS),
-        Linear.n_params(train.schema()),
+        predictor_of(train.schema()).n_params(train.schema()),
     );
     let remainder = Remainder::of(rows as u64, params, stop.clone());
     let stop = remainder.signal(FOLDS * PATH.len() * PASSES);
@@ -267,8 +267,9 @@ fn weight_of<'a>(weights: impl Iterator<Item = &'a [f64]>) -> f64 {
 }
 
 fn log_loss(rows: Arc<Dataset>, lambda: f64) -> Result<FairProblem, Error> {
-    let objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda })];
-    Ok(FairProblem::new(rows, Box::new(Linear), objectives)?)
+    let predictor = predictor_of(rows.schema());
+    let objective: Arc<dyn Objective> = Arc::new(LogLoss { lambda });
+    Ok(FairProblem::of_shared(rows, predictor, vec![objective])?)
 }
 
 /// The minimizer of a convex loss, from a point near it, as precisely as comparing losses takes.

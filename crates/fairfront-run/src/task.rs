@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, LANES, Linear, Measure, Objective, Points, Problem,
+    Counts, Dataset, FairProblem, LANES, Measure, Objective, Points, Problem, predictor_of,
 };
 use fairfront_data::{Encoded, Part};
 use fairfront_solve::{Front, Observer, StopSignal, Suits, polish};
@@ -60,8 +60,8 @@ impl Task {
         check(&objectives, request.loss_alone, train)?;
         let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
         let definitions = objectives.iter().map(|o| o.definition()).collect();
-        let problem =
-            FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+        let predictor = predictor_of(train.schema());
+        let problem = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
         for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
             if !meaningful {
                 return Err(Error::Data(format!(

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points, Problem,
+    Covariance, Dataset, FairProblem, Kind, LogLoss, MOST_DENSE, Objective, Points, Problem,
+    predictor_of,
 };
 use fairfront_data::Notice;
 use fairfront_solve::{Observer, Solver, Suits, Trace};
@@ -37,7 +38,7 @@ pub(crate) fn starts(
         }
     }
     let lambda = penalty.unwrap_or(LogLoss::default().lambda);
-    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda })];
+    let mut objectives: Vec<Arc<dyn Objective>> = vec![Arc::new(LogLoss { lambda })];
     // With very many parameters such a front takes longer than all else; the model that minimises the
     // log loss alone has to do.
     if problem.n_params() > MOST_DENSE {
@@ -46,9 +47,10 @@ pub(crate) fn starts(
     for index in attributes {
         let attribute = &train.schema().attributes[index];
         let covariance = Covariance::new(Kind::DisparateImpact, index, attribute);
-        objectives.push(Box::new(covariance));
+        objectives.push(Arc::new(covariance));
     }
-    let covariances = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    let predictor = predictor_of(train.schema());
+    let covariances = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
     let trace = Trace {
         points: POINTS,
         hole: HOLE,

@@ -3,7 +3,9 @@
 use fairfront_core::{Gradients, LANES, Points, Preconditioner, Problem, Roots};
 use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::exact;
 
 use crate::descend::{dot, energy};
 use crate::{Error, Front, MinNorm, Remainder};
@@ -15,14 +17,17 @@ const SMALL: f64 = 1e-6;
 const ANCHORS: usize = 12;
 
 /// What is known of a point x̂.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// λ on the simplex with the shortest Σ λᵢ∇fᵢ(x̂).
+    #[serde(with = "exact")]
     pub multipliers: Vec<f64>,
     /// The length of that sum: 0 at a stationary point.
+    #[serde(with = "exact")]
     pub residual: f64,
     /// A proven bound, for convex problems: no x has f1(x) < f1(x̂) − `gap` with fᵢ(x) ≤ fᵢ(x̂) for all
     /// others. `None` where nothing is proven.
+    #[serde(with = "exact")]
     pub gap: Option<f64>,
 }
 

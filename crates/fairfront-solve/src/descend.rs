@@ -1,7 +1,8 @@
 use fairfront_core::{Points, Preconditioner, Problem};
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::checkpoint::{Reader, Writer, ensure};
+use crate::checkpoint::exact;
 use crate::outcome::{Counters, StopSignal};
 
 /// Steps of a descent at most.
@@ -164,9 +165,10 @@ pub(crate) fn minimise(
 }
 
 /// The last moves and what they did to the gradient.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Memory {
     /// Move, change of the gradient, and one over their product.
+    #[serde(with = "exact")]
     pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
 }
 
@@ -189,24 +191,9 @@ impl Memory {
         }
     }
 
-    pub(crate) fn write(&self, writer: &mut Writer) {
-        writer.count(self.pairs.len());
-        for (s, y, rho) in &self.pairs {
-            writer.numbers(s);
-            writer.numbers(y);
-            writer.number(*rho);
-        }
-    }
-
-    pub(crate) fn read(reader: &mut Reader, n_params: usize) -> Result<Self, Error> {
-        let n = reader.length(8)?;
-        ensure(n <= Self::MOST)?;
-        let pair = |_| {
-            let (s, y) = (reader.exactly(n_params)?, reader.exactly(n_params)?);
-            Ok((s, y, reader.number()?))
-        };
-        let pairs = (0..n).map(pair).collect::<Result<_, Error>>()?;
-        Ok(Self { pairs })
+    pub(crate) fn is_sound(&self, n_params: usize) -> bool {
+        let sound = |(s, y, _): &(Vec<f64>, Vec<f64>, f64)| [s.len(), y.len()] == [n_params; 2];
+        self.pairs.len() <= Self::MOST && self.pairs.iter().all(sound)
     }
 
     /// The two loops of L-BFGS: an estimate of H⁻¹g.

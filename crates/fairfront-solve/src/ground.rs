@@ -1,6 +1,8 @@
 use fairfront_core::{LANES, Points, Preconditioner, Problem};
 use fairfront_pareto::{Values, nondominated};
+use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::exact;
 use crate::descend::descend;
 use crate::outcome::{Counters, Front, StopSignal};
 use crate::{Error, MOST_OBJECTIVES, Remainder};
@@ -31,13 +33,16 @@ fn rounding(problem: &dyn Problem, objective: usize, point: &[f64]) -> Result<f6
 }
 
 /// What every solver stands on: the unmitigated model, and what follows from its values.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Ground {
     /// The minimiser of the first objective alone.
     pub(crate) unmitigated: Front,
     /// The value at x = 0 for the loss, and 1.1 times that of the unmitigated model for the
     /// others: a box that holds the front.
+    #[serde(with = "exact")]
     pub(crate) reference: Vec<f64>,
     /// Below these, objectives count as 0.
+    #[serde(with = "exact")]
     pub(crate) zeros: Vec<f64>,
     /// The objectives that the unmitigated model has none of to speak of.
     pub(crate) fair: Vec<bool>,

@@ -5,14 +5,16 @@ pub use fairfront_core::StopSignal;
 use fairfront_pareto::Values;
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::exact;
 use crate::{Certificate, Checkpoint};
 
 /// Points none of which dominates another, with their values.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Front {
     /// Parameters.
     pub points: Points,
     /// Values of all objectives, `n_objectives` to a point.
+    #[serde(with = "exact")]
     pub values: Vec<f64>,
     /// Number of objectives.
     pub n_objectives: usize,
@@ -109,7 +111,7 @@ pub struct Counters {
     pub points_by_round: Vec<usize>,
     /// Volume that the list dominates after each round, up to a reference point that does not move; for
     /// solvers that improve a list, and no more than four objectives.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "exact")]
     pub hypervolume_by_round: Vec<f64>,
     /// Points dropped because a value or a parameter was not finite.
     pub non_finite: u64,
@@ -118,10 +120,10 @@ pub struct Counters {
     pub subproblems: Option<Subproblems>,
     /// The longest distance between neighbours that a surface was left with, as a share of the
     /// objectives' ranges.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "exact")]
     pub largest_hole: Option<f64>,
-    /// What polishing did, where there was any; a run says it on its own.
-    #[serde(skip)]
+    /// The effect of polishing, if there was any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polished: Option<Polished>,
 }
 
@@ -208,7 +210,7 @@ impl Observer for StopSignal {
 }
 
 /// A solver's result.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
     /// The front, ordered by its first objective.
     pub front: Front,

@@ -57,8 +57,8 @@ impl Kind {
             }
             Self::Number(low, high) => {
                 let low = match low {
-                    Included(low) => Some(format!("at least {low}")),
-                    Excluded(low) => Some(format!("above {low}")),
+                    Included(low) => Some(format!("at least {}", written(low))),
+                    Excluded(low) => Some(format!("above {}", written(low))),
                     Unbounded => None,
                 };
                 let high = match high {
@@ -70,11 +70,7 @@ impl Kind {
                 parts.join(" and ")
             }
             Self::Flag => "true or false".into(),
-            Self::Batches => {
-                "rows*growth for each objective, such as 80*1.018,50*1.018, with at least 1 \
-                              row and a growth above 0"
-                    .into()
-            }
+            Self::Batches => "rows*growth, with at least 1 row and a growth above 0".into(),
         }
     }
 
@@ -130,11 +126,11 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A bound, in digits where these are few.
+/// A bound, as people write it.
 fn written(number: f64) -> String {
     match number >= 1e4 && number.fract() == 0.0 {
         true => grouped(number as usize),
-        false => number.to_string(),
+        false => Value::Number(number).to_string(),
     }
 }
 
@@ -331,6 +327,46 @@ mod tests {
                 assert_eq!(changed.get(name), Some(value), "{name}");
             }
         }
+    }
+
+    /// The tables of docs/fit.md.
+    fn tables() -> String {
+        let mut text = String::new();
+        for solver in AnySolver::all() {
+            let name = solver.name();
+            text += &format!(
+                "\n| `{name}` | default | values | meaning |\n| --- | --- | --- | --- |\n"
+            );
+            for Setting { name, kind, help } in solver.settings() {
+                let default = solver.get(name).unwrap().short();
+                text += &format!("| `{name}` | {default} | {} | {help} |\n", kind.rule());
+            }
+        }
+        text + "\n"
+    }
+
+    /// `FAIRFRONT_UPDATE=1` writes them.
+    #[test]
+    fn the_documentation_lists_every_setting() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fit.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (start, end) = (
+            "<!-- settings: generated from the declarations -->\n",
+            "<!-- end of settings -->",
+        );
+        let from = page.find(start).unwrap() + start.len();
+        let to = page.find(end).unwrap();
+        let wanted = tables();
+        if std::env::var_os("FAIRFRONT_UPDATE").is_some() {
+            let page = [&page[..from], &wanted, &page[to..]].concat();
+            std::fs::write(path, page).unwrap();
+            return;
+        }
+        assert_eq!(
+            &page[from..to],
+            wanted,
+            "FAIRFRONT_UPDATE=1 writes the tables"
+        );
     }
 
     #[test]

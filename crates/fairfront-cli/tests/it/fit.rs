@@ -392,11 +392,33 @@ fn a_wrong_key_of_a_toml_file_is_named() {
         "line 1: set: expected",
     );
     refused(
-        "[fit]\n\nmethod = \"x\"\n",
+        "[fit]\n\nsolver = \"x\"\n",
         "line 3: solver: unknown variant `x`",
+    );
+    refused(
+        "[fit]\nmethod = \"trace\"\n",
+        "line 2: method: `method` is now called `solver`; rename it",
     );
     refused("[fit]\npionts = 3\n", "line 2: unknown field `pionts`");
     refused("[fit]\nset = \n", "line 2: ");
+}
+
+/// The flag that --solver replaces names it.
+#[test]
+fn an_earlier_name_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    for command in ["fit", "tune"] {
+        let args = [command, "demo", "--method", "trace"];
+        let outcome = run_in(folder.path(), &args, b"");
+        assert_eq!(outcome.code, 2, "{}", outcome.err);
+        assert!(
+            outcome.err.contains("now called `solver`"),
+            "{}",
+            outcome.err
+        );
+    }
+    let outcome = run_in(folder.path(), &["fit", "demo", "--solver", "trade"], b"");
+    assert!(outcome.err.contains("'trace'"), "{}", outcome.err);
 }
 
 /// Beyond a thousand parameters there is no dense matrix, and the unmitigated model is still the

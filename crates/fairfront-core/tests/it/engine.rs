@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use fairfront_core::{
     BLOCKS_PER_TASK, Batches, Costs, Counts, Dataset, Engine, Error, FairProblem, Linear, Map,
-    Objective, Pass, Points, Problem, RowBlock, RowSource, Schema, Statistics, StopSignal,
-    UNKNOWN_GROUP, Wanted, measure,
+    Objective, OuterBatch, Pass, Points, Problem, RowBlock, RowSource, Schema, Statistics,
+    StopSignal, UNKNOWN_GROUP, Wanted, measure,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -174,7 +174,7 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
         let batches = Batches::Sample {
             sizes: &[300; 20],
             key: (3, [1, 4]),
-            paper: false,
+            outer: OuterBatch::Own,
         };
         for batches in [Batches::All, batches] {
             let gradients = a.gradients(&points, batches).unwrap();

@@ -1,5 +1,5 @@
 use fairfront_core::{
-    Batches, Costs, LogLoss, Objective, Points, Problem, Purpose, StopSignal, Stream,
+    Batches, Costs, LogLoss, Objective, OuterBatch, Points, Problem, Purpose, StopSignal, Stream,
 };
 use proptest::prelude::*;
 
@@ -305,7 +305,7 @@ fn stochastic_gradients_of_errors_are_unbiased() {
         let batches = Batches::Sample {
             sizes: &[40],
             key: (1, [draw, 0]),
-            paper: false,
+            outer: OuterBatch::Own,
         };
         let found = all.gradients(&points, batches).unwrap();
         for (j, g) in found.get(0, 1).iter().enumerate() {

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairfront_core::{Batches, Error, Points, Problem, StopSignal};
+use fairfront_core::{Batches, Error, OuterBatch, Points, Problem, StopSignal};
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, covariances, dataset, objective, problem, rows, smooth_max, value};
@@ -179,7 +179,7 @@ fn stochastic_gradients_are_unbiased() {
         let batches = Batches::Sample {
             sizes: &[40, 40, 60],
             key: (1, [draw, 0]),
-            paper: false,
+            outer: OuterBatch::Own,
         };
         let found = all.gradients(&points, batches).unwrap();
         for k in 0..3 {

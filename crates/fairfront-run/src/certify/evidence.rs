@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Dataset, Decisions, Linear, Measure, Points, Schema, Tallies, hex, n_regions,
+    Dataset, Decisions, Measure, Points, Schema, Tallies, hex, n_regions, predictor_of,
 };
 use fairfront_data::{Encoded, Notice, Part, RowRole};
 use fairfront_model::seal::sum;
@@ -147,7 +147,7 @@ pub(crate) fn weigh(
 
 impl Counted {
     fn of(split: Part, rows: &Dataset, models: &Points) -> Result<(Self, Decisions), Error> {
-        let decisions = Decisions::of(&Linear, rows, models)?;
+        let decisions = Decisions::of(&*predictor_of(rows.schema()), rows, models)?;
         let counted = Self {
             split,
             rows: rows.n_rows() as u64,

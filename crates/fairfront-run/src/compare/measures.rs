@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use fairfront_core::{Decisions, Linear, Points, Redrawn, RowSource, normal_quantile, redraw};
+use fairfront_core::{
+    Decisions, Points, Redrawn, RowSource, normal_quantile, predictor_of, redraw,
+};
 use fairfront_data::{Encoded, Notice, Part};
 use fairfront_pareto::{Values, hypervolume};
 use serde::Serialize;
@@ -322,7 +324,10 @@ fn paired(runs: &[Named], split: Part, places: RowPlaces) -> Result<Option<Paire
         .zip(&models)
         .map(|(encoded, models)| (encoded.part(split) as &dyn RowSource, models))
         .collect();
-    let found = Decisions::paired(&Linear, &sources)?;
+    let Some((rows, _)) = sources.first() else {
+        return Ok(None);
+    };
+    let found = Decisions::paired(&*predictor_of(rows.schema()), &sources)?;
     Ok(found.and_then(|(decisions, firsts)| {
         let first = encoded.into_iter().next()?;
         Some((decisions, firsts, first))

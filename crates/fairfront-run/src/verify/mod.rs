@@ -5,7 +5,7 @@ mod check;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{Calibration, FairProblem, Linear, Measure, Points, Problem, Schema};
+use fairfront_core::{Calibration, FairProblem, Measure, Points, Problem, Schema, predictor_of};
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_model::seal::sum;
 use fairfront_model::{Stated, TestKind};
@@ -112,7 +112,8 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         parse_objectives(&info.requested, train.schema(), &[], lambda).map_err(in_run)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
-    let problem = FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    let predictor = predictor_of(train.schema());
+    let problem = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
 
     let mut checks: Vec<Check> = damaged.into_iter().map(of_state).collect();
     checks.push(data(&info, &encoded));

@@ -1,6 +1,6 @@
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
-use fairfront_core::Points;
+use fairfront_core::{OuterBatch, Points};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -95,8 +95,8 @@ pub struct PfSmg {
     /// For the first 40 % of the budget, temperatures of smooth objectives are this much higher in
     /// steps; 1 turns it off.
     pub softening: f64,
-    /// Whether one batch serves both factors of a gradient, as in the paper.
-    pub paper_batches: bool,
+    /// The batch of the outer factor of a gradient; in the paper the batch of the other factor.
+    pub outer_batch: OuterBatch,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -133,7 +133,7 @@ impl Default for PfSmg {
             patience: 12,
             preconditioner: true,
             softening: 3.0,
-            paper_batches: false,
+            outer_batch: OuterBatch::Own,
             seed: 0,
         }
     }
@@ -174,7 +174,7 @@ impl PfSmg {
             patience: 0,
             preconditioner: false,
             softening: 1.0,
-            paper_batches: true,
+            outer_batch: OuterBatch::Shared,
             ..Self::default()
         }
     }
@@ -292,7 +292,7 @@ impl Declares for PfSmg {
         Declared::new(
             "batches",
             Kind::Batches,
-            "rows at step k for each objective, as 80*1.018,50*1.018",
+            "rows at step k, a schedule for each objective: 80*1.018,50*1.018",
             field!(Batches, batches),
         ),
         Declared::new(

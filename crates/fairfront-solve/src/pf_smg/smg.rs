@@ -32,18 +32,34 @@ pub(crate) struct Run {
     pub(crate) way: Way,
 }
 
-impl Run {
-    /// Adds runs from all these points, in blocks.
-    pub(crate) fn add(runs: &mut Vec<Self>, starts: &Points, held: &[u32], steps: usize, way: Way) {
-        let positions: Vec<usize> = (0..starts.len()).collect();
-        for block in positions.chunks(LANES) {
-            runs.push(Self {
-                starts: starts.select(block),
-                held: block.iter().map(|i| held[*i]).collect(),
-                steps,
-                way,
-            });
+/// Points to start from.
+pub(crate) struct Starts {
+    pub(crate) points: Points,
+    /// For each point the objectives that are 0 and stay so, as bits.
+    pub(crate) held: Vec<u32>,
+}
+
+impl Starts {
+    /// Points without an objective that stays 0.
+    pub(crate) fn free(points: Points) -> Self {
+        Self {
+            held: vec![0; points.len()],
+            points,
         }
+    }
+}
+
+impl Run {
+    /// Runs from all these points, in blocks: their number does not depend on that of threads.
+    pub(crate) fn from_all(starts: &Starts, steps: usize, way: Way) -> Vec<Self> {
+        let positions: Vec<usize> = (0..starts.points.len()).collect();
+        let run = |block: &[usize]| Self {
+            starts: starts.points.select(block),
+            held: block.iter().map(|i| starts.held[*i]).collect(),
+            steps,
+            way,
+        };
+        positions.chunks(LANES).map(run).collect()
     }
 }
 
@@ -213,7 +229,7 @@ impl Frame {
                     settings.seed,
                     [pace.round as u64, ((number as u64) << 20) + s as u64],
                 ),
-                paper: settings.paper_batches,
+                outer: settings.outer_batch,
             };
             let gradients = problem.gradients(&points, batches)?;
             let alpha = step_length(settings, k) / calm;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::model::{Model, Reference};
 use crate::Error;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, exact};
 use crate::ground::Ground;
 use crate::outcome::{
     Counters, Front, Observer, Outcome, Polished, Progress, StopReason, StopSignal,
@@ -267,16 +267,19 @@ impl<'a> Bench<'a> {
 }
 
 /// A point at work.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Piece {
     x: Vec<f64>,
+    #[serde(with = "exact")]
     values: Vec<f64>,
     /// Which reference it uses.
     reference: usize,
     /// Length of its last step.
+    #[serde(with = "exact")]
     length: f64,
     /// Gradients at points where the last steps had to be short, by objective: beside a kink, those
     /// of both sides are needed to go along it.
+    #[serde(with = "exact")]
     before: Vec<(usize, Vec<f64>)>,
     moved: bool,
     done: bool,

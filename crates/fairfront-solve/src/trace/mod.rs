@@ -18,7 +18,7 @@ use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
 use crate::certificate::{Certificate, Evaluated, certify_unless_stopped};
-use crate::checkpoint::{Checkpoint, Writer};
+use crate::checkpoint::Checkpoint;
 use crate::ground::{Ground, without_roots};
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 use crate::remainder::Remainder;
@@ -74,7 +74,7 @@ impl Solver for Trace {
         checkpoint: &Checkpoint,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
-        checkpoint.read(NAME, problem)?.end()?;
+        checkpoint.state::<()>(NAME, problem)?;
         self.solve(problem, observer)
     }
 
@@ -112,7 +112,7 @@ impl Trace {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
-        observer.checkpoint(&|| Checkpoint::new(NAME, problem, Writer::default()));
+        observer.checkpoint(&|| Checkpoint::new(NAME, problem, &()));
         let stop = observer.stop_signal();
         let model = Model::new(problem, &stop)?;
         let preconditioner = model.wide.as_ref().unwrap_or(&Preconditioner::Identity);

@@ -91,6 +91,9 @@ impl Declares for Weighted {
                     "points with the problem's parameters".into(),
                 )
             }
+            Some(starts) if starts.as_slice().iter().any(|v| !v.is_finite()) => {
+                wrong("starts", "not finite".into(), "finite".into())
+            }
             _ => Ok(()),
         }
     }

@@ -277,8 +277,8 @@ fn a_stop_from_the_start_begins_nothing() {
     assert_eq!(outcome.stop, StopReason::Stopped);
     let counters = outcome.counters;
     assert_eq!(counters.gradient_evaluations[1], 0, "{counters:?}");
-    assert_eq!(counters.points_by_round, [], "no round");
-    assert_eq!(counters.hypervolume_by_round, [], "nor its volume");
+    assert!(counters.points_by_round.is_empty(), "no round");
+    assert!(counters.hypervolume_by_round.is_empty(), "nor its volume");
     // Between rounds as well: sixteen chains, of which none gets to its second subproblem.
     let mut observer = Impatient::new(1, usize::MAX);
     let few = EpsFair {
@@ -312,7 +312,7 @@ fn rounding_is_not_bounded() {
     assert_eq!(outcome.counters.subproblems, Some(Subproblems::default()));
     let pf_smg = PfSmg::default().solve(&problem, &mut ()).unwrap();
     assert_eq!(pf_smg.front, pf_smg.unmitigated);
-    assert_eq!(pf_smg.counters.points_by_round, []);
+    assert!(pf_smg.counters.points_by_round.is_empty());
     assert_eq!(
         none_to_speak_of(&problem, &outcome.unmitigated).unwrap(),
         [false, true]
@@ -471,7 +471,7 @@ fn what_cannot_be_bounded_is_refused() {
     };
     let no_roots = refused(&problem, &EpsFair::default());
     assert!(
-        no_roots.starts_with("objective 2 is made of no covariances"),
+        no_roots.contains("objective 2 is made of no covariances"),
         "{no_roots}"
     );
     let large = Bounded {
@@ -481,7 +481,8 @@ fn what_cannot_be_bounded_is_refused() {
     };
     let too_large = refused(&large, &EpsFair::default());
     assert!(
-        too_large.contains("1000 parameters at most, not 1001") && too_large.contains("use pf-smg"),
+        too_large.contains("1001 parameters are more than the 1,000")
+            && too_large.contains("use pf-smg"),
         "{too_large}"
     );
 }
@@ -495,13 +496,13 @@ fn wrong_settings_are_refused() {
     };
     assert_eq!(
         refused(|s| s.points = 1),
-        "points is 1; it must be at least 2"
+        "points is 1; it must be at least 2 and at most 10,000,000"
     );
-    assert!(refused(|s| s.points = usize::MAX).contains("too long"));
+    assert!(refused(|s| s.points = usize::MAX).contains("at most 10,000,000"));
     assert!(refused(|s| s.most_evaluations = 0).contains("max-evaluations is 0"));
     assert!(refused(|s| s.tolerance = 0.0).contains("tolerance is 0"));
     assert!(refused(|s| s.feasibility = f64::NAN).contains("feasibility is NaN"));
-    assert!(refused(|s| s.start_radius = -1.0).contains("not negative"));
+    assert!(refused(|s| s.start_radius = -1.0).contains("at least 0"));
     for (name, value) in [("cold", "x"), ("tolerance", "small"), ("runs", "1")] {
         assert!(EpsFair::default().set(name, value).is_err(), "{name}");
     }

@@ -240,16 +240,19 @@ fn wrong_settings_are_refused() {
         change(&mut settings);
         settings.check(2).unwrap_err().to_string()
     };
-    assert_eq!(refused(|s| s.runs = 0), "runs is 0; it must be at least 1");
+    assert_eq!(
+        refused(|s| s.runs = 0),
+        "runs is 0; it must be at least 1 and at most 1,000"
+    );
     assert!(refused(|s| s.most_points = 0).contains("points is 0"));
     assert!(refused(|s| s.most_steps = 0).contains("max-steps is 0"));
     assert!(refused(|s| s.step = f64::NAN).contains("step is"));
     assert!(refused(|s| s.step = f64::INFINITY).contains("step is"));
-    assert!(refused(|s| s.step = 1e300).contains("at most 1e6"));
-    assert!(refused(|s| s.runs = 1_000_000_000).contains("too long"));
+    assert!(refused(|s| s.step = 1e300).contains("at most 1,000,000"));
+    assert!(refused(|s| s.runs = 1_000_000_000).contains("at most 1,000"));
     assert!(refused(|s| s.batches.clear()).contains("batches"));
-    assert!(refused(|s| s.batches[0].initial = 0.0).contains("batch size"));
-    assert!(refused(|s| s.batches[0].growth = -1.0).contains("batch growth"));
+    assert!(refused(|s| s.batches[0].initial = 0.0).contains("at least 1 row"));
+    assert!(refused(|s| s.batches[0].growth = -1.0).contains("growth above 0"));
     assert!(refused(|s| s.batch_share = 2.0).contains("at most 1"));
     assert!(refused(|s| s.thinning = Some(2.0)).contains("thinning"));
     assert!(
