@@ -1,6 +1,6 @@
 //! Adult as a stream: do the successive fronts approach the one of all rows?
 
-use fairfront_core::{Dataset, Points, Problem, counted};
+use fairfront_core::{Dataset, Points, Problem, counted, label_of};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
 use fairfront_run::{Error, Keep, Run};
 use fairfront_solve::{Observer, Solver, Trace};
@@ -104,7 +104,7 @@ pub(crate) fn stream(
 
 /// All rows of a table under an encoding.
 fn all_rows(encoding: &Encoding, prepared: &Prepared) -> Result<Dataset, Error> {
-    let label = |positive: &bool| if *positive { 1.0 } else { -1.0 };
+    let label = |positive: &bool| label_of(*positive);
     let facts = RowFacts {
         labels: prepared.labels.iter().map(label).collect(),
         groups: prepared.groups.clone(),

@@ -75,6 +75,7 @@ pub use cholesky::Cholesky;
 pub use contrast::{Cell, Contrast};
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
+    label_of,
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
