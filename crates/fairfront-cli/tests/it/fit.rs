@@ -293,7 +293,7 @@ fn a_toml_file_can_say_what_to_fit() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
     assert_eq!(json["objectives"][1], "equal_opportunity(sex)");
-    assert_eq!(json["settings"]["most_steps"], 8, "flags win");
+    assert_eq!(json["solver_settings"]["most_steps"], 8, "flags win");
     assert_eq!(
         run_in(folder.path(), &["inspect", "--config", "run.toml"], b"").code,
         0
