@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::lanes::{LANES, exp_minus, log_one_plus, softplus_minus};
+use crate::lanes::{LANES, Real, softplus_minus};
 use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource};
 
@@ -218,11 +218,11 @@ impl Sample {
         let (mut first, mut second) = ([0.0; 3], [0.0; 3]);
         for ((u, w), t) in units.iter().zip(&self.weights).zip(&self.targets) {
             let z = at[0] * u + at[1];
-            let e = exp_minus(z.abs());
+            let e = z.abs().exp_minus();
             let small = e / (1.0 + e);
             let probability = if z >= 0.0 { 1.0 - small } else { small };
             // −t log p − (1 − t) log(1 − p)
-            first[0] += w * (log_one_plus(e) + z.max(0.0) - t * z);
+            first[0] += w * (e.log_one_plus() + z.max(0.0) - t * z);
             let off = w * (probability - t);
             first[1] += off * u;
             first[2] += off;
@@ -310,7 +310,7 @@ fn factor(margins: &[f64], weights: &[f64]) -> f64 {
         // By log s: the derivative is s times that by s.
         let (mut slope, mut curvature) = (0.0, 0.0);
         for (m, w) in margins.iter().zip(weights) {
-            let e = exp_minus((s * m).abs());
+            let e = (s * m).abs().exp_minus();
             let small = e / (1.0 + e);
             let wrong = if *m >= 0.0 { small } else { 1.0 - small };
             slope -= w * s * m * wrong;

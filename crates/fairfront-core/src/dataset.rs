@@ -270,28 +270,31 @@ impl RowBlock {
         }
     }
 
-    fn empty_like(&self) -> Self {
-        Self {
-            n_rows: 0,
-            numeric: Vec::new(),
-            codes: Vec::new(),
-            labels: Vec::new(),
-            groups: vec![Vec::new(); self.groups.len()],
-            weights: Vec::new(),
-            ..*self
+    /// The rows at these places of blocks, in this order, as one block.
+    fn gathered(blocks: &[Arc<Self>], places: impl Iterator<Item = (usize, usize)> + Clone) -> Self {
+        let first = &blocks[0];
+        let n_rows = places.clone().count();
+        let mut out = Self {
+            n_rows,
+            numeric: Vec::with_capacity(n_rows * first.n_numeric),
+            codes: Vec::with_capacity(n_rows * first.n_categorical),
+            labels: Vec::with_capacity(n_rows * first.n_outputs),
+            groups: vec![Vec::with_capacity(n_rows); first.groups.len()],
+            weights: Vec::with_capacity(n_rows),
+            ..**first
+        };
+        for (block, row) in places {
+            let block = &blocks[block];
+            out.numeric.extend(block.numeric(row));
+            out.codes.extend(block.codes(row));
+            let labels = row * block.n_outputs..(row + 1) * block.n_outputs;
+            out.labels.extend(&block.labels[labels]);
+            for (own, others) in out.groups.iter_mut().zip(&block.groups) {
+                own.push(others[row]);
+            }
+            out.weights.push(block.weights[row]);
         }
-    }
-
-    fn push_row_of(&mut self, other: &Self, row: usize) {
-        self.n_rows += 1;
-        self.numeric.extend_from_slice(other.numeric(row));
-        self.codes.extend_from_slice(other.codes(row));
-        let labels = row * self.n_outputs..(row + 1) * self.n_outputs;
-        self.labels.extend_from_slice(&other.labels[labels]);
-        for (own, others) in self.groups.iter_mut().zip(&other.groups) {
-            own.push(others[row]);
-        }
-        self.weights.push(other.weights[row]);
+        out
     }
 }
 
@@ -389,7 +392,14 @@ impl RowSource for Dataset {
     }
 
     fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error> {
-        let Some(first) = self.blocks.first() else {
+        if let Some(row) = rows.iter().find(|row| **row >= self.n_rows) {
+            return Err(Error::OutOfRange {
+                what: "row",
+                index: *row,
+                count: self.n_rows,
+            });
+        }
+        if self.blocks.is_empty() {
             return RowBlock::new(
                 &self.schema,
                 vec![],
@@ -398,19 +408,9 @@ impl RowSource for Dataset {
                 vec![vec![]; self.schema.attributes.len()],
                 vec![],
             );
-        };
-        let mut out = first.empty_like();
-        for &row in rows {
-            if row >= self.n_rows {
-                return Err(Error::OutOfRange {
-                    what: "row",
-                    index: row,
-                    count: self.n_rows,
-                });
-            }
-            out.push_row_of(&self.blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
         }
-        Ok(out)
+        let places = rows.iter().map(|row| (row / BLOCK_ROWS, row % BLOCK_ROWS));
+        Ok(RowBlock::gathered(&self.blocks, places))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{FairProblem, Weights};
+use super::FairProblem;
 use crate::Error;
 use crate::engine::{Sample, Wanted};
 use crate::problem::{Batches, Points};
@@ -46,10 +46,7 @@ impl FairProblem {
         } else {
             let sums = self.sums_of(self.engine.as_ref(), &statistics, points, sample)?;
             // Sums over a sample estimate those over all rows.
-            let shares = &sums.weights[0].shares;
-            let factor = sums.weights[0].total / total;
-            let shares = shares.iter().map(|share| share * factor).collect();
-            let weights = Weights { total, shares };
+            let weights = sums.weights[0].with_total(total);
             let mut means = vec![0.0; k];
             for (own, sums) in slopes.chunks_exact_mut(k).zip(sums.values.chunks_exact(k)) {
                 for (mean, sum) in means.iter_mut().zip(sums) {
@@ -71,16 +68,20 @@ impl FairProblem {
     ) -> Result<Vec<f64>, Error> {
         let prepared = &self.objectives[index];
         let paper = matches!(batches, Batches::Sample { paper: true, .. });
-        let mut gradients = if let (Some(linear), false) = (&prepared.linear, paper) {
-            let mut gradients = vec![0.0; points.len() * self.n_params];
-            let of_points = points.iter().zip(gradients.chunks_exact_mut(self.n_params));
-            for (point, gradient) in of_points {
-                let (_, slope) = prepared.of_linear(linear, point)?;
-                linear.add_gradient(&slope, 1.0, gradient);
+        let batch = self.sample(index, 0, batches);
+        let mut gradients = if let Some(linear) = &prepared.linear {
+            match batch.filter(|_| paper) {
+                None => prepared.linear_gradients(linear, &prepared.weights, points)?,
+                Some(_) => {
+                    // One pass over the batch serves all points.
+                    let statistics = prepared.objective.statistics();
+                    let (weights, mut linear) = self.linear_means(&statistics, batch)?;
+                    let total = prepared.weights.total;
+                    linear.scale(weights.total / total);
+                    prepared.linear_gradients(&linear, &weights.with_total(total), points)?
+                }
             }
-            gradients
         } else {
-            let batch = self.sample(index, 0, batches);
             // h′ from a batch of its own, so that the product of the two factors has no bias.
             let of_outer = match paper {
                 true => batch,
@@ -155,7 +156,7 @@ impl FairProblem {
                 let objective = prepared.objective.as_ref();
                 let weight = weights[index * m + i];
                 let value = if let Some(linear) = &prepared.linear {
-                    let (value, slope) = prepared.of_linear(linear, point)?;
+                    let (value, slope) = prepared.of_linear(linear, &prepared.weights, point)?;
                     linear.add_gradient(&slope, weight, gradient);
                     value
                 } else {
