@@ -137,11 +137,22 @@ pub struct RowBlock {
     n_numeric: usize,
     n_categorical: usize,
     n_outputs: usize,
-    numeric: Vec<f64>,
-    codes: Vec<u32>,
+    features: Features,
     labels: Vec<f64>,
     groups: Vec<Vec<u32>>,
     weights: Vec<f64>,
+}
+
+/// The numbers and codes of rows.
+#[derive(Debug, Clone, PartialEq)]
+enum Features {
+    /// The block's own.
+    Own { numeric: Vec<f64>, codes: Vec<u32> },
+    /// Those of rows of other blocks that have their own, by their numbers: a sample needs no copy.
+    Of {
+        blocks: Arc<[Arc<RowBlock>]>,
+        rows: Vec<u32>,
+    },
 }
 
 impl RowBlock {
@@ -225,8 +236,7 @@ impl RowBlock {
             n_numeric,
             n_categorical,
             n_outputs,
-            numeric,
-            codes,
+            features: Features::Own { numeric, codes },
             labels,
             groups,
             weights,
@@ -239,13 +249,27 @@ impl RowBlock {
     }
 
     /// The numeric features of a row.
+    #[inline]
     pub fn numeric(&self, row: usize) -> &[f64] {
-        &self.numeric[row * self.n_numeric..(row + 1) * self.n_numeric]
+        match &self.features {
+            Features::Own { .. } => self.own_numeric(row),
+            Features::Of { blocks, rows } => {
+                let row = rows[row] as usize;
+                blocks[row / BLOCK_ROWS].own_numeric(row % BLOCK_ROWS)
+            }
+        }
     }
 
     /// The feature indices of a row's categorical values, one a column.
+    #[inline]
     pub fn codes(&self, row: usize) -> &[u32] {
-        &self.codes[row * self.n_categorical..(row + 1) * self.n_categorical]
+        match &self.features {
+            Features::Own { .. } => self.own_codes(row),
+            Features::Of { blocks, rows } => {
+                let row = rows[row] as usize;
+                blocks[row / BLOCK_ROWS].own_codes(row % BLOCK_ROWS)
+            }
+        }
     }
 
     /// Labels, n × outputs, row by row.
@@ -270,31 +294,72 @@ impl RowBlock {
         }
     }
 
-    /// The rows at these places of blocks, in this order, as one block.
-    fn gathered(blocks: &[Arc<Self>], places: impl Iterator<Item = (usize, usize)> + Clone) -> Self {
+    /// Rows of other blocks, by their numbers, in this order. Labels, groups and weights are copied, features
+    /// are not.
+    fn of_rows(blocks: &Arc<[Arc<Self>]>, numbers: &[usize]) -> Self {
         let first = &blocks[0];
-        let n_rows = places.clone().count();
-        let mut out = Self {
-            n_rows,
-            numeric: Vec::with_capacity(n_rows * first.n_numeric),
-            codes: Vec::with_capacity(n_rows * first.n_categorical),
-            labels: Vec::with_capacity(n_rows * first.n_outputs),
-            groups: vec![Vec::with_capacity(n_rows); first.groups.len()],
-            weights: Vec::with_capacity(n_rows),
-            ..**first
-        };
-        for (block, row) in places {
-            let block = &blocks[block];
-            out.numeric.extend(block.numeric(row));
-            out.codes.extend(block.codes(row));
-            let labels = row * block.n_outputs..(row + 1) * block.n_outputs;
-            out.labels.extend(&block.labels[labels]);
-            for (own, others) in out.groups.iter_mut().zip(&block.groups) {
-                own.push(others[row]);
+        let place = |row: &usize| (&blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
+        let n_outputs = first.n_outputs;
+        let mut labels = Vec::with_capacity(numbers.len() * n_outputs);
+        let mut weights = Vec::with_capacity(numbers.len());
+        for (block, row) in numbers.iter().map(place) {
+            match n_outputs {
+                1 => labels.push(block.labels[row]),
+                _ => labels.extend(&block.labels[row * n_outputs..(row + 1) * n_outputs]),
             }
-            out.weights.push(block.weights[row]);
+            weights.push(block.weights[row]);
         }
-        out
+        Self {
+            n_rows: numbers.len(),
+            features: Features::Of {
+                blocks: Arc::clone(blocks),
+                rows: numbers.iter().map(|row| *row as u32).collect(),
+            },
+            labels,
+            groups: (0..first.groups.len())
+                .map(|a| {
+                    let places = numbers.iter().map(place);
+                    places.map(|(block, row)| block.groups[a][row]).collect()
+                })
+                .collect(),
+            weights,
+            ..**first
+        }
+    }
+
+    /// The same rows with features of their own.
+    fn owned(self) -> Self {
+        if matches!(self.features, Features::Own { .. }) {
+            return self;
+        }
+        let rows = 0..self.n_rows;
+        let numeric = rows.clone().flat_map(|row| self.numeric(row));
+        let codes = rows.flat_map(|row| self.codes(row));
+        let features = Features::Own {
+            numeric: numeric.copied().collect(),
+            codes: codes.copied().collect(),
+        };
+        Self { features, ..self }
+    }
+
+    #[inline]
+    fn own_numeric(&self, row: usize) -> &[f64] {
+        match &self.features {
+            Features::Own { numeric, .. } => {
+                &numeric[row * self.n_numeric..(row + 1) * self.n_numeric]
+            }
+            Features::Of { .. } => &[],
+        }
+    }
+
+    #[inline]
+    fn own_codes(&self, row: usize) -> &[u32] {
+        match &self.features {
+            Features::Own { codes, .. } => {
+                &codes[row * self.n_categorical..(row + 1) * self.n_categorical]
+            }
+            Features::Of { .. } => &[],
+        }
     }
 }
 
@@ -326,7 +391,7 @@ pub trait RowSource: Engine {
 #[derive(Debug, Clone)]
 pub struct Dataset {
     schema: Arc<Schema>,
-    blocks: Vec<Arc<RowBlock>>,
+    blocks: Arc<[Arc<RowBlock>]>,
     n_rows: usize,
     host: Arc<Host>,
 }
@@ -347,7 +412,7 @@ impl Dataset {
         Ok(Self {
             n_rows: blocks.iter().map(|b| b.n_rows).sum(),
             schema: Arc::new(schema),
-            blocks: blocks.into_iter().map(Arc::new).collect(),
+            blocks: blocks.into_iter().map(|b| Arc::new(b.owned())).collect(),
             host: Arc::default(),
         })
     }
@@ -409,8 +474,7 @@ impl RowSource for Dataset {
                 vec![],
             );
         }
-        let places = rows.iter().map(|row| (row / BLOCK_ROWS, row % BLOCK_ROWS));
-        Ok(RowBlock::gathered(&self.blocks, places))
+        Ok(RowBlock::of_rows(&self.blocks, rows))
     }
 }
 

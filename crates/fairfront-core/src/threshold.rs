@@ -131,13 +131,15 @@ impl Table {
     /// What to add to the intercept of a model with these scores.
     fn shifts(&self, scores: &[f64], measures: &[Measure]) -> Vec<f64> {
         let mut counts = self.nobody.clone();
-        let (mut selected, mut rejected) = (Vec::new(), Vec::new());
+        let n_selected = scores.iter().filter(|score| **score >= 0.0).count();
+        let mut selected = Vec::with_capacity(n_selected);
+        let mut rejected = Vec::with_capacity(scores.len() - n_selected);
         for (row, score) in scores.iter().enumerate() {
             if *score >= 0.0 {
                 self.select(row, &mut counts);
-                selected.push(row);
+                selected.push((*score, row as u32));
             } else {
-                rejected.push(row);
+                rejected.push((*score, row as u32));
             }
         }
         let of = |counts: &Measures| -> Option<Vec<f64>> {
@@ -153,9 +155,9 @@ impl Table {
         };
         // Up: those with the lowest scores are no longer selected. Down: those with the highest are.
         for (mut rows, up) in [(selected, true), (rejected, false)] {
-            let order = |a: &usize, b: &usize| match up {
-                true => scores[*a].total_cmp(&scores[*b]),
-                false => scores[*b].total_cmp(&scores[*a]),
+            let order = |a: &(f64, u32), b: &(f64, u32)| match up {
+                true => a.0.total_cmp(&b.0),
+                false => b.0.total_cmp(&a.0),
             };
             if rows.len() > MOST_ROWS {
                 rows.select_nth_unstable_by(MOST_ROWS, order);
@@ -163,13 +165,12 @@ impl Table {
             }
             rows.sort_unstable_by(order);
             let mut counts = counts.clone();
-            for (place, row) in rows.iter().enumerate() {
+            for (place, &(here, row)) in rows.iter().enumerate() {
                 match up {
-                    true => self.reject(*row, &mut counts),
-                    false => self.select(*row, &mut counts),
+                    true => self.reject(row as usize, &mut counts),
+                    false => self.select(row as usize, &mut counts),
                 }
-                let here = scores[*row];
-                let Some(next) = rows.get(place + 1).map(|r| scores[*r]) else {
+                let Some((next, _)) = rows.get(place + 1).copied() else {
                     break;
                 };
                 let middle = 0.5 * (here + next);
@@ -177,7 +178,11 @@ impl Table {
                 if here == next || middle == here || middle == next {
                     continue;
                 }
-                if let Some(values) = of(&counts) {
+                // Most thresholds make the first measure worse: the others need not be known.
+                let not_worse = |(m, own): (&Measure, &f64)| m.of(&counts).is_none_or(|v| v <= *own);
+                if measures.iter().zip(&best.own).all(not_worse)
+                    && let Some(values) = of(&counts)
+                {
                     best.judge(&values, -middle);
                 }
             }

@@ -99,11 +99,42 @@ impl Sampler {
     }
 }
 
+/// Random bits, 32 at a time.
+#[derive(Default)]
+struct Halves {
+    left: Option<u32>,
+}
+
+impl Halves {
+    fn bits(&mut self, random: &mut Stream) -> u32 {
+        if let Some(left) = self.left.take() {
+            return left;
+        }
+        let bits = random.bits();
+        self.left = Some((bits >> 32) as u32);
+        bits as u32
+    }
+
+    /// Uniform in 0 .. n, without bias (Lemire), for n up to 2³²: the upper half of a product, unless the lower
+    /// half lies in the incomplete first interval.
+    fn below(&mut self, random: &mut Stream, n: usize) -> usize {
+        let n = n as u64;
+        loop {
+            let product = u64::from(self.bits(random)) * n;
+            let low = product & u64::from(u32::MAX);
+            if low >= n || low >= (1_u64 << 32) % n {
+                return (product >> 32) as usize;
+            }
+        }
+    }
+}
+
 /// `k` different numbers below `n`, increasing, each set of them equally likely (Floyd).
 fn distinct(n: usize, k: usize, random: &mut Stream) -> Vec<usize> {
     let mut seen = vec![0_u64; n.div_ceil(64)];
+    let mut halves = Halves::default();
     for j in n - k..n {
-        let i = random.below(j + 1);
+        let i = halves.below(random, j + 1);
         let is_new = seen[i / 64] >> (i % 64) & 1 == 0;
         let chosen = if is_new { i } else { j };
         seen[chosen / 64] |= 1 << (chosen % 64);

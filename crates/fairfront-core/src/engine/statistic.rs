@@ -10,16 +10,17 @@ use crate::predictor::{Rows, TILE_ROWS};
 /// Outputs of a tile, found once for all statistics that ask for the same.
 pub(super) struct Outputs<const W: usize, T> {
     of: Option<Output>,
-    found: [[T; W]; TILE_ROWS],
-    by_output: [[T; W]; TILE_ROWS],
+    /// Without rows until they are asked for.
+    found: Vec<[T; W]>,
+    by_output: Vec<[T; W]>,
 }
 
 impl<const W: usize, T: Real> Outputs<W, T> {
     pub(super) fn new() -> Self {
         Self {
             of: None,
-            found: [[T::ZERO; W]; TILE_ROWS],
-            by_output: [[T::ZERO; W]; TILE_ROWS],
+            found: Vec::new(),
+            by_output: Vec::new(),
         }
     }
 
@@ -39,6 +40,7 @@ impl<const W: usize, T: Real> Outputs<W, T> {
         }
         let n = rows.len();
         if self.of != Some(output) {
+            self.found.resize(TILE_ROWS, [T::ZERO; W]);
             let out = &mut self.found[..n];
             match output {
                 Output::Score => {}
@@ -165,6 +167,7 @@ impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
         if let Output::Decision { .. } = self.output {
             outputs.find(self.output, rows, scores);
         }
+        outputs.by_output.resize(TILE_ROWS, [T::ZERO; W]);
         let by_output = &mut outputs.by_output[..n];
         by_output.fill([T::ZERO; W]);
         kernel::add_from_cell(&cells, rows.weights(), slopes, by_output);

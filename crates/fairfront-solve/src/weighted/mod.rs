@@ -27,6 +27,10 @@ use crate::update::Known;
 /// An update takes half of the sums, and half of the steps for each: much is known already.
 const UPDATE: usize = 2;
 
+/// Rows that stand for all in every stage but the last, if there are at least twice as many: their error is
+/// small compared with the change that a stage makes, and the last stage removes it.
+const SAMPLE: usize = 8_192;
+
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
 const PRICE: f64 = 0.1;
@@ -110,6 +114,8 @@ struct Work<'a> {
     problem: &'a dyn Problem,
     settings: &'a Weighted,
     metric: Metric,
+    /// Rows that the stage uses, at most.
+    most_rows: usize,
     counters: Counters,
     stop: StopSignal,
     remainder: Remainder,
@@ -127,6 +133,7 @@ impl<'a> Work<'a> {
             problem,
             settings,
             metric: problem.metric(start)?,
+            most_rows: usize::MAX,
             counters: Counters {
                 gradient_evaluations: vec![0; problem.n_objectives()],
                 ..Counters::default()
@@ -136,25 +143,33 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// By what the temperature is multiplied in each stage.
-    fn factors(&self) -> Vec<f64> {
-        match self.problem.softened(self.settings.softening) {
+    /// The stages: what the temperature is multiplied by, and the rows in use. With a sample, there is one more
+    /// at the objectives' own temperature.
+    fn stages(&self) -> Vec<(f64, usize)> {
+        let factors = match self.problem.softened(self.settings.softening) {
             Some(_) => self.settings.factors(),
             None => vec![1.0],
+        };
+        let last = (1.0, usize::MAX);
+        if self.problem.n_rows() < 2 * SAMPLE {
+            return factors.into_iter().map(|f| (f, usize::MAX)).collect();
         }
+        let sampled = factors.into_iter().map(|f| (f, SAMPLE));
+        sampled.chain([last]).collect()
     }
 
     /// The stages that are left.
     fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let whole = self.problem;
-        let factors = self.factors();
+        let stages = self.stages();
         let mut complete = true;
-        while complete && state.stage < factors.len() {
+        while complete && state.stage < stages.len() {
             if !state.begun && self.remainder.leaves_out(LANES) {
                 complete = false;
                 break;
             }
-            let factor = factors[state.stage];
+            let (factor, most_rows) = stages[state.stage];
+            self.most_rows = most_rows;
             let softened = (factor > 1.0).then(|| whole.softened(factor)).flatten();
             let problem = softened.as_deref().unwrap_or(whole);
             match state.stage {
@@ -164,13 +179,13 @@ impl<'a> Work<'a> {
                 _ => state.descents.iter_mut().for_each(Descent::restart),
             }
             state.begun = true;
-            complete = self.stage(problem, &mut state, factors.len(), observer)?;
-            let State {
-                descents,
-                candidates,
-                ..
-            } = &mut state;
-            descents.iter().for_each(|d| candidates.push(&d.x));
+            complete = self.stage(problem, &mut state, stages.len(), observer)?;
+            // The ends of a stage that is repeated with all rows are next to those that it will have then.
+            let next = stages.get(state.stage + 1);
+            if !complete || next.is_none_or(|(next, _)| *next != factor) {
+                let ends = state.descents.iter().map(|d| &d.x);
+                ends.for_each(|end| state.candidates.push(end));
+            }
             state.stage += 1;
             state.step = 0;
             state.begun = false;
@@ -315,7 +330,7 @@ impl<'a> Work<'a> {
             trials.push(&descents[*i].trial());
             weights.extend_from_slice(&descents[*i].weights);
         }
-        let (found, gradients) = problem.weighted(&trials, &weights)?;
+        let (found, gradients) = problem.weighted(&trials, &weights, self.most_rows)?;
         self.counters.evaluations += open.len() as u64;
         for count in &mut self.counters.gradient_evaluations {
             *count += open.len() as u64;

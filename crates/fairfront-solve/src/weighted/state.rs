@@ -80,7 +80,7 @@ impl<'a> Work<'a> {
         };
         reader.end()?;
         let mut work = Self::new(settings, problem, state.candidates.get(0), stop)?;
-        ensure(state.stage < work.factors().len())?;
+        ensure(state.stage < work.stages().len())?;
         work.counters = counters;
         Ok((work, state))
     }
