@@ -1,3 +1,8 @@
+#![expect(
+    clippy::inline_always,
+    reason = "kernels must compile the reading of rows with their own instruction set"
+)]
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -249,7 +254,7 @@ impl RowBlock {
     }
 
     /// The numeric features of a row.
-    #[inline]
+    #[inline(always)]
     pub fn numeric(&self, row: usize) -> &[f64] {
         match &self.features {
             Features::Own { .. } => self.own_numeric(row),
@@ -261,7 +266,7 @@ impl RowBlock {
     }
 
     /// The feature indices of a row's categorical values, one a column.
-    #[inline]
+    #[inline(always)]
     pub fn codes(&self, row: usize) -> &[u32] {
         match &self.features {
             Features::Own { .. } => self.own_codes(row),
@@ -342,7 +347,7 @@ impl RowBlock {
         Self { features, ..self }
     }
 
-    #[inline]
+    #[inline(always)]
     fn own_numeric(&self, row: usize) -> &[f64] {
         match &self.features {
             Features::Own { numeric, .. } => {
@@ -352,7 +357,7 @@ impl RowBlock {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn own_codes(&self, row: usize) -> &[u32] {
         match &self.features {
             Features::Own { codes, .. } => {

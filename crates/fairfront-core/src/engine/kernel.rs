@@ -25,15 +25,18 @@ vectorised! {
             while first < rows.len() {
                 let n = ROWS_AS_LANES.min(rows.len() - first);
                 let mut sums = [intercept[0]; ROWS_AS_LANES];
-                let n_numeric = rows.numeric(first).len();
-                for j in 0..n_numeric {
-                    for r in 0..n {
-                        sums[r] += T::of(rows.numeric(first + r)[j]) * params[j][0];
+                // Rows beyond the last are computed as the last, and forgotten.
+                let row = |r: usize| first + r.min(n - 1);
+                let numeric: [&[f64]; ROWS_AS_LANES] = std::array::from_fn(|r| rows.numeric(row(r)));
+                for (j, coefficient) in params[..numeric[0].len()].iter().enumerate() {
+                    for (sum, z) in sums.iter_mut().zip(&numeric) {
+                        *sum += T::of(z[j]) * coefficient[0];
                     }
                 }
-                for j in 0..rows.codes(first).len() {
-                    for r in 0..n {
-                        sums[r] += params[rows.codes(first + r)[j] as usize][0];
+                let codes: [&[u32]; ROWS_AS_LANES] = std::array::from_fn(|r| rows.codes(row(r)));
+                for j in 0..codes[0].len() {
+                    for (sum, codes) in sums.iter_mut().zip(&codes) {
+                        *sum += params[codes[j] as usize][0];
                     }
                 }
                 for r in 0..n {

@@ -22,7 +22,10 @@ impl Way {
     }
 }
 
-/// A block of at most [`LANES`] points that share their batches.
+/// Points that share their batches: drawing a batch takes as long as a step of many points.
+const SHARING: usize = 2 * LANES;
+
+/// A block of at most [`SHARING`] points that share their batches.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     pub(crate) starts: Points,
@@ -36,7 +39,7 @@ impl Run {
     /// Adds runs from all these points, in blocks.
     pub(crate) fn add(runs: &mut Vec<Self>, starts: &Points, held: &[u32], steps: usize, way: Way) {
         let positions: Vec<usize> = (0..starts.len()).collect();
-        for block in positions.chunks(LANES) {
+        for block in positions.chunks(SHARING) {
             runs.push(Self {
                 starts: starts.select(block),
                 held: block.iter().map(|i| held[*i]).collect(),

@@ -52,6 +52,14 @@ impl Descent {
         );
     }
 
+    /// The same sum is seen by more rows: values and gradients are to be found again, and what is known of its
+    /// curvature still holds.
+    pub(super) fn renew(&mut self) {
+        let memory = std::mem::take(&mut self.memory);
+        self.restart();
+        self.memory = memory;
+    }
+
     pub(super) fn write(&self, writer: &mut Writer) {
         let Self {
             x,

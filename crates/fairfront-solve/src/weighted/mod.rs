@@ -31,6 +31,12 @@ const UPDATE: usize = 2;
 /// small compared with the change that a stage makes, and the last stage removes it.
 const SAMPLE: usize = 8_192;
 
+/// The tolerance with a sample, at least: its error is larger than what smaller improvements gain.
+const SAMPLE_TOLERANCE: f64 = 1e-4;
+
+/// After stages with a sample, the last one takes a third of the steps: it begins close to its end.
+const AFTER_SAMPLE: usize = 3;
+
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
 const PRICE: f64 = 0.1;
@@ -158,6 +164,20 @@ impl<'a> Work<'a> {
         sampled.chain([last]).collect()
     }
 
+    /// Steps of a sum in the stage at most, and the share below which an improvement ends it.
+    fn limits(&self) -> (usize, f64) {
+        let Weighted {
+            most_steps,
+            tolerance,
+            ..
+        } = *self.settings;
+        match (self.most_rows, self.problem.n_rows() < 2 * SAMPLE) {
+            (usize::MAX, true) => (most_steps, tolerance),
+            (usize::MAX, false) => (most_steps.div_ceil(AFTER_SAMPLE), tolerance),
+            _ => (most_steps, tolerance.max(SAMPLE_TOLERANCE)),
+        }
+    }
+
     /// The stages that are left.
     fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let whole = self.problem;
@@ -176,6 +196,9 @@ impl<'a> Work<'a> {
                 // A checkpoint is of a stage that has begun.
                 _ if state.begun => {}
                 0 => self.choose_starts(problem, &state.candidates, &mut state.descents)?,
+                stage if stages[stage - 1].0 == factor => {
+                    state.descents.iter_mut().for_each(Descent::renew);
+                }
                 _ => state.descents.iter_mut().for_each(Descent::restart),
             }
             state.begun = true;
@@ -338,7 +361,7 @@ impl<'a> Work<'a> {
         for (place, i) in open.iter().enumerate() {
             let of_trial = &found[place * m..(place + 1) * m];
             let gradient = &gradients[place * n..(place + 1) * n];
-            let limits = (self.settings.most_steps, self.settings.tolerance);
+            let limits = self.limits();
             let trial = trials.get(place).to_vec();
             descents[*i].take(trial, of_trial, gradient, &self.metric, limits);
             values[i * m..(i + 1) * m].copy_from_slice(of_trial);
