@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::lanes::{LANES, exp_minus, log_one_plus, softplus_minus};
+use crate::lanes::{LANES, Real, softplus_minus, vectorised};
 use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource};
 
@@ -15,6 +15,9 @@ const LEAST_ROWS: usize = 10;
 
 /// The smallest slope, per standard deviation of the scores: probabilities still rise with the score.
 const LEAST_SLOPE: f64 = 1e-6;
+
+/// Rows that are summed side by side: sum i is over the rows i, i + 16, i + 32 and so on.
+const ROWS: usize = 16;
 
 /// How the score φ of a model becomes a probability: 1/(1 + e^(−(aφ + b))).
 ///
@@ -215,23 +218,10 @@ impl Sample {
 
     /// The loss at these two parameters with its derivatives: by slope and intercept, and by both twice.
     fn expand(&self, units: &[f64], at: [f64; 2]) -> ([f64; 3], [f64; 3]) {
-        let (mut first, mut second) = ([0.0; 3], [0.0; 3]);
-        for ((u, w), t) in units.iter().zip(&self.weights).zip(&self.targets) {
-            let z = at[0] * u + at[1];
-            let e = exp_minus(z.abs());
-            let small = e / (1.0 + e);
-            let probability = if z >= 0.0 { 1.0 - small } else { small };
-            // −t log p − (1 − t) log(1 − p)
-            first[0] += w * (log_one_plus(e) + z.max(0.0) - t * z);
-            let off = w * (probability - t);
-            first[1] += off * u;
-            first[2] += off;
-            let bend = w * small * (1.0 - small);
-            second[0] += bend * u * u;
-            second[1] += bend * u;
-            second[2] += bend;
-        }
-        (first, second)
+        let mut sums = [[0.0; ROWS]; 6];
+        add_expansion(units, &self.weights, &self.targets, at, &mut sums);
+        let [loss, by_slope, by_intercept, a, b, c] = sums.map(|lanes| lanes.iter().sum());
+        ([loss, by_slope, by_intercept], [a, b, c])
     }
 
     /// Minimises the loss over both parameters, or over the intercept alone.
@@ -293,12 +283,77 @@ impl Sample {
     }
 }
 
+vectorised! {
+    /// Adds Σ w log(1 + exp(−s m)).
+    fn add_losses(margins: &[f64], weights: &[f64], s: f64, sums: &mut [f64; ROWS]) {
+        let mut own = *sums;
+        for (margins, weights) in margins.chunks(ROWS).zip(weights.chunks(ROWS)) {
+            for ((sum, m), w) in own.iter_mut().zip(margins).zip(weights) {
+                *sum += w * softplus_minus(s * m);
+            }
+        }
+        *sums = own;
+    }
+}
+
+vectorised! {
+    /// Adds the first and the second derivative of the same by log s, without the first in the second.
+    fn add_slopes(margins: &[f64], weights: &[f64], s: f64, sums: &mut [[f64; ROWS]; 2]) {
+        let [mut slopes, mut curvatures] = *sums;
+        for (margins, weights) in margins.chunks(ROWS).zip(weights.chunks(ROWS)) {
+            let rows = margins.iter().zip(weights);
+            for ((slope, curvature), (m, w)) in slopes.iter_mut().zip(&mut curvatures).zip(rows) {
+                let e = (s * m).abs().exp_minus();
+                let small = e / (1.0 + e);
+                let wrong = if *m >= 0.0 { small } else { 1.0 - small };
+                *slope -= w * s * m * wrong;
+                *curvature += w * (s * m) * (s * m) * small * (1.0 - small);
+            }
+        }
+        *sums = [slopes, curvatures];
+    }
+}
+
+vectorised! {
+    /// Adds the losses at two parameters with their derivatives.
+    fn add_expansion(
+        units: &[f64],
+        weights: &[f64],
+        targets: &[f64],
+        at: [f64; 2],
+        sums: &mut [[f64; ROWS]; 6],
+    ) {
+        let mut own = *sums;
+        let rows = units.chunks(ROWS).zip(weights.chunks(ROWS));
+        for ((units, weights), targets) in rows.zip(targets.chunks(ROWS)) {
+            for i in 0..units.len().min(ROWS) {
+                let (u, w, t) = (units[i], weights[i], targets[i]);
+                let z = at[0] * u + at[1];
+                let e = z.abs().exp_minus();
+                let small = e / (1.0 + e);
+                let probability = if z >= 0.0 { 1.0 - small } else { small };
+                // −t log p − (1 − t) log(1 − p)
+                own[0][i] += w * (e.log_one_plus() + z.max(0.0) - t * z);
+                let off = w * (probability - t);
+                own[1][i] += off * u;
+                own[2][i] += off;
+                let bend = w * small * (1.0 - small);
+                own[3][i] += bend * u * u;
+                own[4][i] += bend * u;
+                own[5][i] += bend;
+            }
+        }
+        *sums = own;
+    }
+}
+
 /// The s that makes Σ w log(1 + exp(−s m)) least: Newton's method on a convex function, by its
 /// logarithm so that it stays above 0.
 fn factor(margins: &[f64], weights: &[f64]) -> f64 {
     let loss = |s: f64| -> f64 {
-        let rows = margins.iter().zip(weights);
-        rows.map(|(m, w)| w * softplus_minus(s * m)).sum()
+        let mut sums = [0.0; ROWS];
+        add_losses(margins, weights, s, &mut sums);
+        sums.iter().sum()
     };
     // Without an error the loss falls for ever: no factor is the best.
     let is_right = |(m, w): (&f64, &f64)| *m >= 0.0 || *w == 0.0;
@@ -308,14 +363,9 @@ fn factor(margins: &[f64], weights: &[f64]) -> f64 {
     let (mut s, mut current) = (1.0_f64, loss(1.0));
     for round in 0..50 {
         // By log s: the derivative is s times that by s.
-        let (mut slope, mut curvature) = (0.0, 0.0);
-        for (m, w) in margins.iter().zip(weights) {
-            let e = exp_minus((s * m).abs());
-            let small = e / (1.0 + e);
-            let wrong = if *m >= 0.0 { small } else { 1.0 - small };
-            slope -= w * s * m * wrong;
-            curvature += w * (s * m) * (s * m) * small * (1.0 - small);
-        }
+        let mut sums = [[0.0; ROWS]; 2];
+        add_slopes(margins, weights, s, &mut sums);
+        let [slope, curvature] = sums.map(|lanes| lanes.iter().sum::<f64>());
         let mut step = match curvature + slope > 0.0 {
             true => -slope / (curvature + slope),
             false => -slope.signum(),

@@ -62,6 +62,15 @@ impl Weights {
             },
         }
     }
+
+    /// The weights of a sample as estimates of those of all rows, whose total is this.
+    fn with_total(&self, total: f64) -> Self {
+        let factor = self.total / total;
+        Self {
+            total,
+            shares: self.shares.iter().map(|share| share * factor).collect(),
+        }
+    }
 }
 
 struct LinearMeans {
@@ -189,13 +198,14 @@ impl FairProblem {
     fn prepare(&self, objective: Arc<dyn Objective>) -> Result<Prepared, Error> {
         let statistics = objective.statistics();
         let none = Points::new(self.n_params);
-        let engine = self.engine.as_ref();
-        let mut sums = self.sums_of(engine, &[statistics], &none, None)?;
-        let weights = sums.weights.swap_remove(0);
         let is_linear = statistics.are_linear() && self.predictor.as_linear().is_some();
-        let linear = match is_linear {
-            true => Some(Arc::new(self.linear_means(&statistics, weights.total)?)),
-            false => None,
+        let (weights, linear) = if is_linear {
+            let (weights, means) = self.linear_means(&statistics, None)?;
+            (weights, Some(Arc::new(means)))
+        } else {
+            let engine = self.engine.as_ref();
+            let mut sums = self.sums_of(engine, &[statistics], &none, None)?;
+            (sums.weights.swap_remove(0), None)
         };
         Ok(Prepared {
             objective,
@@ -204,23 +214,45 @@ impl FairProblem {
         })
     }
 
-    /// E[s] is affine in x; its value at 0 and its gradient say all.
-    fn linear_means(&self, statistics: &Statistics<'_>, total: f64) -> Result<LinearMeans, Error> {
+    /// For statistics that are linear in the score, and a linear predictor: E[s] is affine in x, its value at 0
+    /// and its gradient say all. The weights of the rows that take part come with them.
+    fn linear_means(
+        &self,
+        statistics: &Statistics<'_>,
+        sample: Option<Sample>,
+    ) -> Result<(Weights, LinearMeans), Error> {
         let n = self.n_params;
         let k = statistics.n_sums(self.engine.schema());
-        let zero = Points::from_vec(n, vec![0.0; n]);
-        let sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, None)?;
-        let zeros = Points::from_vec(n, vec![0.0; k * n]);
-        let mut unit = vec![0.0; k * k];
-        (0..k).for_each(|i| unit[i * k + i] = 1.0);
-        let gradients = self.pull_back(&[*statistics], &zeros, &unit, None)?;
-        Ok(LinearMeans {
-            at_zero: sums.values.iter().map(|s| s / total).collect(),
+        let (weights, at_zero, gradients) = match statistics {
+            Statistics::ByCell { cells, .. } => {
+                let none = Points::new(n);
+                let pass = Pass {
+                    sample,
+                    ..self.pass(&none, Wanted::Linear { cells: *cells })
+                };
+                let mut found = self.engine.sum(&pass)?;
+                let gradients = found.split_off(statistics.n_weights(self.engine.schema()));
+                (Weights::new(statistics, &found), vec![0.0; k], gradients)
+            }
+            Statistics::Own(_) => {
+                let zero = Points::from_vec(n, vec![0.0; n]);
+                let mut sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, sample)?;
+                let zeros = Points::from_vec(n, vec![0.0; k * n]);
+                let mut unit = vec![0.0; k * k];
+                (0..k).for_each(|i| unit[i * k + i] = 1.0);
+                let gradients = self.pull_back(&[*statistics], &zeros, &unit, sample)?;
+                (sums.weights.swap_remove(0), sums.values, gradients)
+            }
+        };
+        let total = weights.total;
+        let means = LinearMeans {
+            at_zero: at_zero.iter().map(|s| s / total).collect(),
             slopes: gradients
                 .chunks_exact(n)
                 .map(|g| g.iter().map(|g| g / total).collect())
                 .collect(),
-        })
+        };
+        Ok((weights, means))
     }
 
     /// Sums of statistics over all rows of an engine, or over a sample.
@@ -354,12 +386,33 @@ impl Prepared {
     }
 
     /// h at the means of a point that need no rows, and its slopes.
-    fn of_linear(&self, linear: &LinearMeans, point: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+    fn of_linear(
+        &self,
+        linear: &LinearMeans,
+        weights: &Weights,
+        point: &[f64],
+    ) -> Result<(f64, Vec<f64>), Error> {
         let mut means = Vec::with_capacity(linear.at_zero.len());
         linear.means(point, &mut means);
         let mut slope = vec![0.0; means.len()];
-        let value = self.outer(&means, &self.weights, &mut slope)?;
+        let value = self.outer(&means, weights, &mut slope)?;
         Ok((value, slope))
+    }
+
+    /// Gradients at many points, one after the other, from means that need no rows.
+    fn linear_gradients(
+        &self,
+        linear: &LinearMeans,
+        weights: &Weights,
+        points: &Points,
+    ) -> Result<Vec<f64>, Error> {
+        let n = points.n_params();
+        let mut gradients = vec![0.0; points.len() * n];
+        for (point, gradient) in points.iter().zip(gradients.chunks_exact_mut(n)) {
+            let (_, slope) = self.of_linear(linear, weights, point)?;
+            linear.add_gradient(&slope, 1.0, gradient);
+        }
+        Ok(gradients)
     }
 
     /// h where all means are 0, and its slopes, which are the same everywhere.
@@ -393,6 +446,13 @@ impl LinearMeans {
             let dot: f64 = slope.iter().zip(point).map(|(s, x)| s * x).sum();
             out.push(start + dot);
         }
+    }
+
+    fn scale(&mut self, factor: f64) {
+        let slopes = self.slopes.iter_mut().flatten();
+        slopes
+            .chain(&mut self.at_zero)
+            .for_each(|mean| *mean *= factor);
     }
 
     /// Adds weight · Σ slope · ∇mean.
@@ -455,8 +515,13 @@ impl Problem for FairProblem {
         Ok(out)
     }
 
-    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        self.weighted_sums(points, weights)
+    fn weighted(
+        &self,
+        points: &Points,
+        weights: &[f64],
+        most_rows: usize,
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        self.weighted_sums(points, weights, most_rows)
     }
 
     fn negligible(&self, objective: usize) -> f64 {

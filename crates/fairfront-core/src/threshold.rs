@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
 use crate::lanes::LANES;
@@ -55,6 +57,10 @@ struct Table {
     weights: Vec<f64>,
     /// For each attribute the group of each row.
     groups: Vec<Vec<u32>>,
+    /// For each row its cell: rows of one label and the same groups.
+    cells: Vec<u32>,
+    /// A row of each cell.
+    examples: Vec<usize>,
     /// Counts where nobody is selected.
     nobody: Measures,
 }
@@ -66,6 +72,8 @@ impl Table {
             positive: Vec::with_capacity(rows.n_rows() as usize),
             weights: Vec::with_capacity(rows.n_rows() as usize),
             groups: vec![Vec::with_capacity(rows.n_rows() as usize); attributes.len()],
+            cells: Vec::with_capacity(rows.n_rows() as usize),
+            examples: Vec::new(),
             nobody: Measures::empty(attributes),
         };
         for index in 0..rows.n_blocks() {
@@ -77,6 +85,17 @@ impl Table {
             for (attribute, groups) in table.groups.iter_mut().enumerate() {
                 groups.extend_from_slice(block.groups(attribute));
             }
+        }
+        let mut known = HashMap::new();
+        for row in 0..table.positive.len() {
+            let groups: Vec<u32> = table.groups.iter().map(|groups| groups[row]).collect();
+            let cell = *known
+                .entry((table.positive[row], groups))
+                .or_insert_with(|| {
+                    table.examples.push(row);
+                    table.examples.len() as u32 - 1
+                });
+            table.cells.push(cell);
         }
         let mut nobody = table.nobody.clone();
         for row in 0..table.positive.len() {
@@ -100,8 +119,9 @@ impl Table {
         }
     }
 
-    fn select(&self, row: usize, counts: &mut Measures) {
-        let (positive, weight) = (self.positive[row], self.weights[row]);
+    /// Selects this weight of rows that are in the cell of a row.
+    fn select(&self, row: usize, weight: f64, counts: &mut Measures) {
+        let positive = self.positive[row];
         self.each(row, counts, |counts| match positive {
             true => {
                 counts.false_negatives -= weight;
@@ -114,8 +134,8 @@ impl Table {
         });
     }
 
-    fn reject(&self, row: usize, counts: &mut Measures) {
-        let (positive, weight) = (self.positive[row], self.weights[row]);
+    fn reject(&self, row: usize, weight: f64, counts: &mut Measures) {
+        let positive = self.positive[row];
         self.each(row, counts, |counts| match positive {
             true => {
                 counts.true_positives -= weight;
@@ -131,14 +151,20 @@ impl Table {
     /// What to add to the intercept of a model with these scores.
     fn shifts(&self, scores: &[f64], measures: &[Measure]) -> Vec<f64> {
         let mut counts = self.nobody.clone();
-        let (mut selected, mut rejected) = (Vec::new(), Vec::new());
+        let n_selected = scores.iter().filter(|score| **score >= 0.0).count();
+        let mut selected = Vec::with_capacity(n_selected);
+        let mut rejected = Vec::with_capacity(scores.len() - n_selected);
+        let mut by_cell = vec![0.0; self.examples.len()];
         for (row, score) in scores.iter().enumerate() {
             if *score >= 0.0 {
-                self.select(row, &mut counts);
-                selected.push(row);
+                by_cell[self.cells[row] as usize] += self.weights[row];
+                selected.push((*score, row as u32));
             } else {
-                rejected.push(row);
+                rejected.push((*score, row as u32));
             }
+        }
+        for (row, weight) in self.examples.iter().zip(by_cell) {
+            self.select(*row, weight, &mut counts);
         }
         let of = |counts: &Measures| -> Option<Vec<f64>> {
             measures.iter().map(|m| m.of(counts)).collect()
@@ -153,9 +179,9 @@ impl Table {
         };
         // Up: those with the lowest scores are no longer selected. Down: those with the highest are.
         for (mut rows, up) in [(selected, true), (rejected, false)] {
-            let order = |a: &usize, b: &usize| match up {
-                true => scores[*a].total_cmp(&scores[*b]),
-                false => scores[*b].total_cmp(&scores[*a]),
+            let order = |a: &(f64, u32), b: &(f64, u32)| match up {
+                true => a.0.total_cmp(&b.0),
+                false => b.0.total_cmp(&a.0),
             };
             if rows.len() > MOST_ROWS {
                 rows.select_nth_unstable_by(MOST_ROWS, order);
@@ -163,13 +189,13 @@ impl Table {
             }
             rows.sort_unstable_by(order);
             let mut counts = counts.clone();
-            for (place, row) in rows.iter().enumerate() {
+            for (place, &(here, row)) in rows.iter().enumerate() {
+                let row = row as usize;
                 match up {
-                    true => self.reject(*row, &mut counts),
-                    false => self.select(*row, &mut counts),
+                    true => self.reject(row, self.weights[row], &mut counts),
+                    false => self.select(row, self.weights[row], &mut counts),
                 }
-                let here = scores[*row];
-                let Some(next) = rows.get(place + 1).map(|r| scores[*r]) else {
+                let Some((next, _)) = rows.get(place + 1).copied() else {
                     break;
                 };
                 let middle = 0.5 * (here + next);
@@ -177,7 +203,12 @@ impl Table {
                 if here == next || middle == here || middle == next {
                     continue;
                 }
-                if let Some(values) = of(&counts) {
+                // Most thresholds make the first measure worse: the others need not be known.
+                let not_worse =
+                    |(m, own): (&Measure, &f64)| m.of(&counts).is_none_or(|v| v <= *own);
+                if measures.iter().zip(&best.own).all(not_worse)
+                    && let Some(values) = of(&counts)
+                {
                     best.judge(&values, -middle);
                 }
             }

@@ -70,6 +70,12 @@ pub enum Wanted<'a> {
         /// For each point the slopes by each sum.
         slopes: Cow<'a, [f64]>,
     },
+    /// For a linear map, the sums of a statistic that is the score itself, as functions of the parameters: the
+    /// weights of the statistic, then the gradient of each of its sums, which is the same at every point.
+    Linear {
+        /// The cells of the statistic.
+        cells: Cells,
+    },
     /// At each point the sum of the losses of all rows ([`Output::Loss`](crate::Output::Loss)), its gradient
     /// and its second derivatives, for a linear map: value, one number per parameter, then row by row a matrix
     /// in which each pair of parameters stands in one of its two places, or the diagonal.
@@ -113,6 +119,7 @@ impl Pass<'_> {
             ),
             Wanted::Gradients { .. } => (0, n),
             Wanted::Both { statistic, .. } => (0, statistic.n_sums(schema) + n),
+            Wanted::Linear { cells } => (2 * cells.n_groups(schema) + cells.n_sums(schema) * n, 0),
             Wanted::Curvature { form, .. } => match form {
                 Form::Dense => (0, 1 + n + n * n),
                 Form::Diagonal => (0, 1 + n + n),
