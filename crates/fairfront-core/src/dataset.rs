@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Engine, Host, Pass};
+use crate::engine::{BothSides, Engine, Host, Nearest, Pass};
 use crate::{Error, SmallGroups};
 
 /// Rows in every block but the last. Fixed, so that sums over blocks have one order whatever the
@@ -454,6 +454,10 @@ impl Engine for Dataset {
 
     fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
         self.host.sum(self, pass)
+    }
+
+    fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error> {
+        self.host.nearest(self, nearest)
     }
 }
 

@@ -1,9 +1,11 @@
 //! How good the probabilities of models are, over all rows and by group.
 
-use crate::calibrate::{Calibration, each_model};
-use crate::lanes::{sigmoid_minus, softplus_minus, vectorised};
+use rayon::prelude::*;
+
+use crate::calibrate::Calibration;
+use crate::lanes::{LANES, sigmoid_minus, softplus_minus, vectorised};
 use crate::measure::{Measures, measure, share};
-use crate::predictor::Predictor;
+use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource, UNKNOWN_GROUP};
 
 /// Bins of equal width that probabilities are sorted into.
@@ -66,6 +68,24 @@ pub fn measure_calibrated(
         of_model.probabilities = Some(probabilities);
     }
     Ok(measures)
+}
+
+/// Something made of the position and the scores of each model, models in parallel.
+fn each_model<T: Send>(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    points: &Points,
+    of: impl Fn(usize, &[f64]) -> T + Sync,
+) -> Result<Vec<T>, Error> {
+    let all: Vec<&[f64]> = points.iter().collect();
+    let mut found = Vec::with_capacity(all.len());
+    for block in all.chunks(LANES) {
+        let scores = scores_of_block(predictor, rows, block)?;
+        let first = found.len();
+        let models = scores.par_iter().enumerate();
+        found.par_extend(models.map(|(model, scores)| of(first + model, scores)));
+    }
+    Ok(found)
 }
 
 /// Rows without their features. A slot is a set of rows that is measured: all of them, or a group.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::pass::Pass;
 use super::tile::part;
-use super::{Sampler, Strata};
+use super::{BothSides, Nearest, Sampler, Strata};
 use crate::lanes::LANES;
 use crate::{Error, RowBlock, RowSource, Schema};
 
@@ -33,6 +33,15 @@ impl Host {
             return sum_of_blocks(pass, rows.schema(), &[Arc::new(block)]);
         }
         sum_of_source(pass, rows)
+    }
+
+    /// Finds the rows nearest to the threshold.
+    pub fn nearest(
+        &self,
+        rows: &dyn RowSource,
+        nearest: &Nearest<'_>,
+    ) -> Result<Vec<BothSides>, Error> {
+        nearest.find(rows)
     }
 
     fn sampler(&self, rows: &dyn RowSource, strata: Strata) -> Result<Arc<Sampler>, Error> {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::expansion::{LogOdds, N_SUMS};
 use super::host::sum_of_blocks;
 use super::{Cells, Labels, Sample, Statistics};
 use crate::predictor::{Columns, Predictor};
@@ -89,6 +90,16 @@ pub enum Wanted<'a> {
         /// The attribute.
         attribute: Option<usize>,
     },
+    /// For each point sums over the log losses of probabilities, as a function of slope and intercept: Σ w u,
+    /// Σ w u², the weight of rows on the wrong side of a score of 0, the loss, its derivatives by slope and
+    /// intercept, its second derivatives by the slope twice, by both, and by the intercept twice, and the negative
+    /// and the positive rows with a weight above 0.
+    Expansion {
+        /// Where each point is expanded.
+        at: Cow<'a, [LogOdds]>,
+        /// The probabilities that negative and positive rows should have.
+        targets: [f64; 2],
+    },
     /// For each label (positive first) the weight, Σ w · ‖∂φ/∂x‖ without a constant term, and for each point
     /// Σ w · (sum of the sizes of the terms that a score is the sum of).
     Sizes,
@@ -131,6 +142,7 @@ impl Pass<'_> {
                 };
                 (2 * cells.n_sums(schema), 0)
             }
+            Wanted::Expansion { .. } => (0, N_SUMS),
             Wanted::Sizes => (4, 1),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Statistics;
 use super::cell::{Cells, Labels};
 use super::curvature::SecondOrderSums;
+use super::expansion::{LogOdds, LogOddsLanes, N_SUMS, expand};
 use super::kernel;
 use super::pass::{Form, Map, Pass, Wanted};
 use super::size::RowSizes;
@@ -34,6 +35,7 @@ pub(super) fn part(
     match &pass.wanted {
         Wanted::Curvature { form } => Ok(work.curvature(*form)),
         Wanted::Sizes => Ok(work.sizes()),
+        Wanted::Expansion { at, targets } => Ok(work.expansion(&at[points.clone()], *targets)),
         Wanted::Counts { attribute } => Ok(work.counts(*attribute)),
         Wanted::Linear { cells } => Ok(work.linear(*cells)),
         Wanted::Sums { statistics } | Wanted::Gradients { statistics, .. } => {
@@ -339,6 +341,41 @@ impl Work<'_, '_> {
             result.extend_from_slice(&gradient[..n]);
         }
         result
+    }
+
+    /// Log losses as functions of slope and intercept.
+    fn expansion(&self, at: &[LogOdds], targets: [f64; 2]) -> Vec<f64> {
+        if let Map::Own(predictor) = self.pass.map {
+            let params = self.side_by_side::<LANES, f64>();
+            return self.expansion_with(&OwnMap { predictor, params }, at, targets);
+        }
+        match self.points.len() {
+            0 | 1 => self.expansion_of_columns::<1>(at, targets),
+            2..=8 => self.expansion_of_columns::<8>(at, targets),
+            _ => self.expansion_of_columns::<LANES>(at, targets),
+        }
+    }
+
+    fn expansion_of_columns<const W: usize>(&self, at: &[LogOdds], targets: [f64; 2]) -> Vec<f64> {
+        let params = self.side_by_side::<W, f64>();
+        self.expansion_with(&ColumnMap { params }, at, targets)
+    }
+
+    fn expansion_with<const W: usize>(
+        &self,
+        map: &dyn ScoreMap<W, f64>,
+        at: &[LogOdds],
+        targets: [f64; 2],
+    ) -> Vec<f64> {
+        let at = LogOddsLanes::<W>::of(at);
+        let mut sums = [[0.0; W]; N_SUMS];
+        let mut scores = [[0.0; W]; TILE_ROWS];
+        for tile in self.tiles() {
+            map.scores(&tile, &mut scores);
+            expand(&tile, &scores[..tile.len()], &at, targets, &mut sums);
+        }
+        let lanes = 0..self.points.len();
+        lanes.flat_map(|lane| sums.map(|sum| sum[lane])).collect()
     }
 
     /// Rows by label and group, and their weights.
