@@ -38,7 +38,7 @@ pub fn better_thresholds(
     })?;
     let models = counts.into_par_iter().zip(nearest);
     let shifts: Vec<Vec<f64>> = models
-        .map(|(counts, sides)| shifts(&counts, sides, measures))
+        .map(|(counts, sides)| shifts(&counts, &sides, measures))
         .collect();
     for (point, shifts) in points.iter().zip(shifts) {
         for shift in shifts {
@@ -89,7 +89,7 @@ fn reject(rows: &NearRows, row: usize, counts: &mut Measures) {
 }
 
 /// What to add to the intercept of a model with these counts and these rows near its threshold.
-fn shifts(counts: &Measures, sides: BothSides, measures: &[Measure]) -> Vec<f64> {
+fn shifts(counts: &Measures, sides: &BothSides, measures: &[Measure]) -> Vec<f64> {
     let of =
         |counts: &Measures| -> Option<Vec<f64>> { measures.iter().map(|m| m.of(counts)).collect() };
     let Some(own) = of(counts) else {

@@ -118,7 +118,7 @@ impl Nearest<'_> {
                 for (lane, sides) in nearest.iter_mut().enumerate() {
                     for (offset, scores) in scores[..tile.len()].iter().enumerate() {
                         let score = scores[lane];
-                        let side = usize::from(!(score >= 0.0));
+                        let side = if score >= 0.0 { 0 } else { 1 };
                         sides[side].push((score, row + offset as u64));
                     }
                 }
