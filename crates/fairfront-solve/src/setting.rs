@@ -164,6 +164,9 @@ impl Display for Value {
     }
 }
 
+/// How the field of a setting is read and written.
+type Field<S> = (fn(&S) -> Value, fn(&mut S, Value));
+
 /// A setting with the field that holds it.
 pub struct Declared<S> {
     setting: Setting,
@@ -176,7 +179,7 @@ impl<S> Declared<S> {
         name: &'static str,
         kind: Kind,
         help: &'static str,
-        (get, set): (fn(&S) -> Value, fn(&mut S, Value)),
+        (get, set): Field<S>,
     ) -> Self {
         let setting = Setting { name, kind, help };
         Self { setting, get, set }
