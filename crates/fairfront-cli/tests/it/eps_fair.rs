@@ -160,7 +160,7 @@ fn what_is_not_finite_is_explained() {
 #[test]
 fn a_toml_file_can_name_the_solver_and_flags_win() {
     let folder = TempDir::new().expect("a folder");
-    let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nmethod = \"eps-fair\"\n\
+    let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nsolver = \"eps-fair\"\n\
                 points = 5\nset = [\"tolerance=1e-7\"]\n";
     std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
     let fit = |more: &[&str]| {

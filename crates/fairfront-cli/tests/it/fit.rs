@@ -241,7 +241,7 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
         (&["--set", "runs=0"], 2, "runs is 0"),
         (&["--set", "stp=1"], 2, "did you mean \"step\""),
         (&["--set", "step=inf"], 2, "must be a number"),
-        (&["--set", "batches=0*1"], 2, "batch size"),
+        (&["--set", "batches=0*1"], 2, "at least 1 row"),
         (&["--max-seconds", "0"], 2, "--max-seconds"),
         (&["--threads", "0"], 2, "--threads"),
     ];
