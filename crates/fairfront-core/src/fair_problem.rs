@@ -227,8 +227,7 @@ impl FairProblem {
             }
             Statistics::Own(_) => {
                 let zero = Points::from_vec(n, vec![0.0; n]);
-                let mut sums =
-                    self.sums_of(self.engine.as_ref(), &[*statistics], &zero, sample)?;
+                let mut sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, sample)?;
                 let zeros = Points::from_vec(n, vec![0.0; k * n]);
                 let mut unit = vec![0.0; k * k];
                 (0..k).for_each(|i| unit[i * k + i] = 1.0);

@@ -280,7 +280,9 @@ mod tests {
             let a = f32::of(f64::from(i) * 0.000_43);
             worst.0 = worst.0.max(off(a.exp_minus().wide(), libm::exp(-a.wide())));
             let e = f32::of(f64::from(i) / 200_000.0);
-            worst.1 = worst.1.max(off(e.log_one_plus().wide(), libm::log1p(e.wide())));
+            worst.1 = worst
+                .1
+                .max(off(e.log_one_plus().wide(), libm::log1p(e.wide())));
             let m = f32::of(f64::from(i - 100_000) * 0.000_6);
             let expected = 1.0 / (1.0 + libm::exp(m.wide()));
             worst.2 = worst.2.max(off(sigmoid_minus(m).wide(), expected));

@@ -89,10 +89,12 @@ impl Table {
         let mut known = HashMap::new();
         for row in 0..table.positive.len() {
             let groups: Vec<u32> = table.groups.iter().map(|groups| groups[row]).collect();
-            let cell = *known.entry((table.positive[row], groups)).or_insert_with(|| {
-                table.examples.push(row);
-                table.examples.len() as u32 - 1
-            });
+            let cell = *known
+                .entry((table.positive[row], groups))
+                .or_insert_with(|| {
+                    table.examples.push(row);
+                    table.examples.len() as u32 - 1
+                });
             table.cells.push(cell);
         }
         let mut nobody = table.nobody.clone();
@@ -202,7 +204,8 @@ impl Table {
                     continue;
                 }
                 // Most thresholds make the first measure worse: the others need not be known.
-                let not_worse = |(m, own): (&Measure, &f64)| m.of(&counts).is_none_or(|v| v <= *own);
+                let not_worse =
+                    |(m, own): (&Measure, &f64)| m.of(&counts).is_none_or(|v| v <= *own);
                 if measures.iter().zip(&best.own).all(not_worse)
                     && let Some(values) = of(&counts)
                 {

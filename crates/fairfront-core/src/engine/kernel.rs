@@ -203,7 +203,11 @@ fn smooth_min<T: Real>(s: T, mu: T) -> T {
 
 #[inline(always)]
 fn smooth_min_slope<T: Real>(s: T, mu: T) -> T {
-    let low = if s < -mu { T::ONE } else { -(s - mu) / (T::of(2.0) * mu) };
+    let low = if s < -mu {
+        T::ONE
+    } else {
+        -(s - mu) / (T::of(2.0) * mu)
+    };
     if s > mu { T::ZERO } else { low }
 }
 

@@ -119,9 +119,7 @@ impl Pass<'_> {
             ),
             Wanted::Gradients { .. } => (0, n),
             Wanted::Both { statistic, .. } => (0, statistic.n_sums(schema) + n),
-            Wanted::Linear { cells } => {
-                (2 * cells.n_groups(schema) + cells.n_sums(schema) * n, 0)
-            }
+            Wanted::Linear { cells } => (2 * cells.n_groups(schema) + cells.n_sums(schema) * n, 0),
             Wanted::Curvature { form, .. } => match form {
                 Form::Dense => (0, 1 + n + n * n),
                 Form::Diagonal => (0, 1 + n + n),

@@ -29,12 +29,7 @@ impl<const W: usize, T: Real> Outputs<W, T> {
         self.of = None;
     }
 
-    fn find<'a>(
-        &'a mut self,
-        output: Output,
-        rows: &Rows,
-        scores: &'a [[T; W]],
-    ) -> &'a [[T; W]] {
+    fn find<'a>(&'a mut self, output: Output, rows: &Rows, scores: &'a [[T; W]]) -> &'a [[T; W]] {
         if output == Output::Score {
             return scores;
         }
