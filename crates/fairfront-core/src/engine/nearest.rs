@@ -118,8 +118,9 @@ impl Nearest<'_> {
                 for (lane, sides) in nearest.iter_mut().enumerate() {
                     for (offset, scores) in scores[..tile.len()].iter().enumerate() {
                         let score = scores[lane];
-                        let side = if score >= 0.0 { 0 } else { 1 };
-                        sides[side].push((score, row + offset as u64));
+                        let [selected, rejected] = &mut *sides;
+                        let side = if score >= 0.0 { selected } else { rejected };
+                        side.push((score, row + offset as u64));
                     }
                 }
                 row += tile.len() as u64;

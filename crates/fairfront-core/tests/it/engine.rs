@@ -199,7 +199,12 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
             key: (3, [1, 4]),
             outer: OuterBatch::Own,
         };
-        for batches in [Batches::All, batches] {
+        let of_paper = Batches::Sample {
+            sizes: &[300; 20],
+            key: (3, [1, 4]),
+            outer: OuterBatch::Shared,
+        };
+        for batches in [Batches::All, batches, of_paper] {
             let gradients = a.gradients(&points, batches).unwrap();
             assert_eq!(gradients, b.gradients(&points, batches).unwrap());
         }
@@ -207,6 +212,8 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
         let weights = vec![0.3; n * a.n_objectives()];
         let weighted = a.weighted(&points, &weights, usize::MAX).unwrap();
         assert_eq!(weighted, b.weighted(&points, &weights, usize::MAX).unwrap());
+        let weighted = a.weighted(&points, &weights, 700).unwrap();
+        assert_eq!(weighted, b.weighted(&points, &weights, 700).unwrap());
         let measured = measure(&Linear, here.as_ref(), &points).unwrap();
         assert_eq!(measured, measure(&Linear, there.as_ref(), &points).unwrap());
         let by = [

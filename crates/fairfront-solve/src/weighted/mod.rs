@@ -39,8 +39,8 @@ const SAMPLE: usize = 8_192;
 /// The tolerance with a sample, at least: its error is larger than what smaller improvements gain.
 const SAMPLE_TOLERANCE: f64 = 1e-4;
 
-/// After stages with a sample, the last one takes a third of the steps: it begins close to its end.
-const AFTER_SAMPLE: usize = 3;
+/// After stages with a sample, the last one takes half of the steps: it begins close to its end.
+const AFTER_SAMPLE: usize = 2;
 
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
