@@ -283,7 +283,7 @@ impl TableArgs {
                 false => key_at(text, start),
             };
             let key = key.map_or_else(String::new, |key| format!("{key}: "));
-            Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
+            Error::usage(format!("{}, line {line}: {key}{message}", path.display()))
         })?;
         // Files are named as seen from the folder of the TOML file.
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -384,7 +384,7 @@ impl TableArgs {
             match spec.types.insert(column.clone(), ColumnType::Categorical) {
                 None | Some(ColumnType::Categorical) => {}
                 Some(other) => {
-                    return Err(Error::Usage(format!(
+                    return Err(Error::usage(format!(
                         "--categorical {column:?}: the column is {other} by --type; remove one of them"
                     )));
                 }
@@ -472,7 +472,7 @@ impl TableArgs {
                     byte
                 }
                 _ => {
-                    return Err(Error::Usage(format!(
+                    return Err(Error::usage(format!(
                         "--separator {text:?}: give one character that is no letter, digit or \
                          quote, or tab"
                     )));
@@ -500,7 +500,7 @@ pub(crate) fn decimal(text: &str) -> Result<Decimal, Error> {
     match text {
         "." | "point" => Ok(Decimal::Point),
         "," | "comma" => Ok(Decimal::Comma),
-        _ => Err(Error::Usage(format!(
+        _ => Err(Error::usage(format!(
             "--decimal {text:?}: this is not a decimal sign; choose . or ,"
         ))),
     }
@@ -514,7 +514,7 @@ fn of_flag<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
 fn once(flag: &str, what: &str, given: bool) -> Result<(), Error> {
     match given {
         false => Ok(()),
-        true => Err(Error::Usage(format!("{flag} is given twice for {what}"))),
+        true => Err(Error::usage(format!("{flag} is given twice for {what}"))),
     }
 }
 
@@ -531,7 +531,7 @@ fn one_name(text: &str) -> Result<String, Error> {
     }
     match <[String; 1]>::try_from(grammar::names(text)?) {
         Ok([name]) => Ok(name),
-        Err(_) => Err(Error::Usage(format!("{text:?}: expected one name"))),
+        Err(_) => Err(Error::usage(format!("{text:?}: expected one name"))),
     }
 }
 
@@ -555,7 +555,7 @@ fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
                 merge.levels.insert(level.clone(), new.clone())
             };
             if before.is_some_and(|before| before != new) {
-                return Err(Error::Usage(format!(
+                return Err(Error::usage(format!(
                     "--merge {text:?}: the level {level:?} is merged twice"
                 )));
             }
@@ -582,7 +582,7 @@ fn refuse_nul(path: &Path, text: &str) -> Result<(), Error> {
     };
     for (key, value) in &table {
         if key.contains('\0') || holds(value) {
-            return Err(Error::Usage(format!(
+            return Err(Error::usage(format!(
                 "{}: {}: the string holds a NUL character; remove it",
                 path.display(),
                 key.replace('\0', "\\0")

@@ -17,6 +17,7 @@
 //!     "the attribute has 300 groups; merge some with merge, or set pool_groups=5"
 //! );
 //!
+//! #[derive(Debug)]
 //! struct Flags;
 //! impl Wording for Flags {
 //!     fn setting(&self, setting: &Setting) -> Option<String> {
@@ -138,7 +139,7 @@ impl From<Name> for Setting {
 }
 
 /// The words that a program has for settings.
-pub trait Wording {
+pub trait Wording: fmt::Debug + Sync {
     /// A setting as the reader writes it; `None` if the reader does not have it.
     fn setting(&self, setting: &Setting) -> Option<String>;
 }
@@ -155,8 +156,10 @@ impl Neutral {
             let keys: Vec<String> = setting.keys.iter().map(|key| format!("{key:?}")).collect();
             text = format!("{text} of {}", keys.join(", "));
         }
+        let is_plain = |c: char| c.is_alphanumeric() || "_-+.,:/%".contains(c);
         match &setting.value {
-            Some(value) => format!("{text}={value}"),
+            Some(value) if value.chars().all(is_plain) => format!("{text}={value}"),
+            Some(value) => format!("{text}={value:?}"),
             None => text,
         }
     }
@@ -201,7 +204,7 @@ impl Message {
     }
 
     /// Whether it starts with this setting.
-    pub fn starts_with(&self, name: Name) -> bool {
+    pub fn opens_with(&self, name: Name) -> bool {
         match self.0.first() {
             Some(Part::Settings(settings, _)) => settings.iter().any(|s| s.name == name),
             _ => false,
@@ -234,6 +237,27 @@ impl Message {
         }
         push_remedies(&mut text, &mut remedies);
         Some(text)
+    }
+
+    /// The same message with a column or attribute under another name, in words (where names stand in double
+    /// quotes) and in settings.
+    #[must_use]
+    pub fn renamed(mut self, old: &str, new: &str) -> Self {
+        let (quoted_old, quoted_new) = (format!("{old:?}"), format!("{new:?}"));
+        for part in &mut self.0 {
+            match part {
+                Part::Words(words) => *words = words.replace(&quoted_old, &quoted_new),
+                Part::Settings(settings, _) => {
+                    let keys = settings.iter_mut().flat_map(|s| &mut s.keys);
+                    keys.filter(|key| *key == old)
+                        .for_each(|key| new.clone_into(key));
+                }
+                Part::Aside(message) | Part::Remedy(message) => {
+                    *message = std::mem::take(message).renamed(old, new);
+                }
+            }
+        }
+        self
     }
 
     /// Adds to the end.
@@ -393,6 +417,7 @@ mod tests {
     const WINDOW: Name = Name::new("window").in_command("stream");
     const GET: Name = Name::command_named("data get");
 
+    #[derive(Debug)]
     struct Only(&'static [Name]);
 
     impl Wording for Only {
@@ -413,6 +438,7 @@ mod tests {
             say![DROP.of_all(["a", "b"])].to_string(),
             r#"drop of "a", "b""#
         );
+        assert_eq!(say![DROP.is("> 1")].to_string(), r#"drop="> 1""#);
         assert_eq!(say![WINDOW].to_string(), "stream window");
         assert_eq!(
             each([TYPE, DROP, WINDOW]).to_string(),
@@ -445,7 +471,7 @@ mod tests {
             message.render(&Only(&[DROP])),
             "<drop> cannot be type (<drop>)"
         );
-        assert!(message.starts_with(DROP) && !message.starts_with(TYPE));
+        assert!(message.opens_with(DROP) && !message.opens_with(TYPE));
     }
 
     #[test]
@@ -453,6 +479,15 @@ mod tests {
         let inner = say!["a"; "b"];
         assert_eq!(say![inner, " c"; "d"].to_string(), "a; b c; d");
         assert_eq!(say!["x", None::<Message>, Some("y")].to_string(), "xy");
+    }
+
+    #[test]
+    fn a_column_gets_another_name() {
+        let message = say!["\"a\" and \"ab\""; "say ", DROP.of("a"), with(TYPE.of("ab"))];
+        assert_eq!(
+            message.renamed("a", "x").to_string(),
+            r#""x" and "ab"; say drop of "x" with type of "ab""#
+        );
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl Results {
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failed.len() {
             0 => Ok(!watcher.stop_signal().is_set()),
-            n => Err(Error::Data(format!(
+            n => Err(Error::data(format!(
                 "{} failed ({}); the others are done, and the same command tries these again",
                 counted(n, "piece of work"),
                 failed.join("; ")
@@ -226,7 +226,7 @@ impl Results {
     /// Does a job on one thread of its own, whose clock says what it took.
     fn run(&self, job: &Job, watcher: &dyn Watcher, share: &Share) -> Result<(), Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let pool = pool.map_err(|e| Error::Data(format!("no thread can be had: {e}")))?;
+        let pool = pool.map_err(|e| Error::data(format!("no thread can be had: {e}")))?;
         let mut observer = OfJob {
             stop: watcher.stop_signal(),
             share,
@@ -314,7 +314,7 @@ impl Results {
 }
 
 fn missing(job: &Job, problem: &str) -> Error {
-    Error::Data(format!("{}: {problem}", job.name))
+    Error::data(format!("{}: {problem}", job.name))
 }
 
 /// How much of each job is done, in thousandths.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use fairfront_core::{Message, either, say};
 use fairfront_data::{Spec, grammar};
 use fairfront_solve::{EpsFair, Method, PfSmg, Polish, Trace, Weighted};
 use serde::{Deserialize, Serialize};
 
+use crate::setting::{METHOD, PENALTY, PRESET, SET, TRY};
 use crate::{
     Error, FitRequest, FrontIn, MethodChoice, PAPER_PENALTY, Penalty, default_objectives,
     paper_eps_fair, paper_pf_smg,
@@ -85,9 +87,10 @@ impl Ask {
         let penalty = match self.penalty {
             Some(lambda) if lambda.is_finite() && lambda >= 0.0 => Penalty::Fixed(lambda),
             Some(lambda) => {
-                return Err(Error::Usage(format!(
-                    "--penalty {lambda}: not a penalty; choose auto, or a number that is not negative"
-                )));
+                return Err(Error::usage(say![
+                    PENALTY.is(lambda),
+                    ": not a penalty; choose auto, or a number that is not negative"
+                ]));
             }
             None if self.paper => Penalty::Fixed(PAPER_PENALTY),
             None => Penalty::Auto { seed: self.seed },
@@ -109,6 +112,13 @@ pub fn attribute_texts(spec: &Spec) -> Vec<String> {
         columns.join(":")
     };
     spec.sensitive.iter().map(text).collect()
+}
+
+fn not_in_paper(name: &str) -> Error {
+    Error::usage(say![
+        "the paper has no method {name}";
+        "leave out ", either([PRESET, METHOD])
+    ])
 }
 
 /// The solvers that may be used: the one that was named, or those that are tried in turn.
@@ -146,12 +156,10 @@ fn methods(
             false => EpsFair::default(),
         }))],
         Solver::Trace if paper => {
-            let message = "the paper has no method trace; leave out --preset or --method";
-            return Err(Error::Usage(message.into()));
+            return Err(not_in_paper("trace"));
         }
         Solver::Weighted if paper => {
-            let message = "the paper has no method weighted; leave out --preset or --method";
-            return Err(Error::Usage(message.into()));
+            return Err(not_in_paper("weighted"));
         }
         Solver::Weighted => vec![candidate(Method::Weighted(Weighted::default()))],
         Solver::Trace => vec![candidate(Method::Trace(Trace::default()))],
@@ -160,9 +168,9 @@ fn methods(
     // Settings that only some of several know choose among these.
     let set = settings
         .iter()
-        .map(|(name, value)| (name.as_str(), format!("--set \"{name}={value}\"")));
-    let tried = tried.iter().map(|name| (*name, format!("--try {name}")));
-    let named: Vec<(&str, String)> = set.chain(tried).collect();
+        .map(|(name, value)| (name.as_str(), say![SET, " \"{name}={value}\""]));
+    let tried = tried.iter().map(|name| (*name, say![TRY.of(*name)]));
+    let named: Vec<(&str, Message)> = set.chain(tried).collect();
     if candidates.len() > 1 && !named.is_empty() {
         let knows_all = |c: &MethodChoice| {
             let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
@@ -176,20 +184,24 @@ fn methods(
                 let unknown = named.iter().find(|(name, _)| !known.contains(name));
                 let of_eps_fair = |name: &str| EpsFair::NAMES.iter().any(|(n, _)| *n == name);
                 let message = match unknown {
-                    Some((name, flag)) if of_eps_fair(name) => {
-                        format!("{flag}: this is a setting of eps-fair; add --method eps-fair")
+                    Some((name, setting)) if of_eps_fair(name) => say![
+                        setting, ": this is a setting of eps-fair";
+                        "add ", METHOD.is("eps-fair")
+                    ],
+                    Some((name, setting)) => {
+                        let near = fairfront_data::near_names(name, known);
+                        say![setting, ": unknown setting; {near}"]
                     }
-                    Some((name, flag)) => format!(
-                        "{flag}: unknown setting; {}",
-                        fairfront_data::near_names(name, known)
-                    ),
                     None => {
-                        let flags: Vec<&str> =
-                            named.iter().map(|(_, flag)| flag.as_str()).collect();
-                        format!(
-                            "{}: these are settings of different solvers; name one with --method",
-                            flags.join(" ")
-                        )
+                        let mut message = Message::default();
+                        for (i, (_, setting)) in named.iter().enumerate() {
+                            message.push((i > 0).then_some(" "));
+                            message.push(setting);
+                        }
+                        say![
+                            message, ": these are settings of different solvers";
+                            "name one with ", METHOD
+                        ]
                     }
                 };
                 return Err(Error::Usage(message));
@@ -213,7 +225,7 @@ fn methods(
                         fairfront_data::near_names(name, known)
                     ),
                 };
-                Error::Usage(format!("--set \"{name}={value}\": {hint}"))
+                Error::usage(say![SET, " \"{name}={value}\": {hint}"])
             })?;
         }
     }

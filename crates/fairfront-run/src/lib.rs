@@ -38,6 +38,7 @@ mod rest;
 mod run;
 mod seal;
 mod select;
+pub mod setting;
 mod standing;
 mod store;
 mod stream;

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use fairfront_core::Calibration;
+use fairfront_core::{Calibration, say, with};
 use fairfront_data::{Encoding, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::file::write_file;
 use crate::seal::{self, seal};
+use crate::setting::SELECT_MODEL;
 use crate::{Error, ModelCertificate, Run, run_name};
 
 const FORMAT: &str = "fairfront-model";
@@ -137,7 +138,7 @@ impl Model {
             ));
         }
         let text = seal::open(text).map_err(|broken| {
-            let remedy = "restore it from a copy, or write it again with fairfront select --model";
+            let remedy = "restore it from a copy, or select the model again";
             format!("{}; {remedy}", broken.problem())
         })?;
         let model: Self =
@@ -156,9 +157,12 @@ impl Model {
         };
         let size = std::fs::metadata(path).map_err(unreadable)?;
         if size.is_dir() {
-            let problem = "this is a folder; write the model of a point of a run with fairfront select \
-                           RUN --model FILE, and name that";
-            return Err(Error::file(path, problem));
+            let problem = say![
+                "this is a folder; write the model of a point of a run",
+                with(SELECT_MODEL.is("FILE")),
+                ", and name that"
+            ];
+            return Err(Error::of_file(path, problem));
         }
         if size.len() > MOST_BYTES {
             return Err(Error::file(path, "this is no model: the file is too large"));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points, Problem,
+    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points,
+    Problem, say,
 };
 use fairfront_data::Notice;
 use fairfront_solve::{Method, Observer, Trace};
@@ -67,7 +68,7 @@ pub(crate) fn starts(
             None => trace.solve(&covariances, observer),
         }
         .map_err(Error::from),
-        Err(why) => Err(Error::Data(why)),
+        Err(why) => Err(Error::data(why)),
     };
     match found {
         Ok(outcome) => {
@@ -77,7 +78,10 @@ pub(crate) fn starts(
         }
         Err(error) if error.is_stopped() => Err(error),
         Err(why) => {
-            let message = format!("there is no front of covariances to start from: {why}");
+            let message = say![
+                "there is no front of covariances to start from: ",
+                why.message()
+            ];
             Ok((None, Some(Notice::info(message))))
         }
     }

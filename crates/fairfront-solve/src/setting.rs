@@ -27,7 +27,7 @@ pub(crate) fn unknown(name: &str) -> Result<(), Error> {
     wrong(
         "the name of the setting",
         name.to_owned(),
-        "one that `fairfront fit --help` lists",
+        "one that this solver has",
     )
 }
 

@@ -104,7 +104,7 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     let stored = stream.options().clone();
     let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
         0 => error,
-        _ => Error::Usage(format!(
+        _ => Error::usage(format!(
             "{}: beside what this stream was begun with, these flags make no sense ({error}); leave them \
              out, or name another folder for another stream",
             folder.display()

@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{Decisions, Linear, Points, Redrawn, RowSource, normal_quantile, redraw};
+use fairfront_core::{
+    Decisions, Linear, Points, Redrawn, RowSource, aside, each, normal_quantile, redraw, say,
+};
+use fairfront_data::setting::{self, BINS, MERGE, MIN_GROUP, SENSITIVE, SPLIT};
 use fairfront_data::{Encoded, Notice, Part};
 use fairfront_pareto::{Values, hypervolume};
 use serde::Serialize;
 
 use crate::certify::{CONFIDENCE, Family, Kind, REPLICATES, SEED};
+use crate::setting::BY;
 use crate::verify::rows_again;
 use crate::{Error, Run, run_name};
 
@@ -82,11 +86,14 @@ pub fn compare_measures(
             folder: folder.clone(),
             run: Run::read(folder)?,
         }),
-        false => Err(Error::Usage(format!(
-            "{}: --by measures compares run folders, and this is not one; remove it, or compare \
-             objectives",
-            folder.display()
-        ))),
+        false => {
+            let folder = folder.display();
+            Err(Error::usage(say![
+                "{folder}: ", BY.is("measures"), " compares run folders, and this is not one";
+                "remove it";
+                "compare objectives"
+            ]))
+        }
     };
     let runs: Vec<Named> = folders.iter().map(read).collect::<Result<_, Error>>()?;
     let split = split_of(&runs)?;
@@ -94,10 +101,11 @@ pub fn compare_measures(
     if split != Part::Test {
         let lacking = runs.iter().find(|run| !has_rows(run, Part::Test));
         let name = lacking.map_or("a run", |run| run.name.as_str());
-        notices.push(Notice::info(format!(
+        notices.push(Notice::info(say![
             "{name} has no test rows, so the runs are compared on validation rows, which helped to choose \
-             their models; fit with test rows, such as --split 60/10/30"
-        )));
+             their models";
+            "fit with test rows", aside(say![", such as ", SPLIT.is("60/10/30")])
+        ]));
     }
     let names = common_measures(&runs, split)?;
     let mut measures: Vec<ComparedMeasure> = names
@@ -122,18 +130,19 @@ pub fn compare_measures(
                 }
             }
         }
-        Ok(None) if same_rows == Some(true) => notices.push(Notice::warning(
+        Ok(None) if same_rows == Some(true) => notices.push(Notice::warning(say![
             "the runs differ in their sensitive attributes, or in the groups that they have or compare, so \
-             part of each difference is due to that, and there are no intervals; fit all runs with the same \
-             --sensitive, --bins, --merge and --min-group",
-        )),
+             part of each difference is due to that, and there are no intervals";
+            "fit all runs with the same ", each([SENSITIVE, BINS, MERGE, MIN_GROUP])
+        ])),
         Ok(None) => {
             same_rows = Some(false);
-            notices.push(Notice::warning(format!(
-                "the {} rows of the runs differ, so part of each difference is due to the rows, and there \
-                 are no intervals; fit all runs with the same table, sensitive columns, --split and --seed",
-                split.name()
-            )));
+            let split = split.name();
+            notices.push(Notice::warning(say![
+                "the {split} rows of the runs differ, so part of each difference is due to the rows, and \
+                 there are no intervals";
+                "fit all runs with the same table, sensitive columns, ", each([SPLIT, setting::SEED])
+            ]));
         }
         Err(why) => notices.push(Notice::info(format!(
             "no intervals: the rows cannot be read again ({why}); run the command in the folder that holds \
@@ -165,10 +174,10 @@ fn split_of(runs: &[Named]) -> Result<Part, Error> {
     splits.into_iter().find(all_have).ok_or_else(|| {
         let lacks = |named: &&Named| !has_rows(named, Part::Validation);
         let name = runs.iter().find(lacks).map_or("a run", |named| &named.name);
-        Error::Data(format!(
-            "{name}: it has no validation rows, and not all runs have test rows; fit it with \
-             --split 60/10/30"
-        ))
+        Error::data(say![
+            "{name}: it has no validation rows, and not all runs have test rows";
+            "fit it with ", SPLIT.is("60/10/30")
+        ])
     })
 }
 
@@ -195,9 +204,10 @@ fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
     }
     match names.is_empty() {
         false => Ok(names),
-        true => Err(Error::Data(
-            "the runs have no fairness measure in common; fit them with a common --sensitive column".into(),
-        )),
+        true => Err(Error::data(say![
+            "the runs have no fairness measure in common";
+            "fit them with a common ", SENSITIVE, " column"
+        ])),
     }
 }
 
@@ -309,7 +319,7 @@ type Paired = (Decisions, Vec<usize>, Encoded);
 fn paired(runs: &[Named], split: Part, published: Option<&Path>) -> Result<Option<Paired>, Error> {
     let again = |named: &Named| {
         rows_again(&named.folder, &named.run.info, published)
-            .map_err(|e| Error::Data(format!("{}: {e}", run_name(&named.folder))))
+            .map_err(|e| Error::data(format!("{}: {e}", run_name(&named.folder))))
     };
     let encoded: Vec<Encoded> = runs.iter().map(again).collect::<Result<_, Error>>()?;
     let models = |named: &Named| {

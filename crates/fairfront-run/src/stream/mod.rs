@@ -21,6 +21,7 @@ mod waiting;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use fairfront_core::{Neutral, Wording};
 use fairfront_data::{Dropped, Encoded, Encoding, MemoryLimit, Notice, Rejected};
 use fairfront_solve::Observer;
 
@@ -91,6 +92,8 @@ pub struct Stream {
     broken: bool,
     /// What to say about how the state was found.
     notices: Vec<Notice>,
+    /// The words for settings in the files of the state.
+    wording: &'static dyn Wording,
     /// Messages of earlier batches: saying them once is enough.
     said: BTreeSet<String>,
 }
@@ -124,6 +127,7 @@ impl Stream {
             last_rows: None,
             broken: false,
             notices: Vec::new(),
+            wording: &Neutral,
             said: BTreeSet::new(),
         }
     }
@@ -185,6 +189,11 @@ impl Stream {
         stream.open_spool()?;
         stream.tidy()?;
         Ok(Some(stream))
+    }
+
+    /// Puts messages in the files of the state in the words of a program; they are neutral otherwise.
+    pub fn set_wording(&mut self, wording: &'static dyn Wording) {
+        self.wording = wording;
     }
 
     /// What was settled by the first call.
@@ -253,8 +262,8 @@ impl Stream {
     /// Those of these notices that were not said before, whatever numbers are in them.
     fn unsaid(&mut self, notices: Vec<Notice>) -> Vec<Notice> {
         let words = |notice: &Notice| {
-            let kept = notice.message.chars().filter(|c| !c.is_ascii_digit());
-            kept.collect::<String>()
+            let words = notice.message.to_string();
+            words.replace(|c: char| c.is_ascii_digit(), "")
         };
         let mut new = notices;
         new.retain(|notice| self.said.insert(words(notice)));

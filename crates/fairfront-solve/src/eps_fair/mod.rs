@@ -280,7 +280,7 @@ fn check_problem(problem: &dyn Problem) -> Result<(), Error> {
         false => Ok(()),
         true => Err(Error::Problem(format!(
             "eps-fair takes {MOST_DENSE} parameters at most, not {n}, because its steps need dense \
-             matrices; use pf-smg, or fewer features (--pool-rare)"
+             matrices; use pf-smg, or fewer features"
         ))),
     }
 }
