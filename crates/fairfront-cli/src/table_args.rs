@@ -189,14 +189,14 @@ impl TableArgs {
         let args = self.with_config()?;
         let Some(first) = args.files.first() else {
             let message = "name a file, - for standard input, or a known data set";
-            return Err(Error::Usage(message.into()).into());
+            return Err(Error::usage(message).into());
         };
         let known = Known::parse(first)?;
         let (spec, options) = args.settings(known.as_ref(), paper)?;
         Ok(match known {
             Some(_) if args.files.len() > 1 => {
                 let message = "a known data set stands alone; name it without files";
-                return Err(Error::Usage(message.into()).into());
+                return Err(Error::usage(message).into());
             }
             Some(known) => {
                 let known = known.within(options.memory);
@@ -507,7 +507,7 @@ pub(crate) fn decimal(text: &str) -> Result<Decimal, Error> {
 }
 
 fn of_flag<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
-    result.map_err(|error| error.of_flag(flag))
+    result.map_err(|error| error.of_setting(flag))
 }
 
 /// Refuses a second setting of the same thing.

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use fairfront_core::{Message, Name, Wording, each, grouped, say};
+use fairfront_core::{Message, Wording, each, grouped, say};
 
 use crate::grammar;
 use crate::memory::MemoryLimit;
@@ -301,7 +301,7 @@ impl Error {
 
     /// Says which setting a usage error is about.
     #[must_use]
-    pub fn of_setting(self, setting: Name) -> Self {
+    pub fn of_setting(self, setting: impl Into<Message>) -> Self {
         match self {
             Self::Usage(message) => Self::Usage(say![setting, " ", message]),
             other => other,

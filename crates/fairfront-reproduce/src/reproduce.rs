@@ -247,7 +247,7 @@ fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
         return Ok(());
     }
     let text = serde_json::to_string_pretty(&Settings { effort });
-    let text = text.map_err(|e| Error::Data(e.to_string()))?;
+    let text = text.map_err(|e| Error::data(e.to_string()))?;
     write_file(&out.join(SETTINGS), format!("{text}\n").as_bytes(), true)
 }
 
@@ -276,7 +276,7 @@ fn earlier(out: &Path, effort: Effort) -> Option<Reproduction> {
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(|e| Error::File {
         path: folder.display().to_string(),
-        problem: format!("no folder can be made here ({}); name another", e.kind()),
+        problem: format!("no folder can be made here ({}); name another", e.kind()).into(),
     })
 }
 
@@ -287,5 +287,5 @@ fn csv_of(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     for row in &sheet.rows {
         writer.write_record(row).map_err(failed)?;
     }
-    writer.into_inner().map_err(|e| Error::Data(e.to_string()))
+    writer.into_inner().map_err(|e| Error::data(e.to_string()))
 }

@@ -246,7 +246,7 @@ impl Results {
             result,
         };
         let text = serde_json::to_string_pretty(&record);
-        let text = text.map_err(|e| Error::Data(e.to_string()))?;
+        let text = text.map_err(|e| Error::data(e.to_string()))?;
         write_file(&self.record_path(job), format!("{text}\n").as_bytes(), true)?;
         share.tell(1.0);
         watcher.ended(&job.name, cpu_seconds);
@@ -302,7 +302,7 @@ impl Results {
         let gone = |path: &Path, removed: std::io::Result<()>| match removed {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::File {
                 path: path.display().to_string(),
-                problem: format!("it cannot be removed ({}); remove it by hand", e.kind()),
+                problem: format!("it cannot be removed ({}); remove it by hand", e.kind()).into(),
             }),
             _ => Ok(()),
         };

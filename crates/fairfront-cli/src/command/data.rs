@@ -212,7 +212,7 @@ fn export(
             && table.reads(path)?
         {
             let message = format!("{}: this is the input; name another file", path.display());
-            return Err(Error::Usage(message).into());
+            return Err(Error::usage(message).into());
         }
     }
     for target in [Some(&rows), encoding.as_ref()].into_iter().flatten() {

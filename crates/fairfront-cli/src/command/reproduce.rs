@@ -89,7 +89,7 @@ fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> anyhow::R
         return Ok(());
     };
     let message = format!("--docs {}: {problem}", docs.display());
-    Err(Error::Usage(message).into())
+    Err(Error::usage(message).into())
 }
 
 /// The page and its figures, as the documentation has them.

@@ -10,6 +10,7 @@ use crate::output::Target;
 use crate::progress::{self, Bar};
 use crate::solver_args::{PenaltyValue, SolverArgs};
 use crate::table_args::TableArgs;
+use crate::wording::worded;
 use crate::{output, render, word};
 
 /// Where the command that uses the chosen settings writes its run.
@@ -21,7 +22,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
         && !(seconds.is_finite() && seconds > 0.0)
     {
         let message = format!("--max-seconds {seconds}: give a number above 0");
-        return Err(Error::Usage(message).into());
+        return Err(Error::usage(message).into());
     }
     let mut grid = Grid::parse(&args.tries)?;
     let csv = args.csv.as_ref().map(|path| Target::check(path));
@@ -36,7 +37,8 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     grid.most = args.most;
     let tuning = tune(&prepared, &ask, &grid, &mut bar);
     bar.finish();
-    let tuning = tuning?;
+    let mut tuning = tuning?;
+    tuning.notices = worded(&tuning.notices);
     let command = match tuning.best() {
         Some((trial, _)) => Some(fit_command(table, &solver, &trial.settings)?),
         None => None,
@@ -67,7 +69,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
 fn check_csv(target: &Target, table: &TableArgs, args: &TuneArgs) -> anyhow::Result<()> {
     if *target == Target::Stdout && args.json {
         let message = "--json and --csv - both write to standard output; name a file for one";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if let Target::File(path) = target
         && table.reads(path)?
