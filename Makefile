@@ -102,7 +102,7 @@ ifeq ($(BROWSER),)
 endif
 
 python-test: browser package package-alone $(WEB)/node_modules/.package-lock.json
-	cargo build --locked -p fairfront-cli -p fairfront-bench -p fairfront-fuzz
+	cargo build --locked -p fairfront-cli -p fairfront-bench -p fairfront-fuzz -p fairfront-reproduce
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 	FAIRFRONT_BIN=$(abspath target/debug/fairfront) $(VENV_PYTHON) -m pytest -q bindings/python/tests
 
@@ -178,8 +178,8 @@ $(VENV)/.bench-installed: bench/requirements.txt $(VENV)/.tests-installed
 	touch $@
 
 reproduce:
-	cargo build --release --locked -p fairfront-cli
-	target/release/fairfront reproduce --out reproduction --docs docs
+	cargo build --release --locked -p fairfront-reproduce
+	target/release/fairfront-reproduce --out reproduction --docs docs
 	cp reproduction/reproduction.json bench/results/reproduction.json
 
 clean:

@@ -260,7 +260,20 @@ def side_by_side(what, m, n, shape, args, path):
         "ratio": short(ratio),
         "python_ms": short(1e3 * python),
         "kept": their_result if what == FILTER else None,
-        "rounds": rounds,
+        **spread(rounds),
+    }
+
+
+def spread(rounds):
+    """How far rounds differ, as it is written."""
+    return {
+        "rounds": len(rounds),
+        "most_cores_busy_with_others": max(r["cores_busy_with_others"] for r in rounds),
+        "largest_difference": max(r["difference"] for r in rounds),
+        **{
+            f"{program}_most_ms": max(r[program]["most_ms"] for r in rounds)
+            for program in ("fairfront", "moocore")
+        },
     }
 
 

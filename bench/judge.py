@@ -279,6 +279,21 @@ def spread(points, reference):
 # Results
 
 
+def summary(front):
+    """A front without its models: sizes, costs and hypervolumes are kept, the models can be computed again."""
+    models = front["models"] if "models" in front else front["points"]["models"]
+    counts = {"models": models if isinstance(models, int) else len(models)}
+    if "kept" in front:
+        counts["kept"] = len(front["kept"])
+    left_out = ("models", "points", "kept", "cut")
+    return {**{key: value for key, value in front.items() if key not in left_out}, **counts}
+
+
+def without_models(seeds):
+    """The results of all seeds, as they are written."""
+    return [{**seed, "fronts": [summary(front) for front in seed["fronts"]]} for seed in seeds]
+
+
 def write_results(name, text, content, packages, folder=BENCH / "results"):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.md").write_text(text)

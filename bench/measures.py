@@ -53,6 +53,7 @@ from judge import (
     read_front,
     references,
     sha256,
+    without_models,
     write_results,
 )
 from machine import where
@@ -61,7 +62,6 @@ SPLIT = ["--split", "60/10/30"]
 METHODS = ["fairfront", "grid_search", "exponentiated_gradient", "constant"]
 PACKAGES = ["fairlearn", "moocore", "numpy", "pandas", "scikit-learn", "scipy"]
 WORK = BENCH / "work"
-COLUMNS = ["error", "gap", "test.error", "test.gap"]
 SPACES = {"test": "all kept", "test_cut": f"at most {CUT}"}
 
 
@@ -154,25 +154,8 @@ def main():
         len(seed["fronts"]) == len(METHODS) for case in cases for seed in case["seeds"]
     )
     results = BENCH / "results" if everything else WORK
-    write_results("measures", text, {"cases": [short(case) for case in cases]}, PACKAGES, results)
+    write_results("measures", text, {"cases": [{**case, "seeds": without_models(case["seeds"])} for case in cases]}, PACKAGES, results)
     print(f"written to {results.relative_to(BENCH.parent)}/measures.*", file=sys.stderr)
-
-
-def short(case):
-    """A case as it is written: of the models only those kept, six digits."""
-    seeds = []
-    for seed in case["seeds"]:
-        fronts = []
-        for front in seed["fronts"]:
-            kept = np.array(front["models"], float)[front["kept"]].T
-            points = {
-                name: [float(f"{value:.6g}") for value in column]
-                for name, column in zip(COLUMNS, kept, strict=True)
-            }
-            fronts.append({**front, "models": len(front["models"]), "points": points})
-            del fronts[-1]["kept"]
-        seeds.append({**seed, "fronts": fronts})
-    return {**case, "seeds": seeds}
 
 
 # Runs

@@ -55,6 +55,7 @@ from judge import (
     references,
     sha256,
     spread,
+    without_models,
     write_results,
 )
 
@@ -86,7 +87,7 @@ def main():
     print(file=sys.stderr)
     text = report(seeds)
     print(text)
-    write_results("neighbours", text, {"seeds": seeds}, PACKAGES)
+    write_results("neighbours", text, {"seeds": without_models(seeds)}, PACKAGES)
 
 
 def one_seed(seed, methods, neighbours, folder):

@@ -28,9 +28,17 @@ EXPERIMENTS = [
 ]
 
 
+def program(fairfront):
+    """The program of the experiments, which is built beside the command."""
+    binary = fairfront.binary.with_name("fairfront-reproduce")
+    if not binary.is_file():
+        pytest.fail(f"no program at {binary}; build it with cargo build -p fairfront-reproduce")
+    return binary
+
+
 def reproduce(fairfront, *args, **environment):
     """The finished process; the small budgets still take longer than other commands."""
-    command = [fairfront.binary, "reproduce", *map(str, args)]
+    command = [program(fairfront), *map(str, args)]
     environment = os.environ | environment
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1200, check=False)
 
@@ -80,6 +88,13 @@ def timeless(found):
     return found
 
 
+def test_the_help_lists_all_experiments(fairfront):
+    done = reproduce(fairfront, "--help")
+    assert done.returncode == 0
+    assert re.findall(r"^  ([a-z-]+)  +[A-Z]", done.stdout, re.MULTILINE) == EXPERIMENTS
+    assert reproduce(fairfront, "--nonsense").returncode == 2
+
+
 def test_what_cannot_be_done_is_said(made_up):
     out, done = made_up
     for experiment in EXPERIMENTS:
@@ -107,7 +122,7 @@ def test_what_is_done_is_not_done_again(fairfront, made_up):
 def test_killed_at_any_moment_it_goes_on(fairfront, made_up, tmp_path):
     whole, _ = made_up
     out = tmp_path / "out"
-    command = [fairfront.binary, "reproduce", "--quick", "--threads", "1", "--out", str(out)]
+    command = [program(fairfront), "--quick", "--threads", "1", "--out", str(out)]
     environment = os.environ | {"FAIRFRONT_DATA": str(tmp_path)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60
@@ -132,7 +147,7 @@ def test_killed_at_any_moment_it_goes_on(fairfront, made_up, tmp_path):
 def test_ctrl_c_keeps_what_is_done(fairfront, tmp_path):
     out = tmp_path / "out"
     # Full budgets, which take long enough.
-    command = [fairfront.binary, "reproduce", "profiles", "--threads", "1", "--out", str(out)]
+    command = [program(fairfront), "profiles", "--threads", "1", "--out", str(out)]
     environment = os.environ | {"FAIRFRONT_DATA": str(tmp_path)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         process.stderr.readline()
@@ -148,7 +163,7 @@ def test_ctrl_c_keeps_what_is_done(fairfront, tmp_path):
 
 
 def test_one_process_works_in_a_folder(fairfront, tmp_path):
-    command = [fairfront.binary, "reproduce", "profiles", "--threads", "1", "--out", str(tmp_path / "out")]
+    command = [program(fairfront), "profiles", "--threads", "1", "--out", str(tmp_path / "out")]
     environment = os.environ | {"FAIRFRONT_DATA": str(tmp_path)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         process.stderr.readline()

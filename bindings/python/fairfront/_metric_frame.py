@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from fairfront._scores import column
+from fairfront._rates import column
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -42,6 +42,7 @@ from!(
     RunError,
     DataError,
     fairfront_core::Error,
+    fairfront_model::Error,
     fairfront_pareto::Error,
     fairfront_solve::Error
 );

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fairfront_run::{Keep, Live, LiveOptions};
+use fairfront_run::Keep;
+use fairfront_stream::{Live, LiveOptions};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

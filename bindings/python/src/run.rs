@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fairfront_data::{Notice, NoticeLevel, Table};
+use fairfront_model::{ExportFormat, ModelCertificate, score_file, score_table};
 use fairfront_run::{
-    Certificate, Choice as Chosen, Demand, ExportFormat, FrontColumns, ModelCertificate,
-    Requirement, Rule, Run, Selection, Term, Use, choose_with_uses, logged_uses, score_file,
-    score_table, select, uncertified_model, weights,
+    Certificate, Choice as Chosen, Demand, FrontColumns, Requirement, Rule, Run, Selection, Term,
+    Use, choose_with_uses, logged_uses, select, uncertified_model, weights,
 };
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -413,6 +413,10 @@ pub(crate) fn check_choice(choice: Choice) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn write_file(py: Python<'_>, path: &str, content: &[u8], force: bool) -> PyResult<()> {
     work::outside(py, 1, || {
-        Ok(fairfront_run::write_file(Path::new(path), content, force)?)
+        Ok(fairfront_model::write_file(
+            Path::new(path),
+            content,
+            force,
+        )?)
     })
 }

@@ -14,8 +14,6 @@ import sklearn.metrics as skm
 
 from fairfront import metrics as ours
 
-# What fairlearn has and we say we have not.
-ABSENT = {"plot_model_comparison", "plot_roc_curve_by_group"}
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 FAIRNESS = [
@@ -30,24 +28,6 @@ RATES = [
     "false_negative_rate",
     "selection_rate",
     "mean_prediction",
-]
-GENERATED = sorted(
-    name
-    for name in theirs.__all__
-    if name.endswith(("_difference", "_ratio", "_group_min", "_group_max")) and name not in FAIRNESS
-)
-SCORES = [
-    "accuracy_score",
-    "zero_one_loss",
-    "balanced_accuracy_score",
-    "precision_score",
-    "recall_score",
-    "roc_auc_score",
-    "mean_absolute_error",
-    "mean_squared_error",
-    "r2_score",
-    "f1_score",
-    "log_loss",
 ]
 
 
@@ -100,7 +80,8 @@ def rows(seed, n=None, *, rare=True):
 
 
 def test_names_are_fairlearns():
-    assert set(theirs.__all__) - set(ours.__all__) == ABSENT
+    assert set(ours.__all__) <= set(theirs.__all__)
+    assert set(ours.__all__) >= {"MetricFrame", *RATES, *FAIRNESS}
 
 
 @pytest.mark.parametrize("name", RATES)
@@ -140,21 +121,6 @@ def test_rates_of_other_labels(name, seed):
             same(found, expected)
 
 
-@pytest.mark.parametrize("name", SCORES)
-@pytest.mark.parametrize("seed", range(40))
-def test_scores_against_scikit_learn(name, seed):
-    rng, true, pred, _, weight = rows(seed)
-    if name in ("roc_auc_score", "log_loss"):
-        pred = rng.random(len(true)).round(1 + seed % 3)
-    if name in ("mean_absolute_error", "mean_squared_error", "r2_score"):
-        true, pred = rng.normal(size=len(true)), rng.normal(size=len(true))
-    for sample_weight in (None, weight):
-        found, expected = (
-            outcome(lambda m=m: getattr(m, name)(true, pred, sample_weight=sample_weight)) for m in (ours, skm)
-        )
-        same(found, expected)
-
-
 @pytest.mark.parametrize("name", FAIRNESS)
 @pytest.mark.parametrize("seed", range(18))
 def test_fairness(name, seed):
@@ -181,37 +147,6 @@ def test_fairness(name, seed):
                 call["agg"] = agg
             found, expected = (outcome(lambda m=m: getattr(m, name)(true, pred, **call)) for m in (ours, theirs))
             same(found, expected)
-
-
-@pytest.mark.parametrize("name", GENERATED)
-@pytest.mark.parametrize("seed", range(8))
-def test_generated(name, seed):
-    rng, true, pred, groups, weight = rows(seed, n=40 + seed)
-    if name.startswith(("roc_auc", "log_loss")):
-        pred = rng.random(len(true)).round(2)
-    options = [{}, {"sample_weight": weight}]
-    if name.endswith(("_difference", "_ratio")):
-        options.append({"method": "to_overall"})
-    for call in options:
-        found, expected = (
-            outcome(lambda m=m: getattr(m, name)(true, pred, sensitive_features=groups, **call)) for m in (ours, theirs)
-        )
-        same(found, expected)
-
-
-def test_a_generated_one_takes_arguments_of_its_metric():
-    _, true, pred, groups, weight = rows(1, n=50)
-    labels = np.array(["no", "yes"])
-    call = {"sensitive_features": groups, "pos_label": "no", "sample_weight": weight}
-    found, expected = (m.true_positive_rate_difference(labels[true], labels[pred], **call) for m in (ours, theirs))
-    same(found, expected)
-    made, expected = (
-        m.make_derived_metric(metric=skm.fbeta_score, transform="group_min")(
-            true, pred, sensitive_features=groups, beta=0.7, sample_weight=weight
-        )
-        for m in (ours, theirs)
-    )
-    same(made, expected)
 
 
 def frames(metrics, true, pred, **options):
@@ -413,11 +348,6 @@ GOOD = {"sensitive_features": [0, 0, 1]}
             ),
             "'g' is the name of more than one feature",
         ),
-        (lambda m: m.make_derived_metric(metric=m.count, transform="sum"), "transform must be"),
-        (
-            lambda m: m.make_derived_metric(metric=lambda y_true, y_pred, method: 0, transform="ratio"),
-            "an argument 'method' of its own",
-        ),
     ],
 )
 def test_wrong_input_is_an_error_as_in_fairlearn(call, message):
@@ -437,6 +367,6 @@ def test_sensitive_features_must_be_given():
 
 def test_texts_and_numbers_are_no_labels_of_each_other():
     with pytest.raises(ValueError, match="texts and numbers"):
-        ours.accuracy_score([0, 1], ["0", "1"])
+        ours.true_positive_rate([0, 1], ["0", "1"], pos_label=1)
     with pytest.raises((TypeError, ValueError)):
-        skm.accuracy_score([0, 1], ["0", "1"])
+        theirs.true_positive_rate([0, 1], ["0", "1"], pos_label=1)

@@ -7,7 +7,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairfront_run::Demand;
 use fairfront_solve::{EpsFair, Method, PfSmg, Trace, Weighted};
 
-use crate::reproduce_args::{REPRODUCE_EXAMPLES, ReproduceArgs, about};
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
 
@@ -106,9 +105,6 @@ pub(crate) enum Command {
     /// Score new rows with a model: one row out for every row in
     #[command(long_about = PREDICT, after_help = PREDICT_EXAMPLES)]
     Predict(PredictArgs),
-    /// Run the paper's experiments again, and say which of its claims hold
-    #[command(long_about = about(), after_help = REPRODUCE_EXAMPLES)]
-    Reproduce(ReproduceArgs),
     /// The known data sets, and prepared rows for other tools
     Data {
         #[command(subcommand)]

@@ -11,7 +11,6 @@ mod download;
 mod output;
 mod progress;
 mod render;
-mod reproduce_args;
 #[cfg(all(test, feature = "download"))]
 #[path = "../tests/it/server.rs"]
 mod server;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use fairfront_data::Error;
-use fairfront_run::NewFile;
+use fairfront_model::NewFile;
 
 use crate::wording;
 
@@ -52,11 +52,6 @@ pub(crate) fn error(error: &anyhow::Error) {
 /// Writes lines to standard error that are no errors.
 pub(crate) fn note(lines: &str) {
     let _ = io::stderr().write_all(visible(lines).as_bytes());
-}
-
-/// Writes a line of progress over the last one on a terminal.
-pub(crate) fn rewrite(line: &str) {
-    let _ = write!(io::stderr(), "\r\x1b[2K{}", visible(line));
 }
 
 /// Whether whoever read our output has gone (`… | head`).

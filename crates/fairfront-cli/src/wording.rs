@@ -43,19 +43,22 @@ pub(crate) fn error(error: &anyhow::Error) -> String {
 
 fn message(error: &anyhow::Error) -> Option<Message> {
     let of_data = error.downcast_ref().map(fairfront_data::Error::message);
-    of_data.or_else(|| error.downcast_ref().map(fairfront_run::Error::message))
+    let of_model = || error.downcast_ref().map(fairfront_model::Error::message);
+    let of_run = || error.downcast_ref().map(fairfront_run::Error::message);
+    of_data.or_else(of_model).or_else(of_run)
 }
 
 /// The exit code of a command that ends with this error: 1 failed, 2 wrong usage, 3 requirements unmet (only
 /// without certification), 4 no model can be certified.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     use fairfront_run::Error;
-    let of_data = error.downcast_ref::<fairfront_data::Error>();
+    let of_data = error.downcast_ref().map(fairfront_data::Error::is_usage);
+    let of_model = error.downcast_ref().map(fairfront_model::Error::is_usage);
     match error.downcast_ref() {
         Some(Error::Unmet(_)) => 3,
         Some(Error::Uncertified(_)) => 4,
         Some(other) if other.is_usage() => 2,
-        None if of_data.is_some_and(fairfront_data::Error::is_usage) => 2,
+        None if of_data.or(of_model) == Some(true) => 2,
         _ => 1,
     }
 }
@@ -95,9 +98,14 @@ mod tests {
                 }),
             }
         };
-        let names = fairfront_data::setting::ALL.iter();
-        for name in names.chain(fairfront_run::setting::ALL) {
-            assert!(is_there(*name), "{name:?}");
+        let named = [
+            fairfront_data::setting::ALL,
+            fairfront_model::setting::ALL,
+            fairfront_run::setting::ALL,
+            fairfront_stream::setting::ALL,
+        ];
+        for name in named.concat() {
+            assert!(is_there(name), "{name:?}");
         }
     }
 

@@ -15,6 +15,38 @@
 //! - [`Stream`]: random numbers keyed by seed and purpose.
 //! - [`Message`]: words, settings and remedies, which each program renders in its own [`Wording`].
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
+//!
+//! A problem on three rows, its values and its gradients:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use fairfront_core::{
+//!     Attribute, Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, Points, Problem, RowBlock, Schema,
+//! };
+//!
+//! let sex = Attribute::new("sex", vec!["F".into(), "M".into()]);
+//! let schema = Schema {
+//!     numeric: vec!["income".into()],
+//!     categorical: Vec::new(),
+//!     attributes: vec![sex.clone()],
+//!     n_outputs: 1,
+//! };
+//! let (incomes, labels) = (vec![1.0, 2.0, 4.0], vec![-1.0, 1.0, 1.0]);
+//! let block = RowBlock::new(&schema, incomes, vec![], labels, vec![vec![0, 0, 1]], vec![1.0; 3])?;
+//! let rows = Dataset::new(schema, vec![block])?;
+//! let covariance = Covariance::new(Kind::DisparateImpact, 0, &sex);
+//! let problem = FairProblem::new(
+//!     Arc::new(rows),
+//!     Box::new(Linear),
+//!     vec![Box::new(LogLoss { lambda: 0.0 }), Box::new(covariance)],
+//! )?;
+//! // One coefficient and the intercept; with both 0, every probability is a half and groups do not differ.
+//! let points = Points::from_vec(2, vec![0.0, 0.0]);
+//! let values = problem.values(&points)?;
+//! assert!((values[0] - 2f64.ln()).abs() < 1e-12 && values[1] == 0.0);
+//! # Ok::<(), fairfront_core::Error>(())
+//! ```
 
 mod bootstrap;
 mod calibrate;
@@ -71,5 +103,5 @@ pub use special::{
     normal_quantile, wilson,
 };
 pub use stop::StopSignal;
-pub use text::{counted, grouped, hex};
+pub use text::{counted, grouped, hex, readable};
 pub use threshold::better_thresholds;

@@ -36,3 +36,27 @@ pub fn hex(bytes: &[u8]) -> String {
     let both = |byte: &u8| [digit(byte >> 4), digit(byte & 15)];
     bytes.iter().flat_map(both).collect()
 }
+
+/// A number as a person reads it: four digits, no trailing zeros, and a power of ten only for numbers that
+/// are very small or very large.
+///
+/// ```
+/// assert_eq!(fairfront_core::readable(0.041_50), "0.0415");
+/// assert_eq!(fairfront_core::readable(2.5e-7), "2.50e-7");
+/// ```
+pub fn readable(value: f64) -> String {
+    let text = match value.abs() {
+        // What rounding leaves of nothing.
+        v if v < 1e-12 => return "0".into(),
+        v if !(1e-6..1e6).contains(&v) => return format!("{value:.2e}"),
+        v => {
+            // Four digits that say something, wherever the first of them is.
+            let digits = (3 - v.log10().floor() as i32).max(0) as usize;
+            format!("{value:.digits$}")
+        }
+    };
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use fairfront_data::{Notice, Prepared, ReadOptions, Spec};
 use fairfront_run::{
-    Ask, Checkpoints, CommittedBatch, Demand, Feed, FitRequest, Keep, Live, LiveOptions, Run,
-    Solver, Stream, StreamOptions, Watcher, attribute_texts, certify_fit, fit,
+    Ask, Checkpoints, Demand, FitRequest, Keep, Run, Solver, attribute_texts, certify_fit, fit,
     fit_with_checkpoints,
 };
 use fairfront_solve::{Observer, Progress};
+use fairfront_stream::{CommittedBatch, Feed, Live, LiveOptions, Stream, StreamOptions, Watcher};
 
 use crate::scratch;
 

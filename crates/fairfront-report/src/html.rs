@@ -16,8 +16,6 @@ const STYLE: &str = include_str!("../web/dist/report.css");
 pub struct PageData {
     /// The run's folder, as it was named.
     pub name: String,
-    /// Canonical names of the objectives, the loss first.
-    pub objectives: Vec<String>,
     /// By what the front was judged: `measures` or `objectives`.
     pub front_in: String,
     /// The measures it was judged by; empty where there are none.
@@ -204,7 +202,6 @@ mod tests {
         };
         PageData {
             name: name.into(),
-            objectives: vec!["error_rate".into()],
             front_in: "measures".into(),
             measures: vec!["1 - accuracy".into()],
             columns: vec![

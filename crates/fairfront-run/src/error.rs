@@ -86,15 +86,30 @@ impl Error {
         self.message().render(wording)
     }
 
-    pub(crate) fn file(path: &std::path::Path, problem: impl std::fmt::Display) -> Self {
+    /// The error about a file or a folder: its problem and its remedy in one line.
+    pub fn file(path: &std::path::Path, problem: impl std::fmt::Display) -> Self {
         Self::of_file(path, problem.to_string().replace('\n', " "))
     }
 
     /// The same with a message that may name settings.
-    pub(crate) fn of_file(path: &std::path::Path, problem: impl Into<Message>) -> Self {
+    pub fn of_file(path: &std::path::Path, problem: impl Into<Message>) -> Self {
         Self::File {
             path: path.display().to_string(),
             problem: problem.into(),
+        }
+    }
+}
+
+/// Files and scores fail in the same ways wherever they are used.
+impl From<fairfront_model::Error> for Error {
+    fn from(error: fairfront_model::Error) -> Self {
+        use fairfront_model::Error as Model;
+        match error {
+            Model::Usage(message) => Self::Usage(message),
+            Model::Data(message) => Self::Data(message),
+            Model::File { path, problem } => Self::File { path, problem },
+            Model::Table(error) => Self::Table(error),
+            Model::Evaluate(error) => Self::Evaluate(error),
         }
     }
 }

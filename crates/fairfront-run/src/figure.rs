@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::Measure;
+use fairfront_model::write_file;
 use fairfront_report::{Better, Curve, Line, Overlay, Pairs, Scatter, Scatters, Series, Side};
 
-use crate::file::write_file;
 use crate::folder::FIGURES;
+use crate::meaning::{Unit, kind};
 use crate::place::recover;
 use crate::{Error, FrontIn, FrontTable, RunInfo, read_run};
 
@@ -91,45 +92,6 @@ pub(crate) fn is_own(name: &str) -> bool {
     };
     let known = name == "front" || name == "hypervolume-by-round" || name.starts_with("trade-off-");
     known && ["svg", "png"].contains(&ending)
-}
-
-/// The rate of groups that an objective compares, what to call it, and the measure of its differences.
-struct Compared {
-    rate: &'static str,
-    title: &'static str,
-    axis: &'static str,
-    difference: &'static str,
-}
-
-impl Compared {
-    fn by(objective: &str) -> Self {
-        match objective {
-            "equal_opportunity" | "true_positive_rate_parity" => Self {
-                rate: "false_negative_rate",
-                title: "false negatives by group",
-                axis: "false negative rate",
-                difference: "equal_opportunity_difference",
-            },
-            "predictive_equality" | "false_positive_rate_parity" => Self {
-                rate: "false_positive_rate",
-                title: "false positives by group",
-                axis: "false positive rate",
-                difference: "false_positive_rate_difference",
-            },
-            "equalized_odds" => Self {
-                rate: "false_negative_rate",
-                title: "false negatives by group",
-                axis: "false negative rate",
-                difference: "equalized_odds_difference",
-            },
-            _ => Self {
-                rate: "selection_rate",
-                title: "selection rates by group",
-                axis: "selection rate",
-                difference: "demographic_parity_difference",
-            },
-        }
-    }
 }
 
 /// The numbers of a run as figures need them.
@@ -303,13 +265,22 @@ impl<'a> RunNumbers<'a> {
     /// The paper's four panels for an objective that compares the groups of an attribute.
     fn trade_off(&self, index: usize) -> Option<Figure> {
         let fairness = self.run.objectives.get(index)?;
-        let (kind, attribute) = fairness.split_once('(')?;
+        let (_, attribute) = fairness.split_once('(')?;
         let attribute = attribute.strip_suffix(')')?;
-        let compared = Compared::by(kind);
-        let groups = self.groups(attribute, compared.rate);
+        let meaning = &self.run.meaning;
+        // An objective without a measure of its own is shown with the selection rates of groups.
+        let parity = format!("demographic_parity_difference({attribute})");
+        let own = meaning.objective(fairness)?.measure.clone();
+        let is_difference = |name: &String| {
+            let known = meaning.measure(name);
+            known.is_some_and(|m| m.unit == Unit::Difference && !m.compares.is_empty())
+        };
+        let named = own.filter(is_difference).unwrap_or(parity);
+        let rate = meaning.measure(&named)?.compares.first()?;
+        let of_rate = meaning.measure(rate)?;
+        let groups = self.groups(attribute, rate);
         let loss = self.run.objectives.first()?;
         let objective = self.objective(fairness);
-        let named = format!("{}({attribute})", compared.difference);
         let difference = self.measure(&named);
         let pairs = [
             [self.objective(loss), objective.clone()],
@@ -339,11 +310,11 @@ impl<'a> RunNumbers<'a> {
         };
         let lower = |name: &str| side(name, Better::Lower);
         let by_group = Scatter {
-            title: compared.title.into(),
+            title: format!("{}s by group", of_rate.label),
             x: lower(fairness),
-            y: match compared.rate {
-                "selection_rate" => side(compared.axis, Better::Neither),
-                _ => lower(compared.axis),
+            y: match of_rate.better {
+                None => side(&of_rate.label, Better::Neither),
+                Some(_) => lower(&of_rate.label),
             },
             series: (groups.iter().zip(&of_groups))
                 .map(|((name, _), values)| Series { name, values })
@@ -351,7 +322,7 @@ impl<'a> RunNumbers<'a> {
             marked: marked_groups,
         };
         let accuracy = side("accuracy", Better::Higher);
-        let differing = || lower(&label(compared.difference));
+        let differing = || lower(&label(kind(&named)));
         let svg = Scatters {
             title: self.title(fairness),
             panels: vec![

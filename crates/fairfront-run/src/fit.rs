@@ -22,6 +22,7 @@ use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::group_rows::{GroupRows, group_rows};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
+use crate::meaning::Meaning;
 use crate::measured::{Measured, SplitValues};
 use crate::objective::parse_with_penalty;
 use crate::rest::{LeftOut, Rest};
@@ -110,6 +111,8 @@ pub struct Fitted {
     pub groups: Ordered<Ordered<GroupRows>>,
     /// Canonical names of the objectives.
     pub objectives: Vec<String>,
+    /// The meaning of objectives and measures.
+    pub meaning: Meaning,
     /// The objectives as they were asked for.
     pub requested: Vec<String>,
     /// The objectives with all their settings.
@@ -131,9 +134,9 @@ pub struct Fitted {
     /// The penalty and how it was chosen; `None` if no loss took it.
     pub penalty: Option<PenaltyInfo>,
     /// Values that it is judged by.
-    pub(crate) standing: Standing,
+    pub standing: Standing,
     /// Where the solver started from, where that was found for it.
-    pub(crate) starts: Option<Points>,
+    pub starts: Option<Points>,
     /// Work that was left out after a stop.
     pub left_out: Vec<LeftOut>,
     /// Front and unmitigated model on each split that has rows.
@@ -245,17 +248,17 @@ pub(crate) fn with_objectives(prepared: &Prepared, request: &FitRequest) -> FitR
 
 /// A front that was found on other rows, to go on from.
 #[derive(Debug, Clone)]
-pub(crate) struct Earlier {
+pub struct Earlier {
     /// Its points.
-    pub(crate) front: Points,
+    pub front: Points,
     /// The model that minimised the loss alone.
-    pub(crate) unmitigated: Vec<f64>,
+    pub unmitigated: Vec<f64>,
     /// What the solver started from, where that was found for it.
-    pub(crate) starts: Option<Points>,
+    pub starts: Option<Points>,
     /// Its penalty, which is kept.
-    pub(crate) penalty: Option<PenaltyInfo>,
+    pub penalty: Option<PenaltyInfo>,
     /// How many updates there were before, so that each draws its own random numbers.
-    pub(crate) updates: u64,
+    pub updates: u64,
 }
 
 /// Fits a front on encoded rows, from nothing or from an earlier front.
@@ -263,7 +266,7 @@ pub(crate) struct Earlier {
     clippy::too_many_lines,
     reason = "steps that follow each other, each with its bound after a stop"
 )]
-pub(crate) fn fit_encoded(
+pub fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,
     custom: &[Arc<dyn Objective>],
@@ -400,6 +403,7 @@ pub(crate) fn fit_encoded(
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
         groups: group_rows(encoded.part(Part::Train))?,
+        meaning: Meaning::of(problem.objectives(), encoded.part(Part::Train).schema()),
         requested,
         method: candidate.method.clone(),
         certificate: CertificateInfo::of(&outcome.certificates),

@@ -6,6 +6,8 @@ use fairfront_core::{Calibration, Costs, Measures, Points, Schema, aside, say};
 use fairfront_data::{
     Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };
+use fairfront_model::file::HIDDEN;
+use fairfront_model::seal::{self, Broken, seal, sum};
 use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +15,10 @@ use crate::calibration;
 use crate::certify::{self, Certificate, IntervalInfo, SplitIntervals};
 use crate::checkpoint;
 use crate::figure;
-use crate::file::HIDDEN;
 use crate::fit::{CertificateInfo, Fitted, PolishInfo};
 use crate::group_rows::GroupRows;
+use crate::meaning::Meaning;
 use crate::measured::SplitValues;
-use crate::seal::{self, Broken, seal, sum};
 use crate::setting::{RESUME, STREAM_FLUSH};
 use crate::store::{read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, StreamInfo};
@@ -57,6 +58,8 @@ pub struct RunInfo {
     pub penalty: Option<PenaltyInfo>,
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
+    /// The meaning of objectives and measures: direction, unit, and the measure of each objective.
+    pub meaning: Meaning,
     /// The objectives as asked for, with their settings.
     pub requested: Vec<String>,
     /// The objectives with all their settings.
@@ -305,12 +308,7 @@ pub fn run_info(prepared: &Prepared, fitted: &Fitted) -> RunInfo {
 }
 
 /// The same for rows of a source that is no prepared table.
-pub(crate) fn run_info_of(
-    source: &str,
-    read: Option<ReadFrom>,
-    spec: &Spec,
-    fitted: &Fitted,
-) -> RunInfo {
+pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &Fitted) -> RunInfo {
     let named = |pairs: Vec<(&str, f64)>| {
         Ordered(
             pairs
@@ -335,6 +333,7 @@ pub(crate) fn run_info_of(
         judged: fitted.judged.clone(),
         penalty: fitted.penalty.clone(),
         objectives: fitted.objectives.clone(),
+        meaning: fitted.meaning.clone(),
         requested: fitted.requested.clone(),
         definitions: fitted.definitions.clone(),
         at_zero: fitted.at_zero.clone(),
@@ -435,16 +434,16 @@ pub(crate) fn parquet_of(table: &FrontTable) -> parquet::errors::Result<(Vec<u8>
 }
 
 /// Names and bytes of the files of a run.
-pub(crate) type RunFiles = Vec<(&'static str, Vec<u8>)>;
+pub type RunFiles = Vec<(&'static str, Vec<u8>)>;
 
 /// The bytes of `run.json`, with their checksum.
-pub(crate) fn info_bytes(folder: &Path, info: &RunInfo) -> Result<Vec<u8>, Error> {
+pub fn info_bytes(folder: &Path, info: &RunInfo) -> Result<Vec<u8>, Error> {
     let json = serde_json::to_string_pretty(info).map_err(|e| Error::file(folder, e))?;
     Ok(seal(&json).into_bytes())
 }
 
 /// The files of a run, by name: the folder only says where they are going. Checksums in its info are set.
-pub(crate) fn files_of_run(folder: &Path, run: &mut Run) -> Result<RunFiles, Error> {
+pub fn files_of_run(folder: &Path, run: &mut Run) -> Result<RunFiles, Error> {
     let parquet = parquet_of(&run.front);
     let parquet = parquet.map_err(|e| Error::file(&folder.join("front.parquet"), e))?;
     let (parquet, checksum) = parquet;
@@ -552,7 +551,11 @@ fn parsed(path: &Path, text: &str) -> Result<RunInfo, Error> {
         info.definitions.len(),
         info.at_zero.len(),
     ];
-    let sound = (1..=MOST_OBJECTIVES).contains(&n) && lists == [n; 3] && measures_match;
+    let meant = info.meaning.objectives.iter().map(|o| &o.name);
+    let sound = (1..=MOST_OBJECTIVES).contains(&n)
+        && lists == [n; 3]
+        && measures_match
+        && meant.eq(&info.objectives);
     if !sound {
         return Err(Error::file(
             path,
@@ -578,7 +581,7 @@ pub fn read_run(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
 }
 
 /// Reads the run in this very folder.
-pub(crate) fn run_in(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
+pub fn run_in(folder: &Path) -> Result<(RunInfo, FrontTable), Error> {
     let info = info_in(folder)?;
     let path = folder.join("front.parquet");
     let bytes = std::fs::read(&path).map_err(|e| {

@@ -71,48 +71,6 @@ const MEASURES: [(&str, &str); 33] = [
     ("log_loss_difference", "group_risk"),
 ];
 
-/// Names that people write for a measure, and the measure: first the covariances, whose names mean
-/// rates and ratios elsewhere, then the smooth objectives and the names of other libraries.
-const MEANT: [(&str, &str); 11] = [
-    ("disparate_impact", "demographic_parity_ratio"),
-    ("equal_opportunity", "equal_opportunity_difference"),
-    ("predictive_equality", "false_positive_rate_difference"),
-    ("demographic_parity", "demographic_parity_difference"),
-    ("true_positive_rate_parity", "equal_opportunity_difference"),
-    (
-        "false_positive_rate_parity",
-        "false_positive_rate_difference",
-    ),
-    ("equalized_odds", "equalized_odds_difference"),
-    (
-        "true_positive_rate_difference",
-        "equal_opportunity_difference",
-    ),
-    (
-        "false_negative_rate_difference",
-        "equal_opportunity_difference",
-    ),
-    (
-        "statistical_parity_difference",
-        "demographic_parity_difference",
-    ),
-    ("disparate_impact_ratio", "demographic_parity_ratio"),
-];
-
-/// Whether an objective is a covariance of the score.
-pub(crate) fn is_covariance(name: &str) -> bool {
-    matches!(
-        name,
-        "disparate_impact" | "equal_opportunity" | "predictive_equality"
-    )
-}
-
-/// The measure that a requirement on this name is meant for.
-pub(crate) fn measure_meant(name: &str) -> Option<&'static str> {
-    let found = MEANT.iter().find(|(written, _)| *written == name);
-    found.map(|(_, measure)| *measure)
-}
-
 /// The objective that improves a measure, as it is written for these attributes.
 fn objective_for(name: &str, columns: &[String], attributes: &[Attribute]) -> Option<String> {
     let (_, objective) = MEASURES.iter().find(|(measure, _)| *measure == name)?;

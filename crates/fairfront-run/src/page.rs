@@ -47,7 +47,6 @@ pub(crate) fn data(run: &Run, name: &str) -> Result<PageData, Error> {
     let params = |params: &Vec<f64>| Numbers(params.iter().copied().map(Some).collect());
     Ok(PageData {
         name: name.into(),
-        objectives: info.objectives.clone(),
         front_in: match info.judged.front_in {
             FrontIn::Objectives => "objectives".into(),
             FrontIn::Measures => "measures".into(),

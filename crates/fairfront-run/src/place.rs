@@ -9,18 +9,19 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Message, say};
+use fairfront_model::file::{
+    HIDDEN, hidden_folder, make_folder, names_in, parent_of, probe, remove, replace_file, sweep,
+    sweep_folders, sync_folder, unwritable, write_through,
+};
+use fairfront_model::setting::FORCE;
 
 use crate::certify;
 use crate::checkpoint;
-use crate::file::{HIDDEN, hidden_folder, probe, replace_file, sweep, sweep_folders};
 use crate::folder::{
     ESTIMATOR, FIGURES, FILES, PAGE, RunFiles, files_of_run, holds_figures, info_as_found,
 };
-use crate::setting::{FORCE, RESUME};
-use crate::store::{
-    Lock, RunLock, is_state, make_folder, names_in, parent_of, remove, sync_folder, unwritable,
-    write_through,
-};
+use crate::setting::RESUME;
+use crate::store::{Lock, RunLock, is_state};
 use crate::{Error, Run};
 
 const FINISHED: &str = ".fairfront-finished";

@@ -4,16 +4,15 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::Calibration;
 use fairfront_data::{Encoding, Known, Ordered, Prepared, Reading};
+use fairfront_model::{Model, Provenance, write_file};
 use fairfront_report::PageData;
 
 use crate::calibration;
 use crate::certify::{TALLIES, USES, Use, uses_from_bytes};
-use crate::file::write_file;
 use crate::folder::{
     ESTIMATOR, FILES, PAGE, check_sum, files_of_run, front_of, front_table, info_of, parquet_of,
     run_in, run_info,
 };
-use crate::model::{Model, Provenance};
 use crate::place::{check_folder, recover, write_run};
 use crate::store::read_stable;
 use crate::{Error, Evidence, Fitted, FrontTable, RunInfo, page, run_name};
@@ -42,7 +41,7 @@ impl Run {
     }
 
     /// The same with what its `run.json` will say.
-    pub(crate) fn new(mut info: RunInfo, fitted: &Fitted) -> Self {
+    pub fn new(mut info: RunInfo, fitted: &Fitted) -> Self {
         let front = front_table(fitted);
         // So that its models say where they come from; where it fails, writing says why.
         if let Ok((_, checksum)) = parquet_of(&front) {
@@ -242,6 +241,11 @@ impl Run {
     pub fn page(&self, name: &str) -> Result<PageData, Error> {
         page::data(self, name)
     }
+}
+
+/// The model of a point of the front in a run folder; of a state it is the newest front.
+pub fn model_of(folder: &Path, point: usize) -> Result<Model, Error> {
+    Run::read(folder)?.model(&run_name(folder), point)
 }
 
 fn text<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, Error> {

@@ -8,16 +8,16 @@ use crate::{Error, FrontIn, JudgedInfo, judge};
 
 /// What fronts are judged by, on the rows at hand.
 #[derive(Debug, Clone)]
-pub(crate) struct Standing {
+pub struct Standing {
     /// Names of the objectives or measures.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// Values of the front, one of each name to a point.
-    pub(crate) front: Vec<f64>,
+    pub front: Vec<f64>,
     /// The same of the earlier front; empty where there is none.
-    pub(crate) earlier: Vec<f64>,
+    pub earlier: Vec<f64>,
     /// A box to measure fronts in that does not depend on how good this one is: up to the loss of no
     /// model at all, and to twice what the unmitigated model has of the others.
-    pub(crate) reference: Vec<f64>,
+    pub reference: Vec<f64>,
 }
 
 impl Standing {

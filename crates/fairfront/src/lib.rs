@@ -1,11 +1,22 @@
 #![doc = include_str!("../../../README.md")]
 
+mod fit;
+mod front;
+
 pub use fairfront_core as core;
 pub use fairfront_data as data;
+pub use fairfront_model as model;
 pub use fairfront_pareto as pareto;
 pub use fairfront_report as report;
 pub use fairfront_run as run;
+pub use fairfront_run::{Error, Solver};
 pub use fairfront_solve as solve;
+pub use fairfront_stream as stream;
+pub use fit::Fit;
+pub use front::{Choose, Chosen, Front};
+
+#[doc = include_str!("../../../docs/rust.md")]
+pub mod guide {}
 
 #[doc = include_str!("../../../docs/objectives.md")]
 pub mod objectives {}

@@ -2,7 +2,8 @@ use std::path::{Path, PathBuf};
 
 use fairfront_data::{Error, data_folder};
 use fairfront_report::{Overlay, Series};
-use fairfront_run::{CompareOptions, Comparison, NamedFront, compare, compare_measures};
+use fairfront_run::{CompareOptions, Comparison, NamedFront, RowPlaces, compare, compare_measures};
+use fairfront_stream::kept_rows;
 
 use crate::args::{CompareArgs, CompareBy, Extremes};
 use crate::output::{self, Target};
@@ -73,7 +74,12 @@ fn by_measures(args: &CompareArgs) -> anyhow::Result<()> {
         return Err(Error::usage(message).into());
     }
     args.fronts.iter().for_each(|path| super::say_damage(path));
-    let mut found = compare_measures(&args.fronts, data_folder().as_deref())?;
+    let published = data_folder();
+    let places = RowPlaces {
+        published: published.as_deref(),
+        kept: &kept_rows,
+    };
+    let mut found = compare_measures(&args.fronts, places)?;
     found.notices = worded(&found.notices);
     if args.json {
         return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?));

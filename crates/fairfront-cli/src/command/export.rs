@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use fairfront_run::{Error, ExportFormat, Model, write_file};
+use fairfront_model::{Error, ExportFormat, Model, write_file};
 
 use crate::args::{ExportArgs, FormatName};
 use crate::output::{self, Target};

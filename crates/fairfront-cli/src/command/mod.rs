@@ -8,7 +8,6 @@ mod fit;
 mod inspect;
 mod predict;
 mod report;
-mod reproduce;
 mod select;
 mod show;
 mod stream;
@@ -44,7 +43,6 @@ pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
         Command::Verify(args) => return verify::run(&args),
         Command::Export(args) => export::run(&args)?,
         Command::Predict(args) => predict::run(&args)?,
-        Command::Reproduce(args) => return reproduce::run(&args),
         Command::Data { command } => data::run(command)?,
     }
     Ok(0)

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use fairfront_data::{Error, grammar};
-use fairfront_run::{Model, PredictOptions, Predicted, Predictions, predict};
+use fairfront_model::{Model, PredictOptions, Predicted, Predictions, predict};
 
 use crate::args::PredictArgs;
 use crate::output::{self, Target};

@@ -1,9 +1,10 @@
 use std::path::Path;
 
 use fairfront_data::{Error, Ordered, Part};
+use fairfront_model::ModelCertificate;
 use fairfront_run::{
-    Certificate, Choice, FrontColumns, ModelCertificate, Requirement, Rule, Run, Selection, Term,
-    choose_certified, run_name, select, uncertified_model, weights,
+    Certificate, Choice, FrontColumns, Requirement, Rule, Run, Selection, Term, choose_certified,
+    run_name, select, uncertified_model, weights,
 };
 use serde::Serialize;
 use serde_json::json;

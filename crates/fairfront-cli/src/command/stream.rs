@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use fairfront_data::{Error, Known, Notice};
+use fairfront_model::write_file;
 use fairfront_report::{Curve, Line};
-use fairfront_run::{
-    CommittedBatch, Drift, Feed, FrontShift, Keep, Stream, StreamOptions, Watcher, write_file,
-};
+use fairfront_run::Keep;
 use fairfront_solve::Observer;
+use fairfront_stream::{CommittedBatch, Drift, Feed, FrontShift, Stream, StreamOptions, Watcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

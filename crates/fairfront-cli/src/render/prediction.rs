@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::Notice;
-use fairfront_run::{Audit, AuditedGroup, Lacking, Predicted};
+use fairfront_model::{Audit, AuditedGroup, Lacking, Predicted};
 
 use super::front::significant;
 use super::{TextTable, cut, notices, percent};

@@ -4,9 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use fairfront_core::{counted, grouped};
-use fairfront_run::{
-    Choice, FrontColumns, ModelCertificate, Opening, Price, Rule, is_measure, select,
-};
+use fairfront_model::ModelCertificate;
+use fairfront_run::{Choice, FrontColumns, Opening, Price, Rule, Unit, is_measure, select};
 
 use super::TextTable;
 
@@ -46,10 +45,13 @@ pub(crate) fn selection(
         .filter_map(|(name, _)| name.strip_prefix(&prefix))
         .collect();
     let is_overall = |name: &&&str| {
-        let kind = name.split('(').next().unwrap_or(name);
-        let compares = kind.ends_with("_difference") || kind.ends_with("_ratio");
+        let Some(meaning) = front.meaning.measure(name) else {
+            return false;
+        };
+        let compares = !meaning.compares.is_empty() && meaning.unit != Unit::Loss;
         // The error rate is a measure if its costs differ.
-        let is_overall = matches!(**name, "accuracy" | "log_loss") || kind == "error_rate";
+        let is_overall =
+            **name == "accuracy" || (meaning.unit == Unit::Loss && meaning.compares.is_empty());
         is_measure(name) && (compares || is_overall)
     };
     let table = |title: &str, names: &[&str], out: &mut String| {

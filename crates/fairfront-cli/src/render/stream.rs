@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fairfront_core::{counted, grouped};
 use fairfront_data::Dropped;
-use fairfront_run::{CommittedBatch, Drift, Fed, FrontShift, GroupShift, Shift, Stream};
+use fairfront_stream::{CommittedBatch, Drift, Fed, FrontShift, GroupShift, Shift, Stream};
 
 use super::front::significant;
 use super::{cut, percent};

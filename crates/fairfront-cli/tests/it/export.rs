@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use fairfront_core::hex;
-use fairfront_run::Model;
+use fairfront_model::Model;
+use fairfront_run::model_of;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::{Outcome, run_in};
 
-const MODEL: &str = include_str!("../../../fairfront-run/cases/model.json");
+const MODEL: &str = include_str!("../../../fairfront-model/cases/model.json");
 
 const GUIDE: &str = include_str!("../../../../docs/export.md");
 
@@ -173,7 +174,7 @@ fn a_point_of_a_run_is_exported() {
     ];
     let fit = [&fit[..], &["--quiet", "--out", "run"]].concat();
     assert_eq!(run_in(folder.path(), &fit, b"").code, 0);
-    let model = Model::of(&folder.path().join("run"), 2).expect("a model");
+    let model = model_of(&folder.path().join("run"), 2).expect("a model");
     let path = folder.path().join("model.json");
     model.write(&path, false).expect("a file");
     assert!(model.write(&path, false).is_err());

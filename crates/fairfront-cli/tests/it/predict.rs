@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use fairfront_run::Model;
+use fairfront_model::Model;
+use fairfront_run::model_of;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -61,7 +62,7 @@ fn folder() -> TempDir {
     ];
     let fitted = run_in(folder.path(), &fit, b"");
     assert_eq!(fitted.code, 0, "{}", fitted.err);
-    let model = Model::of(&at("run"), 2).expect("a model");
+    let model = model_of(&at("run"), 2).expect("a model");
     model.write(&at("model.json"), false).expect("a file");
     folder
 }

@@ -1,6 +1,6 @@
 //! Fronts in memory that go on, which Python keeps as bytes.
 
-use fairfront_run::Live;
+use fairfront_stream::Live;
 
 use super::run::use_run;
 use crate::fixture;

@@ -1,6 +1,6 @@
 //! Model files.
 
-use fairfront_run::{ExportFormat, Model, score_table};
+use fairfront_model::{ExportFormat, Model, score_table};
 
 use crate::mutate::Form;
 use crate::{Part, Taken, Target, fixture, meaning, seal};

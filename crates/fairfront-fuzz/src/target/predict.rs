@@ -1,6 +1,6 @@
 //! Rows that `predict` scores.
 
-use fairfront_run::{Model, PredictOptions, Predictions, predict};
+use fairfront_model::{Model, PredictOptions, Predictions, predict};
 
 use super::table::{arrived, pool, seeds};
 use crate::mutate::Form;

@@ -2,8 +2,10 @@
 
 use fairfront_data::Encoding;
 use fairfront_run::{
-    Demand, FrontColumns, Rule, Run, Term, choose_in_memory, figures, opening, select, verify,
+    Demand, FrontColumns, RowPlaces, Rule, Run, Term, choose_in_memory, figures, opening, select,
+    verify,
 };
+use fairfront_stream::kept_rows;
 
 use super::model::use_model;
 use crate::fixture::{self, Files};
@@ -96,7 +98,11 @@ fn read(files: &Files, name: &str, input: &[u8]) -> Result<Taken, String> {
     use_run(&mut run);
     let folder = scratch::folder("case-run", files)?;
     let data = scratch::file("fixture.csv", fixture::csv().as_bytes())?;
-    let _ = verify(&folder, &[data], None);
+    let places = RowPlaces {
+        published: None,
+        kept: &kept_rows,
+    };
+    let _ = verify(&folder, &[data], places);
     Ok(Taken::Accepted)
 }
 

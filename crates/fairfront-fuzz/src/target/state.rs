@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use fairfront_data::StoredRows;
-use fairfront_run::{Feed, Run, Stream};
+use fairfront_run::Run;
+use fairfront_stream::{Feed, Stream};
 
 use super::run::use_run;
 use crate::fixture::{self, Silent};

@@ -2,18 +2,16 @@
 
 import type { RunFacts } from "./data.ts";
 import { h } from "./dom.ts";
+import { type Among, meaningOf } from "./meaning.ts";
 import { counted, grouped } from "./number.ts";
 
-/** The rows that a rate is about: all rows of a group, or those labeled positive or negative. */
-export type Among = "all" | "positives" | "negatives";
 
 const KINDS: Among[] = ["all", "positives", "negatives"];
 const LABELED: Record<Among, string> = { all: "", positives: " labeled positive", negatives: " labeled negative" };
 
-/** The rows that the rates of groups are about, by the name of the measure. */
+/** The rows that the rates of groups are about. */
 export function amongOf(measure: string): Among {
-  if (measure.startsWith("false_negative_rate")) return "positives";
-  return measure.startsWith("false_positive_rate") ? "negatives" : "all";
+  return meaningOf(measure)?.among ?? "all";
 }
 
 /** The entry of that very name; objects have more names than those that files give them. */

@@ -1,6 +1,7 @@
 // What the command put into the page.
 
 import { Front, type Value } from "./front.ts";
+import { type MeasureMeaning, type ObjectiveMeaning, setMeasures } from "./meaning.ts";
 
 type Packed = Value | Value[];
 
@@ -60,6 +61,7 @@ export interface RunFacts {
     in_measures?: number;
     on_test?: number;
   };
+  meaning: { objectives: ObjectiveMeaning[]; measures: Record<string, MeasureMeaning> };
   requested: string[];
   definitions: string[];
   rows: Record<string, number>;
@@ -106,7 +108,6 @@ export interface Certificate {
 
 interface Source {
   name: string;
-  objectives: string[];
   front_in: "measures" | "objectives";
   measures: string[];
   columns: { name: string; values: Packed; unmitigated: Value }[];
@@ -150,8 +151,9 @@ export function readData(text: string): PageData {
   const points = source.params.length;
   const width = source.features.length + 1;
   const numbers = (packed: Packed) => unpack(packed, width).map((v) => v ?? NaN);
+  setMeasures(source.run.meaning.measures);
   const front = new Front({
-    objectives: source.objectives,
+    objectives: source.run.meaning.objectives,
     front_in: source.front_in,
     measures: source.measures,
     columns: new Map(source.columns.map((c) => [c.name, unpack(c.values, points)])),

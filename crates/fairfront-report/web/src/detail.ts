@@ -1,6 +1,6 @@
 // The chosen model compared with another: group by group, coefficient by coefficient, and on all rows.
 
-import { type Among, amongOf, comparedNote, daggerOf } from "./compared.ts";
+import { amongOf, comparedNote, daggerOf } from "./compared.ts";
 import type { Attribute } from "./data.ts";
 import { h, name, scrolling, section, shorten } from "./dom.ts";
 import { requirementText } from "./grammar.ts";
@@ -15,6 +15,7 @@ import {
   valueText,
   words,
 } from "./label.ts";
+import { type Among, meaningOf } from "./meaning.ts";
 import { modelCard } from "./card.ts";
 import { cell, counted, grouped, readable } from "./number.ts";
 import { groupStatements } from "./people.ts";
@@ -155,8 +156,9 @@ function confusion(store: Store, attribute: Attribute): HTMLElement {
 function allRows(store: Store): HTMLElement {
   const { front, chosen, other } = store;
   const measures = front.measuresOn(front.split).filter((measure) => {
-    const kind = measure.split("(", 1)[0] ?? "";
-    return /_(difference|ratio)$/.test(kind) || kind === "mutual_information" || measure === "accuracy" || kind === "log_loss";
+    const known = meaningOf(measure);
+    const isOverall = measure === "accuracy" || measure === "log_loss";
+    return isOverall || (known?.compares ?? []).length > 0;
   });
   const body = h("tbody");
   for (const measure of measures) {

@@ -1,12 +1,13 @@
 // The columns of a front, by name, as a selection sees them.
 
 import { canonical, nearNames, termText, SPLITS, type Split, type Term } from "./grammar.ts";
+import { kindOf, meaningOf, meantBy, type ObjectiveMeaning } from "./meaning.ts";
 
 export type Value = number | null;
 
 /** What the cases and the page say of a front. */
 export interface FrontSource {
-  objectives: string[];
+  objectives: ObjectiveMeaning[];
   front_in: "measures" | "objectives";
   measures: string[];
   columns: Map<string, Value[]>;
@@ -25,43 +26,6 @@ export const UNMITIGATED = -1;
 
 /** The name that judged measures have for the share of wrong decisions. */
 export const ERROR_RATE = "1 - accuracy";
-
-/** Objectives that are covariances of the score; their names mean ratios and rates elsewhere. */
-export const COVARIANCES = ["disparate_impact", "equal_opportunity", "predictive_equality"];
-
-/** Names that people write for a measure, and the measure. */
-const MEANT = new Map([
-  ["disparate_impact", "demographic_parity_ratio"],
-  ["equal_opportunity", "equal_opportunity_difference"],
-  ["predictive_equality", "false_positive_rate_difference"],
-  ["demographic_parity", "demographic_parity_difference"],
-  ["true_positive_rate_parity", "equal_opportunity_difference"],
-  ["false_positive_rate_parity", "false_positive_rate_difference"],
-  ["equalized_odds", "equalized_odds_difference"],
-  ["true_positive_rate_difference", "equal_opportunity_difference"],
-  ["false_negative_rate_difference", "equal_opportunity_difference"],
-  ["statistical_parity_difference", "demographic_parity_difference"],
-  ["disparate_impact_ratio", "demographic_parity_ratio"],
-]);
-
-const LARGE_IS_BETTER = [
-  "accuracy",
-  "balanced_accuracy",
-  "precision",
-  "auc",
-  "demographic_parity_ratio",
-  "true_positives",
-  "true_negatives",
-];
-
-/** Whether more of a column is better: shares and counts of what is right, and ratios of rates. */
-export function largeIsBetter(column: string): boolean {
-  if (column.startsWith("objective.")) return false;
-  const dot = column.indexOf(".");
-  const bare = dot < 0 ? column : column.slice(dot + 1);
-  const kind = bare.split("(", 1)[0] ?? bare;
-  return LARGE_IS_BETTER.includes(kind);
-}
 
 /**
  * Whether a column, named without its split, is a measure itself and not the end of an interval or the like,
@@ -103,7 +67,10 @@ export function rangeOf(column: Column): number {
 }
 
 export class Front {
+  /** Names of the objectives, the loss first. */
   readonly objectives: string[];
+  /** The same with their meaning. */
+  readonly meant: ObjectiveMeaning[];
   readonly frontIn: "measures" | "objectives";
   readonly measures: string[];
   readonly unmitigated: Map<string, Value>;
@@ -120,7 +87,8 @@ export class Front {
   private readonly columns: Map<string, Value[]>;
 
   constructor(source: FrontSource) {
-    this.objectives = source.objectives;
+    this.meant = source.objectives;
+    this.objectives = source.objectives.map(({ name }) => name);
     this.frontIn = source.front_in;
     this.measures = source.measures;
     this.columns = source.columns;
@@ -131,7 +99,7 @@ export class Front {
     this.splits = SPLITS.filter((split) => source.columns.has(`${split}.accuracy`));
     this.split = this.splits.includes("validation") ? "validation" : "train";
     this.reporting = this.splits.includes("test") ? "test" : this.split;
-    const loss = this.values(`objective.${source.objectives[0] ?? ""}`);
+    const loss = this.values(`objective.${this.objectives[0] ?? ""}`);
     const at = (i: number) => loss?.[i] ?? Infinity;
     this.order = Array.from({ length: this.length }, (_, i) => i);
     this.order.sort((a, b) => (at(a) === at(b) ? a - b : at(a) < at(b) ? -1 : 1));
@@ -173,7 +141,14 @@ export class Front {
 
   column(name: string): Column | undefined {
     const values = this.columns.get(name);
-    return values && { name, values, largeIsBetter: largeIsBetter(name) };
+    return values && { name, values, largeIsBetter: this.largeIsBetter(name) };
+  }
+
+  /** Whether larger values of a column are better. Objectives are minimized. */
+  private largeIsBetter(column: string): boolean {
+    const bare = column.slice(column.indexOf(".") + 1);
+    if (column.startsWith("objective.") || bare.startsWith("objective.")) return false;
+    return meaningOf(bare)?.better === "larger";
   }
 
   /** An objective's column; that of training rows has no split in its name. */
@@ -200,8 +175,8 @@ export class Front {
   }
 
   /** The measure that a requirement on an objective is meant for. */
-  meant(term: Term): string | null {
-    const measure = MEANT.get(term.name);
+  measureFor(term: Term): string | null {
+    const measure = meantBy(term.name);
     if (measure === undefined) return null;
     const name = canonical(term);
     const problem = `${name} is not a measure; write ${termText({ ...term, name: measure })}`;
@@ -212,12 +187,12 @@ export class Front {
   private unknown(term: Term, split: Split): string {
     const measures = this.measuresOn(split);
     const names = [...measures, ...this.objectives];
-    const kind = (name: string) => name.split("(", 1)[0] ?? name;
+    const kind = kindOf;
     // An objective may have the name of its measure.
     const alike = [...new Set(names.filter((name) => kind(name) === kind(term.name)))].slice(0, 6);
     const wanted = canonical(term);
     if (alike.length > 0) return `there is no ${wanted}; there is ${alike.join(", ")}`;
-    const meant = this.meant(term);
+    const meant = this.measureFor(term);
     if (meant !== null) return meant;
     const near = nearNames(term.name, [...new Set(names.map(kind))]);
     return `there is no measure or objective ${JSON.stringify(term.name)}; ${near}`;

@@ -2,8 +2,9 @@
 
 import { shorten } from "./dom.ts";
 import type { Attribute } from "./data.ts";
-import { type Column, ERROR_RATE, type Front, largeIsBetter, UNMITIGATED, type Value } from "./front.ts";
+import { type Column, ERROR_RATE, type Front, UNMITIGATED, type Value } from "./front.ts";
 import type { Split, Term } from "./grammar.ts";
+import { meaningOf } from "./meaning.ts";
 import { cell, fixed } from "./number.ts";
 import { Quantity } from "./price.ts";
 
@@ -38,7 +39,7 @@ export function words(measure: Measure, most = 40): string {
   const [kind, inside] = parts(measure);
   const of = inside === null ? "" : ` (${shorten(inside, most)})`;
   const what = measure.startsWith("objective.") ? " objective" : "";
-  return `${kind.replaceAll("_", " ")}${what}${of}`;
+  return `${meaningOf(kind)?.label ?? kind.replaceAll("_", " ")}${what}${of}`;
 }
 
 /** Which rows, before the word. */
@@ -51,15 +52,12 @@ export function capital(text: string): string {
 }
 
 export function isCount(measure: Measure): boolean {
-  const [kind] = parts(measure);
-  return kind === "count" || /^(true|false)_(positives|negatives)$/.test(kind);
+  return meaningOf(measure)?.unit === "count";
 }
 
 /** Whether a measure is a share of rows, which people read as a percentage. */
 export function isRate(measure: Measure): boolean {
-  if (measure.startsWith("objective.")) return false;
-  const [kind] = parts(measure);
-  return ["accuracy", "balanced_accuracy", "precision", "selection_rate", "false_negative_rate", "false_positive_rate"].includes(kind);
+  return meaningOf(measure)?.unit === "share";
 }
 
 /** `84.6%` for a share, four digits for anything else. */
@@ -88,37 +86,9 @@ export function shortName(id: number): string {
 /** Whether larger or smaller is the better side; rates of one group and counts have none. */
 export function direction(measure: Measure): "large" | "small" | null {
   if (measure.startsWith("objective.")) return "small";
-  const [kind, inside] = parts(measure);
-  if (isCount(measure) || kind === "selection_rate") return null;
-  if (inside === null || kind !== "accuracy") return largeIsBetter(`train.${measure}`) ? "large" : "small";
-  return "large";
+  const better = isCount(measure) ? null : (meaningOf(measure)?.better ?? null);
+  return better === null ? null : better === "larger" ? "large" : "small";
 }
-
-const EXPLAINED: Record<string, string> = {
-  accuracy: "the share of rows whose decision agrees with the label",
-  log_loss: "how far the predicted probabilities are from the labels",
-  balanced_accuracy: "the mean of the shares of correct decisions among positive and among negative labels",
-  precision: "the share of selected rows that are labeled positive",
-  brier_score: "the mean squared difference between probability and label: 0 is perfect",
-  auc: "how often a row labeled positive has a higher score than a row labeled negative",
-  calibration_error:
-    "how far probabilities are from the share of positive labels, on average over ten bins: 0 is perfect",
-  error_rate: "the mean cost of wrong decisions",
-  demographic_parity_difference:
-    "the largest difference between groups in the selection rate: 0 means equal, 0.1 is ten of a hundred people",
-  demographic_parity_ratio:
-    "the lowest selection rate of any group divided by the highest: 1 means equal; below 0.8 fails the four-fifths rule",
-  equal_opportunity_difference:
-    "the largest difference between groups in the false negative rate: 0 means equal",
-  false_positive_rate_difference:
-    "the largest difference between groups in the false positive rate: 0 means equal",
-  equalized_odds_difference:
-    "the larger of the differences in false negative and false positive rates: 0 means equal",
-  mutual_information: "how much a decision reveals about the group, in nats: 0 means nothing",
-  selection_rate: "the share of a group that is selected",
-  false_negative_rate: "the share of people labeled positive who are refused",
-  false_positive_rate: "the share of people labeled negative who are selected",
-};
 
 /** What a measure means, in a sentence without its end. */
 export function explain(measure: Measure): string | null {
@@ -127,7 +97,7 @@ export function explain(measure: Measure): string | null {
     return "the smooth function that the solver minimized; smaller is better";
   }
   if (kind === "accuracy" && inside !== null) return "the share of a group whose decision agrees with the label";
-  return Object.hasOwn(EXPLAINED, kind) ? (EXPLAINED[kind] ?? null) : null;
+  return meaningOf(kind)?.description ?? null;
 }
 
 /** The term that means a measure, whatever is in its names. */
@@ -153,10 +123,7 @@ export function judgedMeasures(front: Front): Measure[] {
 
 /** Accuracy, and for each other objective the measure it stands for: what prices are said in. */
 export function pricedMeasures(front: Front): Measure[] {
-  const fair = front.objectives.slice(1).map((name) => {
-    const measure = measureOf(Quantity.of(name, front.split).column);
-    return measure;
-  });
+  const fair = front.meant.slice(1).map((objective) => measureOf(Quantity.of(objective, front.split).column));
   const all = ["accuracy", ...fair];
   return [...new Set(all)].filter((measure) => columnOf(front, measure, front.split));
 }

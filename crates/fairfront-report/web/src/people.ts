@@ -2,9 +2,8 @@
 
 import type { Attribute } from "./data.ts";
 import { type Front, UNMITIGATED, type Value } from "./front.ts";
-import type { Split } from "./grammar.ts";
+import { meaningOf } from "./meaning.ts";
 import { fixed } from "./number.ts";
-import { Quantity } from "./price.ts";
 
 interface Rate {
   name: string;
@@ -17,27 +16,15 @@ const SELECTED: Rate = { name: "selection_rate", labeled: null, happens: "select
 const REFUSED: Rate = { name: "false_negative_rate", labeled: true, happens: "refused" };
 const WRONGLY_SELECTED: Rate = { name: "false_positive_rate", labeled: false, happens: "selected" };
 
+const RATES = [SELECTED, REFUSED, WRONGLY_SELECTED];
+
 /** The rates that the objectives about an attribute compare. */
-function ratesOf(front: Front, attribute: string, split: Split): Rate[] {
-  const rates = new Set<Rate>();
-  for (const objective of front.objectives.slice(1)) {
-    const { column } = Quantity.of(objective, split);
-    if (!column.startsWith(`${split}.`) || !column.endsWith(`(${attribute})`)) continue;
-    switch (column.slice(split.length + 1, -attribute.length - 2)) {
-      case "equal_opportunity_difference":
-        rates.add(REFUSED);
-        break;
-      case "false_positive_rate_difference":
-        rates.add(WRONGLY_SELECTED);
-        break;
-      case "equalized_odds_difference":
-        rates.add(REFUSED).add(WRONGLY_SELECTED);
-        break;
-      default:
-        rates.add(SELECTED);
-    }
-  }
-  return rates.size === 0 ? [SELECTED] : [...rates];
+function ratesOf(front: Front, attribute: string): Rate[] {
+  const measures = front.meant.slice(1).flatMap(({ measure }) => measure ?? []);
+  const about = measures.filter((measure) => measure.endsWith(`(${attribute})`));
+  const names = new Set(about.flatMap((measure) => meaningOf(measure)?.compares ?? []));
+  const rates = [...names].flatMap((name) => RATES.find((rate) => rate.name === name) ?? []);
+  return rates.length === 0 ? [SELECTED] : rates;
 }
 
 /** A share as a whole number of a hundred. */
@@ -62,7 +49,7 @@ export function groupStatements(
 ): Statement[] {
   const split = front.reporting;
   const at = (column: string, model: number): Value => front.at(column, model);
-  return ratesOf(front, attribute, split).flatMap((rate) =>
+  return ratesOf(front, attribute).flatMap((rate) =>
     groups.flatMap((group) => {
       const column = `${split}.${rate.name}(${attribute}=${group})`;
       const value = at(column, id);

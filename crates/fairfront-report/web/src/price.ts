@@ -5,6 +5,7 @@
 
 import type { Front, Value } from "./front.ts";
 import type { Split } from "./grammar.ts";
+import { kindOf, meaningOf, type ObjectiveMeaning } from "./meaning.ts";
 import { fixed } from "./number.ts";
 
 /** A measure at the unmitigated model and at a model. */
@@ -25,18 +26,6 @@ export interface Price {
   fairness: Change[];
 }
 
-/** What an objective is a smooth version of, or stands in for. */
-const STANDS_FOR: Record<string, string> = {
-  demographic_parity: "demographic_parity_difference",
-  disparate_impact: "demographic_parity_difference",
-  true_positive_rate_parity: "equal_opportunity_difference",
-  equal_opportunity: "equal_opportunity_difference",
-  false_positive_rate_parity: "false_positive_rate_difference",
-  predictive_equality: "false_positive_rate_difference",
-  equalized_odds: "equalized_odds_difference",
-  mutual_information: "mutual_information",
-};
-
 /** A quantity that the sentence speaks of. */
 export class Quantity {
   constructor(
@@ -50,25 +39,18 @@ export class Quantity {
     return new Quantity(`${split}.accuracy`, "accuracy", 1);
   }
 
-  /** What an objective stands for. */
-  static of(objective: string, split: Split): Quantity {
-    const open = objective.indexOf("(");
-    const kind = open < 0 ? objective : objective.slice(0, open);
-    const attribute = open < 0 ? null : objective.slice(open + 1).replace(/\)$/, "");
-    const measure = Object.hasOwn(STANDS_FOR, kind) ? STANDS_FOR[kind] : undefined;
-    const name = measure ?? kind;
-    const label = name.replaceAll("_", " ") + (attribute === null ? "" : ` (${attribute})`);
-    const digits = name.endsWith("_difference") ? 3 : 5;
-    if (measure !== undefined) {
-      const of = attribute === null ? "" : `(${attribute})`;
-      return new Quantity(`${split}.${measure}${of}`, label, digits);
-    }
-    // An error rate with costs is a column of its own.
-    if (kind === "error_rate" && attribute !== null) {
-      return new Quantity(`${split}.${objective}`, label, digits);
+  /** The measure that an objective stands for, or the objective itself. */
+  static of({ name: objective, measure }: ObjectiveMeaning, split: Split): Quantity {
+    const name = measure ?? objective;
+    const kind = kindOf(name);
+    const known = meaningOf(kind);
+    const inside = name.slice(kind.length);
+    const label = `${known?.label ?? kind.replaceAll("_", " ")}${inside === "" ? "" : ` ${inside}`}`;
+    if (measure !== null) {
+      return new Quantity(`${split}.${measure}`, label, known?.unit === "difference" ? 3 : 5);
     }
     const prefix = split === "train" ? "" : `${split}.`;
-    return new Quantity(`${prefix}objective.${objective}`, label, digits);
+    return new Quantity(`${prefix}objective.${objective}`, label, 5);
   }
 
   change(front: Front, id: number): Change {
@@ -151,7 +133,7 @@ function signed(value: number, digits: number): string {
 export function price(front: Front, id: number): Price {
   const split = front.reporting;
   const accuracy = Quantity.accuracy(split);
-  const fair = front.objectives.slice(1).map((name) => Quantity.of(name, split));
+  const fair = front.meant.slice(1).map((objective) => Quantity.of(objective, split));
   const ofAccuracy = accuracy.change(front, id);
   const ofFair = fair.map((q) => q.change(front, id));
   const said = [accuracy.accuracySentence(ofAccuracy)];

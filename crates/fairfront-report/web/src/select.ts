@@ -1,7 +1,8 @@
 // Which point is chosen, and how far the nearest is where none can be: as `fairfront select` does it.
 
-import { COVARIANCES, extent, type Column, type Front, rangeOf, scaled, type Value } from "./front.ts";
+import { extent, type Column, type Front, rangeOf, scaled, type Value } from "./front.ts";
 import {
+  canonical,
   type Comparator,
   type Requirement,
   requirementText,
@@ -112,8 +113,9 @@ function boundsOf(front: Front, requirements: Requirement[]): Column[] {
   return requirements.map((requirement) => {
     const { term, comparator } = requirement;
     // A covariance of at least so much is meant for the ratio or rate that has this name elsewhere.
-    const other = comparator.startsWith(">") && !term.objective && COVARIANCES.includes(term.name);
-    const found = (other ? front.meant(term) : null) ?? front.find(term, "measure");
+    const objective = front.meant.find(({ name }) => name === canonical(term));
+    const other = comparator.startsWith(">") && !term.objective && (objective?.covariance ?? false);
+    const found = (other ? front.measureFor(term) : null) ?? front.find(term, "measure");
     if (typeof found === "string") {
       throw usage("--require", requirementText(requirement), found);
     }

@@ -8,6 +8,9 @@ function facts(groups?: Record<string, Record<string, GroupFacts>>, min_group?: 
 }
 
 const enough = { all: true, positives: true, negatives: true };
+import { known } from "./known.ts";
+
+known();
 
 test("a group that is not compared has a reason", () => {
   const run = facts(

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canonical, parseTerm, termText } from "../src/grammar.ts";
 import { direction, isCount, measureOf, termOf, words } from "../src/label.ts";
+import { known } from "./known.ts";
+
+known();
 
 test("columns in words", () => {
   assert.equal(words("demographic_parity_difference(sex)"), "demographic parity difference (sex)");

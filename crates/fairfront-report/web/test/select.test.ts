@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Front, UNMITIGATED, type Value } from "../src/front.ts";
 import { parseRequirement, parseTerm, parseWeights, quote, requirementText } from "../src/grammar.ts";
+import { type MeasureMeaning, type ObjectiveMeaning, setMeasures } from "../src/meaning.ts";
 import { groupStatements } from "../src/people.ts";
 import { type Rule, select, Unmet } from "../src/select.ts";
 
@@ -29,10 +30,11 @@ interface Case {
 }
 
 interface Cases {
+  measures: Record<string, MeasureMeaning>;
   fronts: Record<
     string,
     {
-      objectives: string[];
+      objectives: ObjectiveMeaning[];
       front_in: "measures" | "objectives";
       measures: string[];
       columns: Record<string, Value[]>;
@@ -45,7 +47,8 @@ interface Cases {
 
 // Tests run in the folder of package.json.
 const text = readFileSync("../../fairfront-run/cases/select.json", "utf8");
-const { fronts, cases, people } = JSON.parse(text) as Cases;
+const { measures, fronts, cases, people } = JSON.parse(text) as Cases;
+setMeasures(measures);
 
 function frontOf(name: string): Front {
   const source = fronts[name];

@@ -7,6 +7,7 @@ use fairfront_core::{
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Encoded, Notice, Part, RowRole};
+use fairfront_model::seal::sum;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -14,10 +15,9 @@ use super::family::Family;
 use super::interval::{Band, CONFIDENCE, Intervals, REPLICATES, Scope, intervals};
 use crate::Error;
 use crate::folder::check_sum;
-use crate::seal::sum;
 
 /// The file of a run.
-pub(crate) const TALLIES: &str = "tallies.json";
+pub const TALLIES: &str = "tallies.json";
 const FORMAT: &str = "fairfront-tallies";
 const VERSION: u32 = 1;
 

@@ -15,14 +15,12 @@ use std::path::Path;
 
 use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, bracketed, normal_quantile, say};
 use fairfront_data::{Part, Prepared, RowRole, near_names};
+use fairfront_model::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Verdict};
 use fairfront_pareto::{Values, nondominated};
 
-pub use certificate::{
-    Certificate, CertifyingRows, Checked, Closest, GroupSize, ModelCertificate, Stated, TestKind,
-    Tested, Uncertified, Verdict,
-};
-pub use evidence::{Counted, Evidence, IntervalInfo};
-pub(crate) use evidence::{SplitIntervals, TALLIES, Weighed, weigh};
+pub use certificate::{Certificate, CertifyingRows, Closest, Tested, Uncertified};
+pub use evidence::{Counted, Evidence, IntervalInfo, TALLIES};
+pub(crate) use evidence::{SplitIntervals, Weighed, weigh};
 pub(crate) use family::{Family, Kind};
 pub use interval::Band;
 pub(crate) use interval::{CONFIDENCE, REPLICATES, SEED};

@@ -25,10 +25,12 @@ use self::snapshot::{Note, Phase, Snapshot};
 pub(crate) use self::solve::{Solved, solve};
 use fairfront_core::say;
 
+use fairfront_model::setting::FORCE;
+
 use crate::fit::{fingerprint, with_objectives};
 use crate::folder::info_in;
 use crate::place::{Place, look, recover, taken, unfinished};
-use crate::setting::{FORCE, RESUME};
+use crate::setting::RESUME;
 use crate::store::{Generations, Lock};
 use crate::{Error, FitRequest, PenaltyInfo, RunInfo};
 

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fairfront_model::file::{HIDDEN, names_in, remove as remove_any};
+
 use super::{Checkpoints, FOLDER};
-use crate::file::HIDDEN;
 use crate::place::{is_finished, write_kept_run};
-use crate::store::{names_in, remove as remove_any, unwritten};
+use crate::store::unwritten;
 use crate::{Error, Run};
 
 /// Whether a folder of checkpoints holds nothing that this program does not write there.

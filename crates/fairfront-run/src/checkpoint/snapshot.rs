@@ -4,10 +4,10 @@ use std::path::Path;
 
 use fairfront_core::{Problem, say};
 use fairfront_data::Notice;
+use fairfront_model::setting::FORCE;
 use fairfront_solve::{Checkpoint, Outcome};
 use serde::{Deserialize, Serialize};
 
-use crate::setting::FORCE;
 use crate::{Error, PenaltyInfo, PolishInfo};
 
 const REQUEST: &str = "request.json";

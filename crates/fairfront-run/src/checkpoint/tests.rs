@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use fairfront_data::{Known, Prepared};
+use fairfront_model::file::names_in;
 use fairfront_solve::{
     EpsFair, Method, Observer, PfSmg, Polish, Progress, StopSignal, Trace, Weighted,
 };
 use tempfile::TempDir;
 
 use super::*;
-use crate::store::names_in;
 use crate::{Fitted, MethodChoice, Run, fit, fit_with_checkpoints, front_table, run_info};
 
 static ROWS: LazyLock<Prepared> = LazyLock::new(|| {
@@ -404,8 +404,8 @@ fn placing_a_run_can_be_interrupted_anywhere() {
                 std::fs::write(run.join(".fairfront-lock"), "").expect("a file");
                 match gone {
                     0 => {}
-                    1 => crate::store::remove(&folder.join("lock")).expect("removed"),
-                    _ => crate::store::remove(&folder).expect("removed"),
+                    1 => fairfront_model::file::remove(&folder.join("lock")).expect("removed"),
+                    _ => fairfront_model::file::remove(&folder).expect("removed"),
                 }
                 // Readers know it, without the right to write.
                 assert!(!is_unfinished(&run), "{copied} {gone}");

@@ -1,6 +1,6 @@
 //! Runs side by side in measures on held-out rows, whatever objectives they were fitted with.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fairfront_core::{
     Decisions, Linear, Points, Redrawn, RowSource, aside, each, normal_quantile, redraw, say,
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::certify::{CONFIDENCE, Family, Kind, REPLICATES, SEED};
 use crate::setting::BY;
-use crate::verify::rows_again;
+use crate::verify::{RowPlaces, rows_again};
 use crate::{Error, Run, run_name};
 
 /// Replicates that are held at a time.
@@ -74,7 +74,7 @@ struct Named {
 /// and are the same.
 pub fn compare_measures(
     folders: &[PathBuf],
-    published: Option<&Path>,
+    places: RowPlaces,
 ) -> Result<MeasureComparison, Error> {
     let read = |folder: &PathBuf| match folder.is_dir() {
         true => Ok(Named {
@@ -115,7 +115,7 @@ pub fn compare_measures(
 
     let mut same_rows = same_rows(&runs, split);
     let mut replicates = 0;
-    match paired(&runs, split, published) {
+    match paired(&runs, split, places) {
         Ok(Some((decisions, firsts, encoded))) => {
             same_rows = Some(true);
             replicates = REPLICATES;
@@ -316,9 +316,9 @@ fn same_rows(runs: &[Named], split: Part) -> Option<bool> {
 type Paired = (Decisions, Vec<usize>, Encoded);
 
 /// Decisions of all models of all runs on the same rows, read again; `None` if the rows differ.
-fn paired(runs: &[Named], split: Part, published: Option<&Path>) -> Result<Option<Paired>, Error> {
+fn paired(runs: &[Named], split: Part, places: RowPlaces) -> Result<Option<Paired>, Error> {
     let again = |named: &Named| {
-        rows_again(&named.folder, &named.run.info, published)
+        rows_again(&named.folder, &named.run.info, places)
             .map_err(|e| Error::data(format!("{}: {e}", run_name(&named.folder))))
     };
     let encoded: Vec<Encoded> = runs.iter().map(again).collect::<Result<_, Error>>()?;

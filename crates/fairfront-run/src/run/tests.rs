@@ -1,11 +1,12 @@
 use std::path::Path;
 
 use fairfront_data::{Column, Known, Prepared};
+use fairfront_model::{PredictOptions, Predictions, predict, score_table};
 use fairfront_solve::{Method, Trace};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{FitRequest, MethodChoice, PredictOptions, Predictions, fit, predict, score_table};
+use crate::{FitRequest, MethodChoice, fit};
 
 fn prepared() -> Prepared {
     let known = Known::parse("demo(rows=2500)").unwrap().unwrap();
@@ -64,7 +65,7 @@ fn files_are_those_of_the_folder() {
         assert_eq!(again.to_files().unwrap(), files);
         assert_eq!(again.model("m", 3).unwrap(), run.model("m", 3).unwrap());
     }
-    let of_folder = Model::of(&folder, 3).unwrap();
+    let of_folder = model_of(&folder, 3).unwrap();
     assert_eq!(of_folder.provenance.front_sha256, checksum);
     // A model holds no path of the machine.
     assert_eq!(of_folder, run.model("run", 3).unwrap());

@@ -11,7 +11,6 @@ mod rule;
 
 use fairfront_core::Measure;
 use fairfront_data::{Ordered, Part, near_names};
-use serde::{Deserialize, Serialize};
 
 pub use expression::{Comparator, Requirement, Term, weights};
 pub use opening::{Opening, opening};
@@ -22,19 +21,20 @@ pub use rule::{Judged, Miss, Rule, Selection, Unmet, select};
 
 use rule::wrong;
 
-use crate::objective::{is_covariance, measure_meant};
+use crate::meaning::{self, Better, Meaning};
 use crate::setting::{BEST, REQUIRE};
 use crate::{Error, FrontIn, FrontTable, RunInfo};
 
 /// What a selection sees of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FrontColumns {
     /// Canonical names of the objectives, the loss first.
     pub objectives: Vec<String>,
+    /// The meaning of objectives and measures.
+    pub meaning: Meaning,
     /// By what the front was judged.
     pub front_in: FrontIn,
     /// The measures it was judged by, one for each objective; empty where there are none.
-    #[serde(default)]
     pub measures: Vec<String>,
     /// The columns of the front, one value for each point.
     pub columns: Ordered<Vec<Option<f64>>>,
@@ -79,23 +79,6 @@ pub fn is_measure(bare: &str) -> bool {
     bare != "probability_nondominated" && (bare.ends_with(')') || !bare.contains('.'))
 }
 
-/// Whether more of a column is better: shares and counts of what is right, and ratios of rates.
-fn large_is_better(column: &str) -> bool {
-    // An objective is minimised, whatever it is called: no kind is `objective.NAME`.
-    let bare = column.split_once('.').map_or(column, |(_, bare)| bare);
-    let kind = bare.split('(').next().unwrap_or(bare);
-    matches!(
-        kind,
-        "accuracy"
-            | "balanced_accuracy"
-            | "precision"
-            | "auc"
-            | "demographic_parity_ratio"
-            | "true_positives"
-            | "true_negatives"
-    ) && !column.starts_with("objective.")
-}
-
 /// What a name without `objective.` means first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum First {
@@ -110,6 +93,7 @@ impl FrontColumns {
         let unmitigated = run.unmitigated.values.0.iter();
         Self {
             objectives: run.objectives.clone(),
+            meaning: run.meaning.clone(),
             front_in: run.judged.front_in,
             measures: run.judged.measures.clone(),
             columns: Ordered(columns.collect()),
@@ -167,6 +151,14 @@ impl FrontColumns {
         }) && any
     }
 
+    /// Whether larger values of a column are better. Objectives are minimized.
+    fn large_is_better(&self, column: &str) -> bool {
+        let bare = column.split_once('.').map_or(column, |(_, bare)| bare);
+        let is_objective = column.starts_with("objective.") || bare.starts_with("objective.");
+        let meaning = self.meaning.measure(bare).filter(|_| !is_objective);
+        meaning.is_some_and(|meaning| meaning.better == Some(Better::Larger))
+    }
+
     /// A column by its name; what is not finite is not there.
     fn values(&self, name: &str) -> Option<Vec<Option<f64>>> {
         let values = self.columns.get(name)?;
@@ -176,7 +168,7 @@ impl FrontColumns {
     fn column(&self, name: String) -> Option<Column> {
         Some(Column {
             values: self.values(&name)?,
-            large_is_better: large_is_better(&name),
+            large_is_better: self.large_is_better(&name),
             name,
         })
     }
@@ -235,7 +227,9 @@ impl FrontColumns {
             requirement.comparator,
             Comparator::AtLeast | Comparator::Above
         );
-        let other = at_least && !term.objective && is_covariance(&term.name);
+        let objective = self.meaning.objective(&term.canonical());
+        let is_covariance = objective.is_some_and(|objective| objective.covariance);
+        let other = at_least && !term.objective && is_covariance;
         let found = match self.meant(term).filter(|_| other) {
             Some(problem) => Err(problem),
             None => self.find(term, First::Measure),
@@ -328,30 +322,11 @@ impl FrontColumns {
 /// Names the measure that a name is meant for, where it is not one.
 pub(crate) fn measure_instead(term: &Term) -> Option<String> {
     let meant = Term {
-        name: measure_meant(&term.name)?.into(),
+        name: meaning::meant(&term.name)?,
         ..term.clone()
     };
     let name = term.canonical();
     Some(format!("{name} is not a measure; write {meant}"))
-}
-
-/// A number as a person reads it: four digits, no trailing zeros, no powers of ten where they can be
-/// helped.
-pub(crate) fn readable(value: f64) -> String {
-    let text = match value.abs() {
-        // What rounding leaves of nothing.
-        v if v < 1e-12 => return "0".into(),
-        v if !(1e-6..1e6).contains(&v) => return format!("{value:.2e}"),
-        v => {
-            // Four digits that say something, wherever the first of them is.
-            let digits = (3 - v.log10().floor() as i32).max(0) as usize;
-            format!("{value:.digits$}")
-        }
-    };
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
 }
 
 #[cfg(test)]

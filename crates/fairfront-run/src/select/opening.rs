@@ -26,9 +26,10 @@ pub fn opening(front: &FrontColumns) -> Result<Opening, Error> {
         return Err(Error::Data("the front has no points; fit again".into()));
     }
     let order = front.order();
-    let fair = front.objectives.iter().skip(1);
+    let meaning = &front.meaning;
+    let fair = meaning.objectives.iter().skip(1);
     let fair: Vec<Quantity> = fair
-        .map(|name| Quantity::of(name, Part::Validation))
+        .map(|objective| Quantity::of(objective, meaning, Part::Validation))
         .collect();
     if fair.is_empty() {
         let (id, why) = at_knee(front, &order)?;

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::FrontColumns;
-use super::price::Quantity;
 
 /// A rate of a group, with what it counts.
 struct Rate {
@@ -47,20 +46,18 @@ pub fn group_sentences(
             rates.push(rate);
         }
     };
-    for objective in front.objectives.iter().skip(1) {
-        let column = Quantity::of(objective, split).column;
-        let bare = column.strip_prefix(&format!("{}.", split.name()));
-        let Some(kind) = bare.and_then(|bare| bare.strip_suffix(&of_attribute)) else {
+    for objective in front.meaning.objectives.iter().skip(1) {
+        let Some(measure) = &objective.measure else {
             continue;
         };
-        match kind {
-            "equal_opportunity_difference" => add(REFUSED),
-            "false_positive_rate_difference" => add(WRONGLY_SELECTED),
-            "equalized_odds_difference" => {
-                add(REFUSED);
-                add(WRONGLY_SELECTED);
+        let known = front.meaning.measure(measure);
+        let is_about = measure.ends_with(&of_attribute);
+        for rate in known.filter(|_| is_about).iter().flat_map(|m| &m.compares) {
+            match rate.as_str() {
+                "false_negative_rate" => add(REFUSED),
+                "false_positive_rate" => add(WRONGLY_SELECTED),
+                _ => add(SELECTED),
             }
-            _ => add(SELECTED),
         }
     }
     if rates.is_empty() {

@@ -7,6 +7,7 @@ use fairfront_data::Part;
 use serde::Serialize;
 
 use super::FrontColumns;
+use crate::meaning::{Meaning, ObjectiveMeaning, Unit, kind};
 
 /// A measure at the unmitigated model and at a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -76,39 +77,31 @@ impl Quantity {
         }
     }
 
-    /// What an objective stands for.
-    pub(super) fn of(objective: &str, split: Part) -> Self {
-        let (kind, attribute) = match objective.split_once('(') {
-            Some((kind, rest)) => (kind, Some(rest.strip_suffix(')').unwrap_or(rest))),
-            None => (objective, None),
-        };
-        let measure = match kind {
-            "demographic_parity" | "disparate_impact" => "demographic_parity_difference",
-            "true_positive_rate_parity" | "equal_opportunity" => "equal_opportunity_difference",
-            "false_positive_rate_parity" | "predictive_equality" => {
-                "false_positive_rate_difference"
+    /// The measure that an objective stands for, or the objective itself.
+    pub(super) fn of(objective: &ObjectiveMeaning, meaning: &Meaning, split: Part) -> Self {
+        let (column, name, digits) = match &objective.measure {
+            Some(measure) => {
+                let unit = meaning.measure(measure).map(|m| m.unit);
+                let digits = if unit == Some(Unit::Difference) { 3 } else { 5 };
+                (format!("{}.{measure}", split.name()), measure, digits)
             }
-            "equalized_odds" => "equalized_odds_difference",
-            other => other,
+            None => {
+                let prefix = match split {
+                    Part::Train => String::new(),
+                    other => format!("{}.", other.name()),
+                };
+                let column = format!("{prefix}objective.{}", objective.name);
+                (column, &objective.name, 5)
+            }
         };
-        // An error rate with costs is a column of its own.
-        let has_costs = kind == "error_rate" && attribute.is_some();
-        let is_measure = measure != kind || kind == "mutual_information" || has_costs;
-        let of = attribute.map_or_else(String::new, |a| format!("({a})"));
-        let column = match (is_measure, split) {
-            (true, _) => format!("{}.{measure}{of}", split.name()),
-            (false, Part::Train) => format!("objective.{objective}"),
-            (false, _) => format!("{}.objective.{objective}", split.name()),
-        };
-        let of = attribute.map_or_else(String::new, |a| format!(" ({a})"));
+        let kind = kind(name);
+        let known = meaning.measure(kind).map(|m| m.label.clone());
+        let label = known.unwrap_or_else(|| kind.replace('_', " "));
+        let of = name[kind.len()..].strip_prefix('(');
         Self {
             column,
-            label: format!("{}{of}", measure.replace('_', " ")),
-            digits: if measure.ends_with("_difference") {
-                3
-            } else {
-                5
-            },
+            label: of.map_or_else(|| label.clone(), |of| format!("{label} ({of}")),
+            digits,
         }
     }
 
@@ -219,8 +212,9 @@ fn signed(value: f64, digits: usize) -> String {
 pub(super) fn price(front: &FrontColumns, id: usize) -> Price {
     let split = front.reporting();
     let accuracy = Quantity::accuracy(split);
-    let fair = front.objectives.iter().skip(1);
-    let fair: Vec<Quantity> = fair.map(|name| Quantity::of(name, split)).collect();
+    let meaning = &front.meaning;
+    let fair = meaning.objectives.iter().skip(1);
+    let fair: Vec<Quantity> = fair.map(|o| Quantity::of(o, meaning, split)).collect();
     let of_accuracy = accuracy.change(front, id);
     let of_fair: Vec<Change> = fair.iter().map(|q| q.change(front, id)).collect();
     let mut said = vec![accuracy.accuracy_sentence(&of_accuracy)];

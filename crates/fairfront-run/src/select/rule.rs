@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use fairfront_core::{Name, counted, grouped, say};
+use fairfront_core::{Name, counted, grouped, readable, say};
 use fairfront_data::Part;
 use fairfront_pareto::{Values, knee};
 use serde::Serialize;
 
 use super::price::{Price, price};
-use super::{Column, First, FrontColumns, Requirement, Term, readable};
+use super::{Column, First, FrontColumns, Requirement, Term};
 use crate::Error;
 use crate::setting::{BEST, ID, WEIGHTS};
 

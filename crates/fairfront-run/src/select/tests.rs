@@ -1,8 +1,10 @@
+use fairfront_core::readable;
 use fairfront_data::Ordered;
 use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::*;
+use crate::{MeasureMeaning, ObjectiveMeaning};
 
 /// What is asked for, as the cases write it.
 #[derive(Deserialize)]
@@ -58,13 +60,57 @@ struct PeopleCase {
     sentences: Vec<String>,
 }
 
+/// A front as the cases write it: objectives with their meaning.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrontCase {
+    objectives: Vec<ObjectiveMeaning>,
+    front_in: FrontIn,
+    #[serde(default)]
+    measures: Vec<String>,
+    columns: Ordered<Vec<Option<f64>>>,
+    unmitigated: Ordered<Option<f64>>,
+}
+
+#[derive(Deserialize)]
+struct CasesFile {
+    measures: Ordered<MeasureMeaning>,
+    fronts: Ordered<FrontCase>,
+    cases: Vec<Case>,
+    openings: Vec<OpeningCase>,
+    people: Vec<PeopleCase>,
+}
+
 #[expect(clippy::struct_field_names, reason = "the names are those of the file")]
 struct Cases {
     fronts: Ordered<FrontColumns>,
     cases: Vec<Case>,
     openings: Vec<OpeningCase>,
     people: Vec<PeopleCase>,
+}
+
+fn cases() -> Cases {
+    let file: CasesFile = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let fronts = file.fronts.0.into_iter().map(|(name, front)| {
+        let columns = FrontColumns {
+            objectives: front.objectives.iter().map(|o| o.name.clone()).collect(),
+            meaning: Meaning {
+                objectives: front.objectives,
+                measures: file.measures.clone(),
+            },
+            front_in: front.front_in,
+            measures: front.measures,
+            columns: front.columns,
+            unmitigated: front.unmitigated,
+        };
+        (name, columns)
+    });
+    Cases {
+        fronts: Ordered(fronts.collect()),
+        cases: file.cases,
+        openings: file.openings,
+        people: file.people,
+    }
 }
 
 impl Asked {
@@ -94,7 +140,7 @@ impl Asked {
 
 #[test]
 fn every_case_comes_out() {
-    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let cases = cases();
     assert!(cases.cases.len() >= 30);
     let mut wrong = Vec::new();
     for case in &cases.cases {
@@ -132,7 +178,7 @@ fn every_case_comes_out() {
 
 #[test]
 fn reports_open_at_models_that_are_measurably_fairer() {
-    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let cases = cases();
     for case in &cases.openings {
         let found = opening(cases.fronts.get(&case.front).unwrap()).unwrap();
         let expected = (case.model, case.reason.as_str());
@@ -142,7 +188,7 @@ fn reports_open_at_models_that_are_measurably_fairer() {
 
 #[test]
 fn groups_are_counted_in_people() {
-    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let cases = cases();
     for case in &cases.people {
         let front = cases.fronts.get(&case.front).unwrap();
         let attribute = case.attribute.as_deref().unwrap_or("sex");
@@ -153,7 +199,7 @@ fn groups_are_counted_in_people() {
 
 #[test]
 fn noise_needs_intervals_that_all_include_0() {
-    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let cases = cases();
     let [noise, measured] = ["noise", "measured"].map(|name| cases.fronts.get(name).unwrap());
     let difference = "validation.demographic_parity_difference(sex)";
     assert!(noise.within_noise(difference) && !measured.within_noise(difference));
@@ -164,7 +210,7 @@ fn noise_needs_intervals_that_all_include_0() {
 
 #[test]
 fn ends_of_intervals_are_no_suggestions() {
-    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let cases = cases();
     let front = cases.fronts.get("measured").unwrap();
     for text in [
         "test.demographic_parity_difference(race) <= 1",
@@ -184,7 +230,7 @@ fn ends_of_intervals_are_no_suggestions() {
 
 #[test]
 fn nearest_points_are_said_in_one_line() {
-    let cases: Cases = serde_json::from_str(include_str!("../../cases/select.json")).unwrap();
+    let cases = cases();
     let front = cases.fronts.get("five").unwrap();
     let said = |texts: &[&str]| {
         let require = texts.iter().map(|text| Requirement::parse(text).unwrap());
@@ -231,6 +277,22 @@ fn fronts() -> impl Strategy<Value = FrontColumns> {
         columns.push(("validation.objective.demographic_parity(sex)".into(), fair));
         FrontColumns {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
+            meaning: Meaning {
+                objectives: [
+                    ("error_rate", "accuracy"),
+                    (
+                        "demographic_parity(sex)",
+                        "demographic_parity_difference(sex)",
+                    ),
+                ]
+                .map(|(name, measure)| ObjectiveMeaning {
+                    name: name.into(),
+                    measure: Some(measure.into()),
+                    covariance: false,
+                })
+                .into(),
+                measures: meaning::measures(),
+            },
             front_in,
             measures: vec![
                 Measure::ERROR_RATE.into(),

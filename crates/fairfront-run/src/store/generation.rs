@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 
 use fairfront_core::{grouped, hex};
 use fairfront_data::Notice;
+use fairfront_model::file::{make_folder, names_in, remove, sync_folder, write_through};
 use sha2::{Digest, Sha256};
 
-use super::{
-    NEW, OLD, make_folder, move_aside, names_in, number_in, remove, sync_folder, unwritten,
-    write_through,
-};
+use super::{NEW, OLD, move_aside, number_in, unwritten};
 use crate::Error;
 use crate::place::committed;
 
@@ -25,33 +23,33 @@ const NEW_LINK: &str = ".fairfront-new-current";
 
 /// The generations of a state, for the process that holds its [`Lock`](super::Lock).
 #[derive(Debug)]
-pub(crate) struct Generations {
+pub struct Generations {
     folder: PathBuf,
 }
 
 /// The newest sound generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     /// Its number.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Its folder.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Newer ones that do not count, the newest first.
-    pub(crate) damaged: Vec<Damaged>,
+    pub damaged: Vec<Damaged>,
 }
 
 /// A generation that is not what was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Damaged {
+pub struct Damaged {
     /// Its folder.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Which file, and what is wrong with it.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 impl Generations {
     /// The generations in a folder, which must be there.
-    pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
+    pub fn open(folder: &Path) -> Result<Self, Error> {
         match folder.is_dir() {
             true => Ok(Self {
                 folder: folder.to_path_buf(),
@@ -63,14 +61,14 @@ impl Generations {
     /// The newest generation that is what was committed: all files that its checksums list, none
     /// besides, every one as it was. `None` where nothing was ever committed; where generations are
     /// there and none is sound, an error names them all.
-    pub(crate) fn newest(&self) -> Result<Option<Found>, Error> {
+    pub fn newest(&self) -> Result<Option<Found>, Error> {
         newest(&self.folder)
     }
 
     /// Commits a generation and returns its folder. Until the last step, one rename, nothing of it is
     /// seen; afterwards it is there whole, whatever happens. If anything fails, the earlier generations
     /// are as they were. A damaged generation of this number is moved aside; a sound one is an error.
-    pub(crate) fn commit(&self, number: u64, files: &[(&str, &[u8])]) -> Result<PathBuf, Error> {
+    pub fn commit(&self, number: u64, files: &[(&str, &[u8])]) -> Result<PathBuf, Error> {
         let new = self.begin(number)?;
         let written = self
             .fill(&new, number, files)
@@ -154,7 +152,7 @@ impl Generations {
 
     /// Moves damaged generations to names that do not count (`generation-000012.damaged`) and returns
     /// these.
-    pub(crate) fn set_aside(&self, damaged: &[Damaged]) -> Result<Vec<PathBuf>, Error> {
+    pub fn set_aside(&self, damaged: &[Damaged]) -> Result<Vec<PathBuf>, Error> {
         let aside = |d: &Damaged| {
             let path = self.folder.join(d.path.file_name().unwrap_or_default());
             move_aside(&path).map_err(|e| unwritten(&path, &e))
@@ -164,7 +162,7 @@ impl Generations {
 
     /// Removes the generations before `newest - 1` and what unfinished commits left. What was set aside
     /// stays. A generation gets a hidden name first, so that a reader sees it whole or not at all.
-    pub(crate) fn prune(&self, newest: u64) -> Result<(), Error> {
+    pub fn prune(&self, newest: u64) -> Result<(), Error> {
         let failed = |path: &Path, e: &std::io::Error| {
             let problem = format!("what is no longer needed cannot be removed ({})", e.kind());
             Error::file(path, problem)
@@ -187,13 +185,13 @@ impl Generations {
     }
 
     /// Whether a generation is there and is what was committed.
-    pub(crate) fn is_sound(&self, number: u64) -> bool {
+    pub fn is_sound(&self, number: u64) -> bool {
         let place = self.place(number);
         place.is_dir() && matches!(check(&place), Ok(None))
     }
 
     /// The folder of a generation, whether it is there or not.
-    pub(crate) fn place(&self, number: u64) -> PathBuf {
+    pub fn place(&self, number: u64) -> PathBuf {
         self.folder.join(format!("{PREFIX}{number:06}"))
     }
 }
@@ -386,7 +384,7 @@ pub(crate) struct Resolved {
 }
 
 /// Whether a folder is a state: it holds generations, or a lock and no run yet.
-pub(crate) fn is_state(folder: &Path) -> bool {
+pub fn is_state(folder: &Path) -> bool {
     listed(folder).is_ok_and(|found| !found.is_empty())
         || folder.join("lock").is_file() && !folder.join("run.json").exists()
 }

@@ -5,9 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{make_folder, unwritten};
+use fairfront_model::file::{HIDDEN, make_folder};
+
+use super::unwritten;
 use crate::Error;
-use crate::file::HIDDEN;
 
 /// How often a lock that is held is tried again, for a second in all.
 const PATIENCE: usize = 20;

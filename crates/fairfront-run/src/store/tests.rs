@@ -1,7 +1,5 @@
 //! The store under kills, damage, full disks and crowds.
 
-mod growing;
-mod process;
 mod state;
 
 use std::collections::BTreeMap;
@@ -10,6 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fairfront_model::file::names_in;
 use proptest::prelude::*;
 use tempfile::TempDir;
 

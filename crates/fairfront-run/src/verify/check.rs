@@ -1,9 +1,8 @@
 //! Stored numbers beside recomputed ones.
 
+use fairfront_model::seal::sum;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::seal::sum;
 
 /// What a value may differ by, as a share of its size; counts and texts by nothing.
 pub const TOLERANCE: f64 = 1e-9;

@@ -9,6 +9,8 @@ use fairfront_core::{
     Calibration, FairProblem, Linear, Measure, Message, Points, Problem, Schema, aside, say,
 };
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
+use fairfront_model::seal::sum;
+use fairfront_model::{Stated, TestKind};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, StopSignal, certify};
 use serde::Serialize;
@@ -18,18 +20,38 @@ pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
 
 use crate::calibration::calibrations;
 use crate::certify::{
-    Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, Stated, TALLIES,
-    TestKind, USES, Use, Weighed, weigh,
+    Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, TALLIES, USES, Use,
+    Weighed, weigh,
 };
 use crate::fit::{CertificateInfo, fingerprint, parse_objectives, values_at_zero};
 use crate::folder::{Described, info_as_found, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::measured::{SplitValues, split_values};
-use crate::seal::sum;
 use crate::setting::VERIFY;
 use crate::store::read_stable;
-use crate::stream;
 use crate::{Error, FrontTable, LeftOut, PenaltyInfo, PenaltyRule, Run, RunInfo};
+
+/// Reads the rows that a stream's state keeps, encoded as its front was fitted on them: of the state's
+/// folder and one of its generations.
+pub type KeptRows = dyn Fn(&Path, &Path) -> Result<Encoded, Error>;
+
+/// Where to find the rows of a run again.
+#[derive(Clone, Copy)]
+pub struct RowPlaces<'a> {
+    /// The folder of the published files.
+    pub published: Option<&'a Path>,
+    /// The reader of a stream's state.
+    pub kept: &'a KeptRows,
+}
+
+#[cfg(test)]
+impl RowPlaces<'_> {
+    /// For runs without a stream, on data that needs no published file.
+    pub(crate) const NONE: Self = Self {
+        published: None,
+        kept: &|_, _| Err(Error::Data("there is no stream".into())),
+    };
+}
 
 /// What recomputing a run found.
 #[derive(Debug, Clone, Serialize)]
@@ -48,15 +70,11 @@ pub struct Verification {
 
 /// Recomputes all that a run says of its points, and what it says of its data, from the folder and
 /// the data alone. The data are the files that the run names, in the current folder or in the folder of
-/// the run (published files are looked for in `published`), or `files` in their place, read as the run says; for a stream, the rows that its state
+/// the run (published files are in a folder of their own), or `files` in their place, read as the run says; for a stream, the rows that its state
 /// keeps.
 ///
 /// Fails where there is nothing to compare: `run.json` or the data cannot be read.
-pub fn verify(
-    folder: &Path,
-    files: &[String],
-    published: Option<&Path>,
-) -> Result<Verification, Error> {
+pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Verification, Error> {
     // All at once: a state may go on while its run is recomputed.
     let (((info, sealed), encoding, (front, of_file), tallies, kept), damaged) =
         read_stable(folder, |place| {
@@ -64,7 +82,7 @@ pub fn verify(
             let front = read_front(place, &info);
             let tallies = read_tallies(place, &info);
             let kept = match info.stream {
-                Some(_) if files.is_empty() => Some(stream::kept_rows(folder, place)?),
+                Some(_) if files.is_empty() => Some((places.kept)(folder, place)?),
                 Some(_) => {
                     return Err(Error::Usage(
                         "a stream is verified by the rows in its own state; name no files".into(),
@@ -84,7 +102,7 @@ pub fn verify(
         None => {
             let run = folder.display();
             let remedy = say!["pass the path", aside(say![": ", VERIFY, " {run} FILE…"])];
-            let prepared = reopen(folder, &info, files, published, Some(remedy))?;
+            let prepared = reopen(folder, &info, files, places.published, Some(remedy))?;
             let encoded = Encoded::new(&prepared)?;
             (prepared.table.name, encoded)
         }
@@ -164,11 +182,11 @@ pub fn verify(
 pub(crate) fn rows_again(
     folder: &Path,
     info: &RunInfo,
-    published: Option<&Path>,
+    places: RowPlaces,
 ) -> Result<Encoded, Error> {
     let encoded = match info.stream {
-        Some(_) => read_stable(folder, |place| stream::kept_rows(folder, place))?.0,
-        None => Encoded::new(&reopen(folder, info, &[], published, None)?)?,
+        Some(_) => read_stable(folder, |place| (places.kept)(folder, place))?.0,
+        None => Encoded::new(&reopen(folder, info, &[], places.published, None)?)?,
     };
     match fingerprint(&encoded) == info.fingerprint {
         true => Ok(encoded),

@@ -1,4 +1,5 @@
 use std::fmt::Write as _;
+use std::path::Path;
 
 use fairfront_data::{Prepared, ReadOptions, Spec};
 use tempfile::TempDir;
@@ -50,7 +51,7 @@ fn runs_of_different_objectives_are_compared_with_intervals() {
     std::fs::write(at.join("t.csv"), table(900)).unwrap();
     let a = run(at, "a", "t.csv", &RATES, "50/20/30");
     let b = run(at, "b", "t.csv", &ODDS, "50/20/30");
-    let found = compare_measures(&[a.clone(), b], None).unwrap();
+    let found = compare_measures(&[a.clone(), b], RowPlaces::NONE).unwrap();
     assert_eq!(
         (found.split, found.same_rows, found.replicates),
         ("test", Some(true), 1000)
@@ -77,7 +78,7 @@ fn runs_of_different_objectives_are_compared_with_intervals() {
         assert!(first.hypervolume_share > 0.0 && first.hypervolume_share < 1.0);
     }
     // A run differs from itself by nothing, on every redraw.
-    let found = compare_measures(&[a.clone(), a], None).unwrap();
+    let found = compare_measures(&[a.clone(), a], RowPlaces::NONE).unwrap();
     for measure in &found.measures {
         assert_eq!(measure.fronts[1].difference, Some(0.0));
         assert_eq!(measure.fronts[1].interval, Some([0.0, 0.0]));
@@ -95,7 +96,7 @@ fn without_the_rows_there_are_values_and_a_reason() {
     let other = run(at, "other", "u.csv", &ODDS, "50/20/30");
     let untested = run(at, "untested", "t.csv", &RATES, "60/40/0");
 
-    let differ = compare_measures(&[a.clone(), other], None).unwrap();
+    let differ = compare_measures(&[a.clone(), other], RowPlaces::NONE).unwrap();
     assert_eq!((differ.same_rows, differ.replicates), (Some(false), 0));
     assert!(
         differ.notices[0]
@@ -109,7 +110,7 @@ fn without_the_rows_there_are_values_and_a_reason() {
             .all(|m| m.fronts[1].interval.is_none())
     );
 
-    let found = compare_measures(&[a.clone(), untested], None).unwrap();
+    let found = compare_measures(&[a.clone(), untested], RowPlaces::NONE).unwrap();
     assert_eq!(found.split, "validation");
     assert!(
         found.notices[0].message.contains("no test rows"),
@@ -118,7 +119,7 @@ fn without_the_rows_there_are_values_and_a_reason() {
     );
 
     std::fs::remove_file(at.join("t.csv")).unwrap();
-    let gone = compare_measures(&[a.clone(), b], None).unwrap();
+    let gone = compare_measures(&[a.clone(), b], RowPlaces::NONE).unwrap();
     assert_eq!((gone.same_rows, gone.replicates), (Some(true), 0));
     assert!(
         gone.notices[0].message.contains("no intervals"),
@@ -128,10 +129,10 @@ fn without_the_rows_there_are_values_and_a_reason() {
     assert!(gone.measures[0].fronts[1].difference.is_some());
     // Other rows by the same name are not taken for those of the run.
     std::fs::write(at.join("t.csv"), table(601)).unwrap();
-    let changed = compare_measures(&[a.clone(), a], None).unwrap();
+    let changed = compare_measures(&[a.clone(), a], RowPlaces::NONE).unwrap();
     assert!(changed.notices[0].message.contains("no longer the rows"));
 
-    let file = compare_measures(&[at.join("t.csv")], None).unwrap_err();
+    let file = compare_measures(&[at.join("t.csv")], RowPlaces::NONE).unwrap_err();
     assert!(
         file.is_usage() && file.to_string().contains("run folders"),
         "{file}"

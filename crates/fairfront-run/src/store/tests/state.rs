@@ -8,8 +8,8 @@ use fairfront_solve::{Method, Trace};
 use super::super::*;
 use super::{folder, tree};
 use crate::{
-    FitRequest, MethodChoice, Model, NamedFront, Run, check_folder, fit, read_run, source_of_run,
-    verify, write_run,
+    FitRequest, MethodChoice, NamedFront, RowPlaces, Run, check_folder, fit, model_of, read_run,
+    source_of_run, verify, write_run,
 };
 
 /// A small run with so many points at most.
@@ -67,13 +67,13 @@ fn a_state_is_read_like_a_run() {
     assert_ne!(points(&small), points(&large));
     assert_eq!(points(&state), points(&large));
     assert_eq!(source_of_run(&state), source_of_run(&large));
-    let of_state = Model::of(&state, 3).expect("a model");
-    let of_run = Model::of(&large, 3).expect("a model");
+    let of_state = model_of(&state, 3).expect("a model");
+    let of_run = model_of(&large, 3).expect("a model");
     assert_eq!(of_state.coefficients, of_run.coefficients);
     assert_eq!(of_state.provenance.run, "state");
     let fronts = [&state, &large].map(|folder| NamedFront::read(folder).expect("a front"));
     assert_eq!(fronts[0].values, fronts[1].values);
-    let verified = verify(&state, &[], None).expect("a verification");
+    let verified = verify(&state, &[], RowPlaces::NONE).expect("a verification");
     assert!(verified.agrees, "{verified:?}");
     for force in [false, true] {
         let refused = check_folder(&state, force).expect_err("taken").to_string();
@@ -91,7 +91,7 @@ fn a_state_is_read_like_a_run() {
         said.contains("generation-000002 is damaged (encoding.json is missing)"),
         "{said}"
     );
-    let verified = verify(&state, &[], None).expect("a verification");
+    let verified = verify(&state, &[], RowPlaces::NONE).expect("a verification");
     assert!(!verified.agrees);
     let wrong = verified.checks.iter().filter(|check| !check.agrees());
     let wrong: Vec<&String> = wrong.filter_map(|check| check.problem.as_ref()).collect();

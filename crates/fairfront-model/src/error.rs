@@ -1,0 +1,76 @@
+use std::path::Path;
+
+use fairfront_core::{Message, Wording, say};
+
+/// Everything that can go wrong between a model file and scores.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Wrong usage, whatever the data.
+    #[error("{0}")]
+    Usage(Message),
+    /// The data does not allow it.
+    #[error("{0}")]
+    Data(Message),
+    /// A file cannot be read or written.
+    #[error("{path}: {problem}")]
+    File {
+        /// The file.
+        path: String,
+        /// The problem and its remedy.
+        problem: Message,
+    },
+    /// Reading and encoding rows.
+    #[error(transparent)]
+    Table(#[from] fairfront_data::Error),
+    /// Scoring rows.
+    #[error(transparent)]
+    Evaluate(#[from] fairfront_core::Error),
+}
+
+impl Error {
+    /// Wrong usage, whatever the data.
+    pub fn usage(message: impl Into<Message>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// Data that does not allow it.
+    pub fn data(message: impl Into<Message>) -> Self {
+        Self::Data(message.into())
+    }
+
+    /// Whether this is wrong usage rather than a failure.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Usage(_) => true,
+            Self::Table(error) => error.is_usage(),
+            Self::Data(_) | Self::File { .. } | Self::Evaluate(_) => false,
+        }
+    }
+
+    /// One line: the place, the problem and the remedies.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Usage(message) | Self::Data(message) => message.clone(),
+            Self::File { path, problem } => say!["{path}: ", problem],
+            Self::Table(error) => error.message(),
+            Self::Evaluate(error) => error.to_string().into(),
+        }
+    }
+
+    /// The error in the words of a program.
+    pub fn render(&self, wording: &dyn Wording) -> String {
+        self.message().render(wording)
+    }
+
+    pub(crate) fn file(path: &Path, problem: impl std::fmt::Display) -> Self {
+        Self::of_file(path, problem.to_string().replace('\n', " "))
+    }
+
+    /// The same with a message that may name settings.
+    pub(crate) fn of_file(path: &Path, problem: impl Into<Message>) -> Self {
+        Self::File {
+            path: path.display().to_string(),
+            problem: problem.into(),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+// The meaning of all measures, as the cases of `select` have it.
+
+import { readFileSync } from "node:fs";
+import { type MeasureMeaning, setMeasures } from "../src/meaning.ts";
+
+export function known(): void {
+  // Tests run in the folder of package.json.
+  const text = readFileSync("../../fairfront-run/cases/select.json", "utf8");
+  setMeasures((JSON.parse(text) as { measures: Record<string, MeasureMeaning> }).measures);
+}

@@ -1,0 +1,437 @@
+//! The meaning of objectives and measures, as data: the measure that an objective stands for, the better
+//! direction, the unit, the rows. `run.json` holds it; selection, prices, figures and the report read it there.
+
+use Among::{All, Negatives, Positives};
+use Better::{Larger, Smaller};
+use Unit::{Count, Difference, Loss, Number, Ratio, Share};
+use fairfront_core::{Measure, Objective, Schema};
+use fairfront_data::Ordered;
+use serde::{Deserialize, Serialize};
+
+/// The meaning of the objectives of a run and of the measures in its columns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Meaning {
+    /// One entry per objective, the loss first.
+    pub objectives: Vec<ObjectiveMeaning>,
+    /// Measures by kind: the name of a column without split, attribute and group.
+    pub measures: Ordered<MeasureMeaning>,
+}
+
+/// The meaning of an objective. All objectives are minimized.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectiveMeaning {
+    /// Its canonical name.
+    pub name: String,
+    /// The measure that it is a smooth version of or stands in for, as columns name it; `None` if people read
+    /// the objective itself.
+    pub measure: Option<String>,
+    /// Whether it is a covariance of the score, which only stands in for its measure.
+    pub covariance: bool,
+}
+
+/// The direction in which a measure improves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Larger values are better.
+    Larger,
+    /// Smaller values are better.
+    Smaller,
+}
+
+/// The unit of a measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// A share of rows, from 0 to 1: people read it as a percentage.
+    Share,
+    /// The difference of two shares.
+    Difference,
+    /// The ratio of two shares.
+    Ratio,
+    /// A number of rows, or their weight.
+    Count,
+    /// A loss, in nats or units of cost.
+    Loss,
+    /// Any other number.
+    Number,
+}
+
+/// The rows of a group that a measure is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Among {
+    /// All rows.
+    All,
+    /// Rows labeled positive.
+    Positives,
+    /// Rows labeled negative.
+    Negatives,
+}
+
+/// The meaning of a measure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureMeaning {
+    /// Its name in words.
+    pub label: String,
+    /// Its definition: part of a sentence.
+    pub description: String,
+    /// The better direction; `None` if neither is.
+    pub better: Option<Better>,
+    /// Its unit.
+    pub unit: Unit,
+    /// The rows that it is about.
+    pub among: Among,
+    /// The rates of groups that it compares; empty if it compares none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compares: Vec<String>,
+    /// Further names that people write for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+}
+
+impl Meaning {
+    /// The meaning of these objectives, and of all measures.
+    pub fn of<'a>(objectives: impl Iterator<Item = &'a dyn Objective>, schema: &Schema) -> Self {
+        let of_objective = |objective: &dyn Objective| ObjectiveMeaning {
+            name: objective.name(),
+            measure: objective.measure().map(|measure| column(measure, schema)),
+            covariance: objective.squares().is_some(),
+        };
+        Self {
+            objectives: objectives.map(of_objective).collect(),
+            measures: measures(),
+        }
+    }
+
+    /// The meaning of an objective of this run.
+    pub fn objective(&self, name: &str) -> Option<&ObjectiveMeaning> {
+        self.objectives.iter().find(|o| o.name == name)
+    }
+
+    /// The meaning of a measure by the name of its column, without the split.
+    pub fn measure(&self, bare: &str) -> Option<&MeasureMeaning> {
+        self.measures.get(kind(bare))
+    }
+
+    /// The measure that people mean by another name.
+    pub fn meant(&self, name: &str) -> Option<&str> {
+        meant_in(&self.measures, name)
+    }
+}
+
+/// The measure that people mean by another name, for texts that are read before there is a run.
+pub(crate) fn meant(name: &str) -> Option<String> {
+    meant_in(&measures(), name).map(str::to_owned)
+}
+
+fn meant_in<'a>(measures: &'a Ordered<MeasureMeaning>, name: &str) -> Option<&'a str> {
+    let has = |m: &MeasureMeaning| m.aliases.iter().any(|alias| alias == name);
+    let found = measures.0.iter().find(|(_, meaning)| has(meaning));
+    found.map(|(kind, _)| kind.as_str())
+}
+
+/// A measure as columns name it: the error rate is read as accuracy.
+fn column(measure: Measure, schema: &Schema) -> String {
+    match measure.name(schema).as_str() {
+        Measure::ERROR_RATE => "accuracy".into(),
+        name => name.into(),
+    }
+}
+
+/// The name of a column without attribute and group.
+pub(crate) fn kind(bare: &str) -> &str {
+    bare.split('(').next().unwrap_or(bare)
+}
+
+/// Kind, better direction, unit, rows, compared rates, further names and description of a measure.
+type Row = (
+    &'static str,
+    Option<Better>,
+    Unit,
+    Among,
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static str,
+);
+
+/// All measures, in the order in which tables list them.
+const MEASURES: [Row; 22] = [
+    (
+        "accuracy",
+        Some(Larger),
+        Share,
+        All,
+        &[],
+        &[],
+        "the share of rows whose decision agrees with the label",
+    ),
+    (
+        "log_loss",
+        Some(Smaller),
+        Loss,
+        All,
+        &[],
+        &[],
+        "how far the predicted probabilities are from the labels",
+    ),
+    (
+        "balanced_accuracy",
+        Some(Larger),
+        Share,
+        All,
+        &[],
+        &[],
+        "the mean of the shares of correct decisions among positive and among negative labels",
+    ),
+    (
+        "precision",
+        Some(Larger),
+        Share,
+        All,
+        &[],
+        &[],
+        "the share of selected rows that are labeled positive",
+    ),
+    (
+        "brier_score",
+        Some(Smaller),
+        Number,
+        All,
+        &[],
+        &[],
+        "the mean squared difference between probability and label: 0 is perfect",
+    ),
+    (
+        "auc",
+        Some(Larger),
+        Number,
+        All,
+        &[],
+        &[],
+        "how often a row labeled positive has a higher score than a row labeled negative",
+    ),
+    (
+        "calibration_error",
+        Some(Smaller),
+        Number,
+        All,
+        &[],
+        &[],
+        "how far probabilities are from the share of positive labels, on average over ten bins: 0 is perfect",
+    ),
+    (
+        "error_rate",
+        Some(Smaller),
+        Loss,
+        All,
+        &[],
+        &[],
+        "the mean cost of wrong decisions",
+    ),
+    (
+        "demographic_parity_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &["selection_rate"],
+        &["demographic_parity", "statistical_parity_difference"],
+        "the largest difference between groups in the selection rate: 0 means equal, 0.1 is ten of a hundred people",
+    ),
+    (
+        "demographic_parity_ratio",
+        Some(Larger),
+        Ratio,
+        All,
+        &["selection_rate"],
+        &["disparate_impact", "disparate_impact_ratio"],
+        "the lowest selection rate of any group divided by the highest: 1 means equal; below 0.8 fails the four-fifths rule",
+    ),
+    (
+        "equal_opportunity_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &["false_negative_rate"],
+        &[
+            "equal_opportunity",
+            "true_positive_rate_parity",
+            "true_positive_rate_difference",
+            "false_negative_rate_difference",
+        ],
+        "the largest difference between groups in the false negative rate: 0 means equal",
+    ),
+    (
+        "false_positive_rate_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &["false_positive_rate"],
+        &["predictive_equality", "false_positive_rate_parity"],
+        "the largest difference between groups in the false positive rate: 0 means equal",
+    ),
+    (
+        "equalized_odds_difference",
+        Some(Smaller),
+        Difference,
+        All,
+        &["false_negative_rate", "false_positive_rate"],
+        &["equalized_odds"],
+        "the larger of the differences in false negative and false positive rates: 0 means equal",
+    ),
+    (
+        "mutual_information",
+        Some(Smaller),
+        Loss,
+        All,
+        &["selection_rate"],
+        &[],
+        "how much a decision reveals about the group, in nats: 0 means nothing",
+    ),
+    (
+        "count",
+        None,
+        Count,
+        All,
+        &[],
+        &[],
+        "how many rows (or how much weight) the group has",
+    ),
+    (
+        "selection_rate",
+        None,
+        Share,
+        All,
+        &[],
+        &[],
+        "the share of a group that is selected",
+    ),
+    (
+        "false_negative_rate",
+        Some(Smaller),
+        Share,
+        Positives,
+        &[],
+        &[],
+        "the share of people labeled positive who are refused",
+    ),
+    (
+        "false_positive_rate",
+        Some(Smaller),
+        Share,
+        Negatives,
+        &[],
+        &[],
+        "the share of people labeled negative who are selected",
+    ),
+    (
+        "true_positives",
+        Some(Larger),
+        Count,
+        Positives,
+        &[],
+        &[],
+        "people labeled positive who are selected",
+    ),
+    (
+        "false_positives",
+        Some(Smaller),
+        Count,
+        Negatives,
+        &[],
+        &[],
+        "people labeled negative who are selected",
+    ),
+    (
+        "true_negatives",
+        Some(Larger),
+        Count,
+        Negatives,
+        &[],
+        &[],
+        "people labeled negative who are refused",
+    ),
+    (
+        "false_negatives",
+        Some(Smaller),
+        Count,
+        Positives,
+        &[],
+        &[],
+        "people labeled positive who are refused",
+    ),
+];
+
+/// All measures with their meaning.
+pub(crate) fn measures() -> Ordered<MeasureMeaning> {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let rows = MEASURES.iter();
+    let rows = rows.map(
+        |(kind, better, unit, among, compares, aliases, description)| {
+            let meaning = MeasureMeaning {
+                label: kind.replace('_', " "),
+                description: (*description).into(),
+                better: *better,
+                unit: *unit,
+                among: *among,
+                compares: owned(compares),
+                aliases: owned(aliases),
+            };
+            ((*kind).to_owned(), meaning)
+        },
+    );
+    Ordered(rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use fairfront_core::Measures;
+
+    use super::*;
+
+    #[test]
+    fn every_column_of_a_run_has_a_meaning() {
+        let text = include_str!("../cases/select.json");
+        let cases: serde_json::Value = serde_json::from_str(text).unwrap();
+        let schema = schema();
+        let known = measures();
+        for name in Measures::names(&schema) {
+            assert!(known.get(kind(&name)).is_some(), "{name}");
+        }
+        // Another implementation reads the meaning from the cases.
+        assert_eq!(
+            cases["measures"],
+            serde_json::to_value(&known).unwrap(),
+            "{}",
+            serde_json::to_string_pretty(&known).unwrap()
+        );
+    }
+
+    #[test]
+    fn names_are_meant_for_one_measure() {
+        let known = measures();
+        let mut seen = std::collections::BTreeSet::new();
+        for (kind, meaning) in &known.0 {
+            for name in meaning.aliases.iter().chain([kind]) {
+                assert!(seen.insert(name.clone()), "{name} means two measures");
+            }
+            for rate in &meaning.compares {
+                assert_eq!(known.get(rate).unwrap().unit, Share, "{rate}");
+            }
+        }
+        assert_eq!(
+            meant("disparate_impact").as_deref(),
+            Some("demographic_parity_ratio")
+        );
+        assert_eq!(meant("accuracy"), None);
+    }
+
+    fn schema() -> Schema {
+        Schema {
+            attributes: vec![fairfront_core::Attribute::new("sex", vec!["F".into()])],
+            numeric: Vec::new(),
+            categorical: Vec::new(),
+            n_outputs: 1,
+        }
+    }
+}

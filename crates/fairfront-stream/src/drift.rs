@@ -1,0 +1,382 @@
+//! How the population and the front changed with a batch.
+
+use fairfront_core::Dataset;
+use fairfront_pareto::{Values, hypervolume};
+use fairfront_run::Error;
+use serde::{Deserialize, Serialize};
+
+/// Beyond four objectives volumes may take longer than all else.
+const MOST_JUDGED: usize = 4;
+
+/// What a batch changed: a line of `drift.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Number of the batch, from 1.
+    pub batch: u64,
+    /// Rows of the stream so far, dropped and rejected ones counted.
+    pub rows: u64,
+    /// Rows of the batch that are in use.
+    pub used: usize,
+    /// Rows of the batch that the policies for missing values left out.
+    pub dropped: usize,
+    /// Rows of the batch that were set aside.
+    pub rejected: usize,
+    /// Rows that were kept before.
+    pub kept_before: usize,
+    /// Rows that the front stands on now.
+    pub kept: usize,
+    /// Share of the batch's rows with a category that was not known before.
+    pub unseen_share: f64,
+    /// New categories, as features: `job=pilot`.
+    pub new_levels: Vec<String>,
+    /// New groups, by attribute: `race=Other`.
+    pub new_groups: Vec<String>,
+    /// Share of rows with the positive value.
+    pub base_rate: Shift,
+    /// The groups of every attribute.
+    pub groups: Vec<GroupShift>,
+    /// What became of the front.
+    pub front: FrontShift,
+}
+
+/// A share in the rows kept before and in the batch; `None` where there are no such rows.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Shift {
+    /// In the rows kept before.
+    pub before: Option<f64>,
+    /// In the batch.
+    pub batch: Option<f64>,
+}
+
+impl Shift {
+    /// By how much the batch differs.
+    pub fn change(&self) -> Option<f64> {
+        Some(self.batch? - self.before?)
+    }
+
+    /// Whether two samples of one population, of so many rows before and in the batch, would differ as
+    /// much by chance: within three standard errors of the difference.
+    pub fn may_be_chance(&self, before: usize, batch: usize) -> bool {
+        let (Some(change), Some(was), Some(is)) = (self.change(), self.before, self.batch) else {
+            return true;
+        };
+        let (n, k) = (before.max(1) as f64, batch.max(1) as f64);
+        let share = (was * n + is * k) / (n + k);
+        let error = (share * (1.0 - share) * (1.0 / n + 1.0 / k)).sqrt();
+        change.abs() <= 3.0 * error
+    }
+}
+
+/// How a group changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupShift {
+    /// The attribute.
+    pub attribute: String,
+    /// The group.
+    pub group: String,
+    /// Its rows among those kept before.
+    pub rows_before: usize,
+    /// Its rows in the batch.
+    pub rows: usize,
+    /// Its share of the rows whose group is known.
+    pub share: Shift,
+    /// Its share of rows with the positive value.
+    pub base_rate: Shift,
+}
+
+/// How the front changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrontShift {
+    /// Why the front could not be updated and stays as it was; absent where it could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_because: Option<String>,
+    /// Its points.
+    pub points: usize,
+    /// What it is judged by.
+    pub judged_by: Vec<String>,
+    /// Share of the box up to the state's reference point that the front of before dominates on the
+    /// current rows; absent for the first batch and for more than four objectives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervolume_before: Option<f64>,
+    /// The same of the front as it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervolume: Option<f64>,
+    /// How far the rows alone moved the models of before: the mean over these of the largest change
+    /// of a value, as a share of the reference point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shifted: Option<f64>,
+    /// How far the front moved on the current rows: the mean distance from a point of now to the
+    /// nearest of before, as a share of the reference point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<f64>,
+    /// Mean absolute change of each value of `judged_by` when the models of before are scored on the
+    /// current rows instead of the previous ones; empty if `shifted` is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shifted_by: Vec<f64>,
+    /// Mean absolute difference in each value of `judged_by` between a model of now and the nearest of
+    /// before, both on the current rows; empty if `moved` is absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved_by: Vec<f64>,
+}
+
+/// Who is in some rows: base rates and shares of groups.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Composition {
+    base_rate: Option<f64>,
+    attributes: Vec<(String, Vec<Group>)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Group {
+    name: String,
+    rows: usize,
+    share: Option<f64>,
+    base_rate: Option<f64>,
+}
+
+/// Weights of rows, and of those with the positive value.
+#[derive(Clone, Copy, Default)]
+struct Mass {
+    rows: usize,
+    all: f64,
+    positive: f64,
+}
+
+impl Mass {
+    fn add(&mut self, weight: f64, label: f64) {
+        self.rows += 1;
+        self.all += weight;
+        self.positive += if label > 0.0 { weight } else { 0.0 };
+    }
+
+    fn base_rate(self) -> Option<f64> {
+        (self.all > 0.0).then(|| self.positive / self.all)
+    }
+}
+
+impl Composition {
+    /// Of all these rows, in order.
+    pub(crate) fn of(parts: &[Dataset]) -> Self {
+        let Some(first) = parts.first() else {
+            return Self::default();
+        };
+        let attributes = &first.schema().attributes;
+        let mut all = Mass::default();
+        let mut by_group: Vec<Vec<Mass>> = attributes
+            .iter()
+            .map(|a| vec![Mass::default(); a.groups.len()])
+            .collect();
+        for block in parts.iter().flat_map(Dataset::blocks) {
+            let rows = || block.weights().iter().zip(block.labels());
+            rows().for_each(|(weight, label)| all.add(*weight, *label));
+            for (attribute, masses) in by_group.iter_mut().enumerate() {
+                for ((weight, label), group) in rows().zip(block.groups(attribute)) {
+                    if let Some(mass) = masses.get_mut(*group as usize) {
+                        mass.add(*weight, *label);
+                    }
+                }
+            }
+        }
+        let of_attribute = |(attribute, masses): (&fairfront_core::Attribute, Vec<Mass>)| {
+            let known: f64 = masses.iter().map(|m| m.all).sum();
+            let group = |(name, mass): (&String, &Mass)| Group {
+                name: name.clone(),
+                rows: mass.rows,
+                share: (known > 0.0).then(|| mass.all / known),
+                base_rate: mass.base_rate(),
+            };
+            let groups = attribute.groups.iter().zip(&masses).map(group);
+            (attribute.name.clone(), groups.collect())
+        };
+        Self {
+            base_rate: all.base_rate(),
+            attributes: attributes.iter().zip(by_group).map(of_attribute).collect(),
+        }
+    }
+
+    /// How a batch differs from what was there before, if anything was.
+    pub(crate) fn shifts(before: Option<&Self>, batch: &Self) -> (Shift, Vec<GroupShift>) {
+        let base_rate = Shift {
+            before: before.and_then(|b| b.base_rate),
+            batch: batch.base_rate,
+        };
+        let mut shifts = Vec::new();
+        for (attribute, groups) in &batch.attributes {
+            let earlier = before.and_then(|b| b.attributes.iter().find(|(n, _)| n == attribute));
+            for group in groups {
+                let same = |g: &&Group| g.name == group.name;
+                let earlier = earlier.and_then(|(_, groups)| groups.iter().find(same));
+                // A group that is new had no rows before.
+                let none = before.map(|_| 0.0);
+                shifts.push(GroupShift {
+                    attribute: attribute.clone(),
+                    group: group.name.clone(),
+                    rows_before: earlier.map_or(0, |g| g.rows),
+                    rows: group.rows,
+                    share: Shift {
+                        before: earlier.map_or(none, |g| g.share),
+                        batch: group.share,
+                    },
+                    base_rate: Shift {
+                        before: earlier.and_then(|g| g.base_rate),
+                        batch: group.base_rate,
+                    },
+                });
+            }
+        }
+        (base_rate, shifts)
+    }
+}
+
+/// The share of the box up to the reference that a front dominates; `None` where that would take too
+/// long to find.
+pub(crate) fn volume(values: &[f64], reference: &[f64]) -> Result<Option<f64>, Error> {
+    if reference.len() > MOST_JUDGED {
+        return Ok(None);
+    }
+    let whole: f64 = reference.iter().product();
+    let dominated = hypervolume(Values::new(values, reference.len())?, reference)?;
+    Ok(Some(dominated / whole))
+}
+
+/// Mean over points of the largest change of a value, as a share of the reference.
+pub(crate) fn shifted(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
+    let m = reference.len();
+    (m > 0 && before.len() == now.len() && !now.is_empty()).then(|| {
+        let pairs = before.chunks_exact(m).zip(now.chunks_exact(m));
+        let sum: f64 = pairs.map(|(a, b)| distance(a, b, reference)).sum();
+        sum / (now.len() / m) as f64
+    })
+}
+
+/// Mean distance from a point of now to the nearest of before, as a share of the reference.
+pub(crate) fn moved(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
+    let m = reference.len();
+    (m > 0 && !before.is_empty() && !now.is_empty()).then(|| {
+        let nearest = |point: &[f64]| {
+            let others = before
+                .chunks_exact(m)
+                .map(|b| distance(point, b, reference));
+            others.fold(f64::INFINITY, f64::min)
+        };
+        let sum: f64 = now.chunks_exact(m).map(nearest).sum();
+        sum / (now.len() / m) as f64
+    })
+}
+
+/// Mean absolute change of each value, in its own unit.
+pub(crate) fn shifted_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
+    let m = reference.len();
+    if m == 0 || before.len() != now.len() || now.is_empty() {
+        return Vec::new();
+    }
+    mean_differences(before.chunks_exact(m).zip(now.chunks_exact(m)), m)
+}
+
+/// Mean absolute difference of each value to the nearest point of before, in its own unit.
+pub(crate) fn moved_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
+    let m = reference.len();
+    if m == 0 || before.is_empty() || now.is_empty() {
+        return Vec::new();
+    }
+    let nearest = |point: &[f64]| {
+        let by_distance = |a: &&[f64], b: &&[f64]| {
+            distance(point, a, reference).total_cmp(&distance(point, b, reference))
+        };
+        before.chunks_exact(m).min_by(by_distance)
+    };
+    let pairs = now
+        .chunks_exact(m)
+        .filter_map(|point| Some((nearest(point)?, point)));
+    mean_differences(pairs, m)
+}
+
+fn mean_differences<'a>(pairs: impl Iterator<Item = (&'a [f64], &'a [f64])>, m: usize) -> Vec<f64> {
+    let (mut sums, mut n) = (vec![0.0; m], 0_usize);
+    for (a, b) in pairs {
+        n += 1;
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += (a - b).abs();
+        }
+    }
+    sums.iter().map(|sum| sum / n.max(1) as f64).collect()
+}
+
+fn distance(a: &[f64], b: &[f64], reference: &[f64]) -> f64 {
+    let differences = a.iter().zip(b).zip(reference);
+    let shares = differences.map(|((a, b), r)| (a - b).abs() / r);
+    shares.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_front_that_stays_has_not_moved() {
+        let (front, reference) = ([0.1, 0.4, 0.2, 0.3], [1.0, 0.5]);
+        assert_eq!(moved(&front, &front, &reference), Some(0.0));
+        assert_eq!(shifted(&front, &front, &reference), Some(0.0));
+    }
+
+    #[test]
+    fn distances_are_shares_of_the_reference() {
+        // One point moves by 0.1 of 1 and by 0.1 of 0.5, the other stays.
+        let (before, now) = ([0.1, 0.4, 0.2, 0.3], [0.2, 0.3, 0.2, 0.3]);
+        let reference = [1.0, 0.5];
+        assert!((shifted(&before, &now, &reference).unwrap() - 0.1).abs() < 1e-12);
+        // Both points of now were there before.
+        assert_eq!(moved(&before, &now, &reference), Some(0.0));
+        assert_eq!(shifted(&before[..2], &now, &reference), None);
+        // In their own units: the one point moves by 0.1 in both.
+        let near = |found: Vec<f64>, expected: [f64; 2]| {
+            let pairs = found.iter().zip(expected);
+            found.len() == 2 && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12)
+        };
+        assert!(near(shifted_by(&before, &now, &reference), [0.05, 0.05]));
+        assert!(near(moved_by(&before, &now, &reference), [0.0, 0.0]));
+        // The nearest is found by shares of the reference: 0.15 of 1 is nearer than 0.1 of 0.5.
+        let far = moved_by(&[0.25, 0.4, 0.1, 0.3], &[0.1, 0.4], &reference);
+        assert!(near(far, [0.15, 0.0]));
+        assert!(shifted_by(&before[..2], &now, &reference).is_empty());
+        assert!(moved_by(&[], &now, &reference).is_empty());
+        assert_eq!(moved(&[], &now, &reference), None);
+    }
+
+    #[test]
+    fn volumes_are_shares_of_the_box() {
+        let volume = |v: &[f64]| volume(v, &[1.0, 2.0]).unwrap().unwrap();
+        assert!((volume(&[0.5, 1.0]) - 0.25).abs() < 1e-12);
+        assert!((volume(&[0.5, 1.0, 0.75, 0.5]) - (0.25 + 0.25 * 0.25)).abs() < 1e-12);
+        assert_eq!(volume(&[2.0, 3.0]), 0.0);
+        assert_eq!(super::volume(&[0.0; 5], &[1.0; 5]).unwrap(), None);
+    }
+
+    #[test]
+    fn chance_is_three_standard_errors() {
+        // 2,000 rows of 2,000,000 at a share of one half: the standard error is 0.01119.
+        let shift = |batch| Shift {
+            before: Some(0.5),
+            batch: Some(batch),
+        };
+        assert!(
+            shift(0.533).may_be_chance(2_000_000, 2_000)
+                && shift(0.467).may_be_chance(2_000_000, 2_000)
+        );
+        assert!(
+            !shift(0.534).may_be_chance(2_000_000, 2_000)
+                && !shift(0.466).may_be_chance(2_000_000, 2_000)
+        );
+        // As many rows before as in the batch: the error is √2 times as large.
+        assert!(
+            shift(0.54).may_be_chance(2_000, 2_000) && !shift(0.548).may_be_chance(2_000, 2_000)
+        );
+        // Nobody before, and 20 of 2,000 now; without a share before nothing is known.
+        let new = Shift {
+            before: Some(0.0),
+            batch: Some(0.01),
+        };
+        assert!(!new.may_be_chance(20_000, 2_000));
+        assert!(Shift::default().may_be_chance(2_000_000, 2_000));
+    }
+}

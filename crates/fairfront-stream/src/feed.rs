@@ -1,0 +1,323 @@
+//! Takes the rows of inputs and makes batches of them.
+
+use std::path::Path;
+use std::time::Instant;
+
+use fairfront_core::{counted, grouped, say};
+use fairfront_data::{Notice, Position};
+use fairfront_run::Error;
+
+use super::source::{self, Next, STDIN, Source};
+use super::{CommittedBatch, Stream, Watcher};
+use crate::setting::{FLUSH, SKIP};
+
+/// How a call reads its inputs.
+#[derive(Debug, Clone, Default)]
+pub struct Feed {
+    /// Wait for more rows at the end of the last file.
+    pub follow: bool,
+    /// Use a last batch that is not full.
+    pub flush: bool,
+    /// Rows that may be rejected in all; more end the stream.
+    pub max_rejected: Option<u64>,
+    /// Reject all rows of the first batch of this call.
+    pub skip_batch: bool,
+    /// Standard input starts at its beginning again, and so many of its rows were taken.
+    pub skip: Option<u64>,
+}
+
+/// What a call did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fed {
+    /// Batches.
+    pub batches: u64,
+    /// Rows that wait for their batch to be full.
+    pub waiting: usize,
+    /// Whether it was asked to stop before the end of its inputs.
+    pub stopped: bool,
+}
+
+impl Stream {
+    /// Takes the rows of these inputs, batch by batch. After an error the state has to be opened again.
+    pub fn feed(
+        &mut self,
+        inputs: &[String],
+        feed: &Feed,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Fed, Error> {
+        if inputs.iter().filter(|name| *name == STDIN).count() > 1 {
+            let message = "standard input (-) can be named only once";
+            return Err(Error::Usage(message.into()));
+        }
+        if self.broken {
+            let problem = "an earlier call ended with an error; open the state again";
+            return Err(Error::file(&self.folder, problem));
+        }
+        let fed = self.feed_all(inputs, feed, watcher);
+        // What is in memory may be more than what is on the disk.
+        self.broken = fed.is_err();
+        fed
+    }
+
+    fn feed_all(
+        &mut self,
+        inputs: &[String],
+        feed: &Feed,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Fed, Error> {
+        let mut fed = Fed::default();
+        // Those of an earlier call that ended while it made its batch.
+        fed.stopped = !self.take_full(feed, watcher, &mut fed, None)?;
+        for (at, name) in inputs.iter().enumerate() {
+            if fed.stopped {
+                break;
+            }
+            let follow = feed.follow && at + 1 == inputs.len();
+            let read = self.read(name, follow, feed, watcher, &mut fed);
+            fed.stopped = read.map_err(|error| match name == STDIN {
+                true => self.of_stdin(error),
+                false => error,
+            })?;
+        }
+        if feed.flush && !fed.stopped && !self.pending.is_empty() {
+            fed.stopped = !self.take_batch(feed, watcher, &mut fed, None)?;
+        }
+        fed.waiting = self.pending.len();
+        Ok(fed)
+    }
+
+    /// Reads one input to its end; whether it was stopped before.
+    fn read(
+        &mut self,
+        name: &str,
+        follow: bool,
+        feed: &Feed,
+        watcher: &mut dyn Watcher,
+        fed: &mut Fed,
+    ) -> Result<bool, Error> {
+        let identity = source::identity(name)?;
+        let input = self.find_input(name, &identity, watcher)?;
+        let position: Option<Position> = self.state.inputs[input].position.clone();
+        let mut source = Source::open(
+            name,
+            input,
+            &self.state.options,
+            follow && name != STDIN,
+            position.as_ref(),
+        )?;
+        if source.is_pipe()
+            && let Some(skip) = feed.skip
+            && self.replay(&mut source, skip, watcher)?
+        {
+            return Ok(true);
+        }
+        if feed.flush {
+            source.take_open_end();
+        }
+        self.declare(&source)?;
+        let mut stopped = false;
+        loop {
+            if watcher.is_stopped() {
+                stopped = true;
+                break;
+            }
+            let row = match source.next(&mut self.state.columns, &self.state.options.spec)? {
+                Next::Row(row) => row,
+                Next::Wait => {
+                    self.sync_spool()?;
+                    continue;
+                }
+                Next::End => break,
+            };
+            self.learn_separator(&source)?;
+            self.take_row(row, &source)?;
+            if !self.take_full(feed, watcher, fed, Some(&mut source))? {
+                stopped = true;
+                break;
+            }
+        }
+        if source.left_open_end() {
+            watcher.notice(&Notice::warning(say![
+                "the last line of standard input has no line end and is not taken, since it may be part of \
+                 a row";
+                FLUSH, " takes it"
+            ]));
+        }
+        self.put_aside(&mut source)?;
+        Ok(stopped)
+    }
+
+    /// What was read of a pipe cannot be read again: an error says what is safe.
+    fn of_stdin(&self, error: Error) -> Error {
+        match error {
+            Error::File { path, problem } => {
+                let safe = self.stdin_rows();
+                let rows = counted(safe as usize, "row");
+                let problem = problem.to_string();
+                let problem =
+                    problem.replace("run the same command again, nothing is lost", "go on");
+                Error::File {
+                    path,
+                    problem: say![
+                        "{problem}: {rows} of standard input are safe, send those behind them, or all of \
+                         them again with ",
+                        SKIP.is(safe)
+                    ],
+                }
+            }
+            other => other,
+        }
+    }
+
+    /// Remembers what the format of an input says of its columns. Until the first batch has settled the
+    /// types, rows of several calls may wait for it: what they were said to be must not be forgotten.
+    fn declare(&mut self, source: &Source) -> Result<(), Error> {
+        let mut declared = self.state.declared.clone();
+        declared.extend(source.types.clone());
+        if self.state.settled.is_some() || declared == self.state.declared {
+            return Ok(());
+        }
+        self.state.declared = declared;
+        match self.generations {
+            Some(_) => self.commit(None),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers that commas may be decimal signs, for the same reason.
+    fn learn_separator(&mut self, source: &Source) -> Result<(), Error> {
+        let is_known = self.state.commas_are_free || !source.commas_are_free();
+        if is_known || self.state.settled.is_some() {
+            return Ok(());
+        }
+        self.state.commas_are_free = true;
+        match self.generations {
+            Some(_) => self.commit(None),
+            None => Ok(()),
+        }
+    }
+
+    /// The input of this name; one that begins with all that was read of another goes on behind that.
+    fn find_input(
+        &mut self,
+        name: &str,
+        identity: &str,
+        watcher: &mut dyn Watcher,
+    ) -> Result<usize, Error> {
+        let is_known = self.state.inputs.iter().any(|i| i.identity == identity);
+        let is_file = Path::new(name).is_file();
+        if !is_known
+            && is_file
+            && let Some(same) = source::same_text(name, &self.state.options, &self.state.inputs)?
+        {
+            let known = &self.state.inputs[same].name;
+            watcher.notice(&Notice::info(format!(
+                "{name} begins with all that was read of {known} and is taken for the same input: it goes \
+                 on where that was left"
+            )));
+            let position = self.state.inputs[same].position.clone();
+            let input = self.state.input(name, identity);
+            self.state.inputs[input].position = position;
+            return Ok(input);
+        }
+        Ok(self.state.input(name, identity))
+    }
+
+    /// Passes over the rows of standard input that were taken already; whether it was stopped.
+    fn replay(
+        &mut self,
+        source: &mut Source,
+        skip: u64,
+        watcher: &mut dyn Watcher,
+    ) -> Result<bool, Error> {
+        let safe = self.stdin_rows();
+        if skip > safe {
+            let rows = counted(safe as usize, "row");
+            return Err(Error::usage(say![
+                SKIP.is(skip), ": {rows} of standard input are safe, and those behind them would be lost";
+                "say ", SKIP.is(safe)
+            ]));
+        }
+        let mut chain = String::new();
+        let mut passed = 0;
+        while passed < safe {
+            if watcher.is_stopped() {
+                return Ok(true);
+            }
+            match source.next(&mut self.state.columns, &self.state.options.spec)? {
+                Next::Row(row) => {
+                    chain = row.chain(&chain);
+                    passed += 1;
+                }
+                Next::Wait => {}
+                Next::End => {
+                    let (rows, before) = (counted(passed as usize, "row"), grouped(safe as usize));
+                    return Err(Error::data(say![
+                        "standard input ended after {rows}, but {before} were taken before; ",
+                        SKIP,
+                        " is for an input that starts at its beginning again"
+                    ]));
+                }
+            }
+        }
+        if chain != self.stdin_chain(source.input()) {
+            let rows = counted(safe as usize, "row");
+            return Err(Error::data(say![
+                "the first {rows} of standard input are not those that were taken before; ",
+                SKIP,
+                " is for an input that starts at its beginning again"
+            ]));
+        }
+        if skip < safe {
+            watcher.notice(&Notice::info(format!(
+                "rows {} to {} of standard input were safe already and are skipped too",
+                grouped(skip as usize + 1),
+                grouped(safe as usize)
+            )));
+        }
+        Ok(false)
+    }
+
+    /// Makes batches as long as enough rows wait; `false` where it was stopped.
+    fn take_full(
+        &mut self,
+        feed: &Feed,
+        watcher: &mut dyn Watcher,
+        fed: &mut Fed,
+        mut source: Option<&mut Source>,
+    ) -> Result<bool, Error> {
+        while self.pending.len() >= self.state.options.batch {
+            if !self.take_batch(feed, watcher, fed, source.as_deref_mut())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes a batch of the first rows that wait and commits it; `false` where it was stopped and left
+    /// out.
+    fn take_batch(
+        &mut self,
+        feed: &Feed,
+        watcher: &mut dyn Watcher,
+        fed: &mut Fed,
+        source: Option<&mut Source>,
+    ) -> Result<bool, Error> {
+        let start = Instant::now();
+        self.sync_spool()?;
+        let position = source.and_then(|s| Some((s.input(), s.position()?)));
+        let skip = feed.skip_batch && fed.batches == 0;
+        let Some(done) = self.update(feed.max_rejected, skip, position, watcher)? else {
+            return Ok(false);
+        };
+        fed.batches += 1;
+        let from_stdin = self.state.inputs.iter().any(|i| i.identity == STDIN);
+        watcher.committed(&CommittedBatch {
+            drift: &done.drift,
+            seconds: start.elapsed().as_secs_f64(),
+            stdin_rows: from_stdin.then(|| self.stdin_rows()),
+            notices: &done.notices,
+        });
+        Ok(true)
+    }
+}

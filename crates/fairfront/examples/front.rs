@@ -1,0 +1,26 @@
+//! All trade-offs at once: objectives, a solver and the columns of a front.
+//!
+//! `cargo run --release --example front`
+
+use fairfront::{Choose, Fit};
+
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut front = Fit::from_known("demo(rows=2000)")?
+        .objective("log_loss")
+        .objective("disparate_impact(sex)")
+        .points(20)
+        .seed(7)
+        .run()?;
+    let accuracy = front.column("test.accuracy").ok_or("a column")?;
+    let ratio = front
+        .column("test.demographic_parity_ratio(sex)")
+        .ok_or("a column")?;
+    for (accuracy, ratio) in accuracy.iter().zip(ratio) {
+        if let (Some(accuracy), Some(ratio)) = (accuracy, ratio) {
+            println!("accuracy {accuracy:.3}, ratio of selection rates {ratio:.3}");
+        }
+    }
+    let knee = front.select(&Choose::knee())?;
+    println!("the knee is model {}: {}", knee.id(), knee.sentence());
+    Ok(())
+}

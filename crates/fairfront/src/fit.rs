@@ -1,0 +1,228 @@
+use std::path::Path;
+
+use fairfront_data::{Known, Prepared, ReadOptions, Spec, Table, data_folder};
+use fairfront_run::{Ask, Demand, Run, Solver, attribute_texts, certify_fit};
+use fairfront_solve::Observer;
+
+use crate::{Error, Front};
+
+/// The rows to fit on.
+#[derive(Debug, Clone)]
+enum Source {
+    Files(Vec<String>),
+    Known(String),
+    Table(Box<Table>),
+}
+
+/// A front to compute: the rows, the roles of columns, objectives and settings.
+///
+/// Everything that is not set has the default of the command.
+///
+/// ```no_run
+/// use fairfront::{Choose, Fit};
+///
+/// let mut front = Fit::from_path("loans.csv")
+///     .target("approved", "yes")
+///     .sensitive("sex")
+///     .require("demographic_parity_difference(sex) <= 0.05")
+///     .run()?;
+/// let chosen = front.select(&Choose::best("accuracy"))?;
+/// println!("{}", chosen.sentence());
+/// chosen.write("model.json")?;
+/// front.write("runs/loans")?;
+/// # Ok::<(), fairfront::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a fit does nothing before `run`"]
+pub struct Fit {
+    source: Source,
+    spec: Spec,
+    reading: ReadOptions,
+    ask: Ask,
+    require: Vec<String>,
+    confidence: f64,
+}
+
+impl Fit {
+    fn new(source: Source, spec: Spec) -> Self {
+        Self {
+            source,
+            spec,
+            reading: ReadOptions::default(),
+            ask: Ask::default(),
+            require: Vec::new(),
+            confidence: 0.95,
+        }
+    }
+
+    /// Rows of a CSV or Parquet file, also compressed with gzip.
+    pub fn from_path(path: impl AsRef<Path>) -> Self {
+        Self::from_paths([path])
+    }
+
+    /// Rows of several files with the same columns.
+    pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
+        let named = |path: P| path.as_ref().to_string_lossy().into_owned();
+        let files = paths.into_iter().map(named).collect();
+        Self::new(Source::Files(files), Spec::default())
+    }
+
+    /// Rows of a known data set, with its target and sensitive columns: `demo`, `demo(rows=2000)`,
+    /// `synthetic:3`; `adult:gender` and `compas:race` if their files are on this machine.
+    pub fn from_known(name: &str) -> Result<Self, Error> {
+        let Some(known) = Known::parse(name)? else {
+            let problem = format!("{name:?} is not a known data set; use `from_path` for files");
+            return Err(Error::Usage(problem));
+        };
+        Ok(Self::new(Source::Known(name.into()), known.spec()))
+    }
+
+    /// Rows that are in memory.
+    pub fn from_table(table: Table) -> Self {
+        Self::new(Source::Table(Box::new(table)), Spec::default())
+    }
+
+    /// Predicts this column; `positive` is the value of the favorable outcome.
+    pub fn target(mut self, column: &str, positive: &str) -> Self {
+        self.spec.target = Some(column.into());
+        self.spec.positive = Some(positive.into());
+        self
+    }
+
+    /// Compares the groups of this column. Call it again for further columns.
+    pub fn sensitive(self, column: &str) -> Self {
+        self.intersection([column])
+    }
+
+    /// Compares the groups that several columns form together.
+    pub fn intersection<'a>(mut self, columns: impl IntoIterator<Item = &'a str>) -> Self {
+        let columns = columns.into_iter().map(str::to_owned);
+        self.spec.sensitive.push(columns.collect());
+        self
+    }
+
+    /// Excludes this column from the features. Call it again for further columns.
+    pub fn drop(mut self, column: &str) -> Self {
+        self.spec.drop.push(column.into());
+        self
+    }
+
+    /// Weights rows by this column.
+    pub fn weight(mut self, column: &str) -> Self {
+        self.spec.weight = Some(column.into());
+        self
+    }
+
+    /// Changes any other role or policy: missing values, merged categories, scales, splits.
+    ///
+    /// ```
+    /// use fairfront::Fit;
+    /// use fairfront::data::MissingPolicy;
+    ///
+    /// let fit = Fit::from_path("loans.csv").spec(|spec| spec.missing = MissingPolicy::Drop);
+    /// ```
+    pub fn spec(mut self, change: impl FnOnce(&mut Spec)) -> Self {
+        change(&mut self.spec);
+        self
+    }
+
+    /// Changes how files are read: separator, column names, memory limit.
+    pub fn reading(mut self, change: impl FnOnce(&mut ReadOptions)) -> Self {
+        change(&mut self.reading);
+        self
+    }
+
+    /// Minimizes this objective; the first one is the loss. Without any, the error rate and the demographic
+    /// parity of each sensitive attribute are minimized.
+    pub fn objective(mut self, objective: &str) -> Self {
+        self.ask.objectives.push(objective.into());
+        self
+    }
+
+    /// Computes the front with this solver instead of one that suits the objectives.
+    pub fn solver(mut self, solver: Solver) -> Self {
+        self.ask.solver = solver;
+        self
+    }
+
+    /// Sets a setting of the solver, as in the documentation of solvers.
+    pub fn set(mut self, name: &str, value: impl ToString) -> Self {
+        self.ask.settings.push((name.into(), value.to_string()));
+        self
+    }
+
+    /// Asks for a front of about this many models.
+    pub fn points(mut self, points: usize) -> Self {
+        self.ask.points = Some(points);
+        self
+    }
+
+    /// Sets the penalty of the loss instead of choosing it by cross-validation.
+    pub fn penalty(mut self, penalty: f64) -> Self {
+        self.ask.penalty = Some(penalty);
+        self
+    }
+
+    /// Splits rows and draws random numbers with this seed.
+    pub fn seed(mut self, seed: u64) -> Self {
+        (self.spec.seed, self.ask.seed) = (seed, seed);
+        self
+    }
+
+    /// Requires this of the chosen model on new people, for example
+    /// `demographic_parity_difference(sex) <= 0.05`. Rows that played no part in the fit test it.
+    pub fn require(mut self, requirement: &str) -> Self {
+        self.require.push(requirement.into());
+        self
+    }
+
+    /// Certifies requirements with this confidence, 0.95 by default.
+    pub fn confidence(mut self, confidence: f64) -> Self {
+        self.confidence = confidence;
+        self
+    }
+
+    /// Reads the rows and computes the front.
+    pub fn run(self) -> Result<Front, Error> {
+        self.run_with(&mut ())
+    }
+
+    /// Reads the rows and computes the front, under the eyes of an observer that sees progress and can stop
+    /// the work.
+    pub fn run_with(self, observer: &mut dyn Observer) -> Result<Front, Error> {
+        let prepared = self.prepare()?;
+        let attributes = attribute_texts(&prepared.spec);
+        let request = self.ask.request(&prepared.table.name, &attributes)?;
+        let demand = match self.require.is_empty() {
+            true => None,
+            false => Some(Demand::parse(&self.require, self.confidence, false, None)?),
+        };
+        if let Some(demand) = &demand {
+            demand.check(&prepared)?;
+        }
+        let fitted = fairfront_run::fit(&prepared, &request, observer)?;
+        let mut run = Run::of(&prepared, &fitted);
+        if let Some(demand) = &demand {
+            certify_fit(&mut run, demand, Vec::new())?;
+        }
+        Ok(Front::of(run, demand))
+    }
+
+    fn prepare(&self) -> Result<Prepared, Error> {
+        let prepared = match &self.source {
+            Source::Files(files) => Prepared::from_files(
+                files,
+                &self.spec,
+                self.spec.read_options(self.reading.clone()),
+            ),
+            Source::Known(name) => {
+                let Some(known) = Known::parse(name)? else {
+                    return Err(Error::usage(format!("{name:?} is not a known data set")));
+                };
+                Prepared::from_known(&known, &self.spec, data_folder().as_deref())
+            }
+            Source::Table(table) => Prepared::new(table.as_ref().clone(), &self.spec, &[]),
+        };
+        Ok(prepared?)
+    }
+}
