@@ -498,7 +498,7 @@ pub(crate) fn info_as_found(folder: &Path) -> Result<(RunInfo, Result<(), Broken
         ),
         false => Error::file(
             folder,
-            "this is no run folder (no run.json in it); name one that fit wrote",
+            "this is no run folder (no run.json in it); choose the folder of a run",
         ),
         true => Error::file(&path, e),
     })?;
