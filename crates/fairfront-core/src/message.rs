@@ -18,15 +18,15 @@
 //! );
 //!
 //! #[derive(Debug)]
-//! struct Flags;
-//! impl Wording for Flags {
+//! struct Keywords;
+//! impl Wording for Keywords {
 //!     fn setting(&self, setting: &Setting) -> Option<String> {
-//!         (setting.name() == POOL_GROUPS).then(|| "--pool-groups".into())
+//!         (setting.name() == POOL_GROUPS).then(|| format!("poolGroups: {}", setting.value().unwrap()))
 //!     }
 //! }
 //! assert_eq!(
-//!     message.render(&Flags),
-//!     "the attribute has 300 groups; merge some, or set --pool-groups"
+//!     message.render(&Keywords),
+//!     "the attribute has 300 groups; merge some, or set poolGroups: 5"
 //! );
 //! ```
 
