@@ -43,17 +43,21 @@ test: lint page-check rust-test docs licences python-test
 	fi
 	@echo "make test: all passed"
 
+# The default command downloads nothing; tests and checks build it with downloads, all with the same features, so
+# that nothing is compiled twice.
+FEATURES := --features fairfront-cli/download
+
 lint:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 
 # One build profile for all tests; doc tests included.
 rust-test:
-	cargo test --workspace --locked
+	cargo test --workspace --locked $(FEATURES)
 
 BOOK_VENV := .venv-docs
 docs: $(BOOK_VENV)/.installed
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(FEATURES)
 	$(BOOK_VENV)/bin/mkdocs build --strict --quiet
 
 $(BOOK_VENV)/.installed: docs/requirements.txt
@@ -72,7 +76,7 @@ audit:
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 rust-version:
 	rustup toolchain install $(RUST_VERSION) --profile minimal
-	cargo +$(RUST_VERSION) check --workspace --locked
+	cargo +$(RUST_VERSION) check --workspace --locked $(FEATURES)
 
 # Fails unless the tag, the versions and the repository's address are those of a release.
 release-check:
@@ -102,7 +106,7 @@ ifeq ($(BROWSER),)
 endif
 
 python-test: browser package package-alone $(WEB)/node_modules/.package-lock.json
-	cargo build --locked -p fairfront-cli -p fairfront-bench -p fairfront-fuzz -p fairfront-reproduce
+	cargo build --locked -p fairfront-cli -p fairfront-bench -p fairfront-fuzz -p fairfront-reproduce $(FEATURES)
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 	FAIRFRONT_BIN=$(abspath target/debug/fairfront) $(VENV_PYTHON) -m pytest -q bindings/python/tests
 

@@ -28,10 +28,10 @@ TABLES = {
 }
 SOLVERS = {
     "default": [],
-    "trace": ["--method", "trace"],
-    "weighted": ["--method", "weighted"],
-    "pf-smg": ["--method", "pf-smg"],
-    "eps-fair": ["--method", "eps-fair", "--points", "30"],
+    "trace": ["--solver", "trace"],
+    "weighted": ["--solver", "weighted"],
+    "pf-smg": ["--solver", "pf-smg"],
+    "eps-fair": ["--solver", "eps-fair", "--points", "30"],
 }
 
 

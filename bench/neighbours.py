@@ -2,7 +2,7 @@
 
 The rows are those of `fairfront data export adult:gender --encoded`, once for each seed. `judge.py`
 says what a neighbour is and judges what people read. No model sees the sensitive attribute when it
-decides. Of fairfront there are its methods for covariances, told to minimise those, and `fairfront
+decides. Of fairfront there are its solvers for covariances, told to minimise those, and `fairfront
 fit` without a flag, which minimises smooth versions of what people read.
 
 Everybody is judged alike:
@@ -61,7 +61,7 @@ from judge import (
 
 DATA_SET, ATTRIBUTE = "adult:gender", "sex"
 COVARIANCES = ["--objective", "log_loss", "--objective", f"disparate_impact({ATTRIBUTE})"]
-# `fairfront fit` without a flag; and the method that it uses, which is not for covariances.
+# `fairfront fit` without a flag; and the solver that it uses, which is not for covariances.
 DEFAULT, NOT_FOR_COVARIANCES = "default", "weighted"
 PACKAGES = ["fairlearn", "moocore", "numpy", "pymoo", "scikit-learn", "scipy"]
 
@@ -71,17 +71,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--neighbours", nargs="*", default=names, choices=names, metavar="NAME")
-    parser.add_argument("--methods", nargs="*", metavar="NAME", help="of fairfront [default: all]")
+    parser.add_argument("--solvers", nargs="*", metavar="NAME", help="of fairfront [default: all]")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         return run_neighbour(*args.child)
     if not FAIRFRONT.is_file():
         sys.exit("first: cargo build --release -p fairfront-cli (or set FAIRFRONT_BIN)")
-    methods = fairfront_methods() if args.methods is None else args.methods
+    solvers = fairfront_solvers() if args.solvers is None else args.solvers
     with tempfile.TemporaryDirectory() as folder:
         seeds = [
-            one_seed(seed, methods, args.neighbours, Path(folder))
+            one_seed(seed, solvers, args.neighbours, Path(folder))
             for seed in range(1, args.seeds + 1)
         ]
     print(file=sys.stderr)
@@ -90,7 +90,7 @@ def main():
     write_results("neighbours", text, {"seeds": without_models(seeds)}, PACKAGES)
 
 
-def one_seed(seed, methods, neighbours, folder):
+def one_seed(seed, solvers, neighbours, folder):
     path = folder / "rows.csv"
     export(DATA_SET, path, "--seed", seed)
     rows = Rows.read(path)
@@ -100,8 +100,8 @@ def one_seed(seed, methods, neighbours, folder):
     unmitigated, _ = both.minimise(0.0, np.zeros(rows.z.shape[1]))
     judge = {"exact": exact, "references": references(rows, unmitigated)}
     fronts = []
-    for method in methods:
-        fronts.append(run_fairfront(method, seed, rows, unmitigated, folder))
+    for solver in solvers:
+        fronts.append(run_fairfront(solver, seed, rows, unmitigated, folder))
         print(".", end="", flush=True, file=sys.stderr)
     for name in neighbours:
         out = folder / "models.json"
@@ -124,16 +124,16 @@ def run_neighbour(name, path, seed, out):
     Path(out).write_text(json.dumps(front))
 
 
-def fairfront_methods():
-    """The methods for covariances that this fairfront has, and its default."""
+def fairfront_solvers():
+    """The solvers for covariances that this fairfront has, and its default."""
     text = subprocess.check_output([FAIRFRONT, "fit", "--help"], text=True)
-    methods = re.findall(r"Settings of (\S+) \(--set", text)
-    return [DEFAULT, *(method for method in methods if method != NOT_FOR_COVARIANCES)]
+    solvers = re.findall(r"Settings of (\S+) \(--set", text)
+    return [DEFAULT, *(solver for solver in solvers if solver != NOT_FOR_COVARIANCES)]
 
 
-def run_fairfront(method, seed, rows, unmitigated, folder):
+def run_fairfront(solver, seed, rows, unmitigated, folder):
     runs, digests = {}, set()
-    told = [] if method == DEFAULT else ["--method", method, *COVARIANCES]
+    told = [] if solver == DEFAULT else ["--solver", solver, *COVARIANCES]
     for threads in (1, os.cpu_count()):
         out = folder / "run"
         # The penalty of the neighbours, so that all minimize the same objectives.
@@ -146,13 +146,13 @@ def run_fairfront(method, seed, rows, unmitigated, folder):
     info, table, models = read_front(out, rows)
     check_measures(models, rows, table)
     both = None
-    if method != DEFAULT:
+    if solver != DEFAULT:
         both = objectives(rows)
         assert np.allclose(info["unmitigated"]["params"], unmitigated, rtol=0, atol=1e-4)
         check_objectives(models, both, table)
     return {
-        "name": f"fairfront {method}",
-        "title": f"fairfront, {method}",
+        "name": f"fairfront {solver}",
+        "title": f"fairfront, {solver}",
         "cpu_s": runs[1]["cpu_s"],
         "process": runs[1],
         "all_threads": {"threads": os.cpu_count(), **runs[os.cpu_count()]},
@@ -274,7 +274,7 @@ def cells(fronts):
 
 
 def wins(of):
-    """On how many seeds each method of fairfront has the larger hypervolume, and the other."""
+    """On how many seeds each solver of fairfront has the larger hypervolume, and the other."""
     ours = [name for name in of if name.startswith("fairfront")]
     spaces = {
         "tight": "objectives, tight",

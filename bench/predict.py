@@ -75,7 +75,7 @@ def prepare(binary):
     code = f"import sys; sys.path.insert(0, {str(BENCH)!r}); import predict; predict.make_inputs({str(path)!r})"
     subprocess.run([sys.executable, "-c", code], check=True)
     run = WORK / "predict-run"
-    fit = ["fit", "adult:gender", "--method", "trace", "--points", "5", "--quiet", "--force"]
+    fit = ["fit", "adult:gender", "--solver", "trace", "--points", "5", "--quiet", "--force"]
     subprocess.run([binary, *fit, "--out", run], check=True)
     choose = ["select", run, "--id", "0", "--model", WORK / "model.json", "--force", "--json"]
     subprocess.run([binary, *choose], check=True, stdout=subprocess.DEVNULL)

@@ -67,7 +67,7 @@ COVARIANCES = ["--objective", "log_loss", "--objective", "disparate_impact(sex)"
 CASES = {
     "default": [],
     "trace": COVARIANCES,
-    "pf-smg": [*COVARIANCES, "--method", "pf-smg"],
+    "pf-smg": [*COVARIANCES, "--solver", "pf-smg"],
 }
 TITLES = {
     "default": "error_rate, demographic_parity(sex)",
@@ -293,7 +293,7 @@ def adult_case(name, seed, frame, path, exact, folder):
     own = Front.read(folder / "part", frame)
     own.check()
     if exact is None and not same.in_measures:
-        exact = same if same.info["method"] == "trace" else fit_as(streamed, folder, COVARIANCES)
+        exact = same if same.info["solver"] == "trace" else fit_as(streamed, folder, COVARIANCES)
     shares = {}
     chosen, test = same.judged_on()
     for where, splits in (("chosen", chosen), ("test", test)):

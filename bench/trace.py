@@ -75,14 +75,14 @@ def main():
     for program in (FAIRFRONT, TRACE):
         if not program.is_file():
             sys.exit("first: cargo build --release -p fairfront-bench -p fairfront-cli")
-    has_method = "trace" in methods()
-    if not has_method:
-        print("SKIPPED: this fairfront fit has no method trace; only the solver is measured")
+    has_solver = "trace" in solvers()
+    if not has_solver:
+        print("SKIPPED: this fairfront fit has no solver trace; only the solver is measured")
     # First, while this process is small: what it starts has its peak memory at least.
     results = {"rows": growth(args), "sets": [], "goals": []}
     with tempfile.TemporaryDirectory() as folder:
         for name in args.sets:
-            found = one_set(name, args, has_method, Path(folder))
+            found = one_set(name, args, has_solver, Path(folder))
             results["sets"].append(found)
             results["goals"] += report_set(found)
     results["goals"] += report_rows(results["rows"])
@@ -102,8 +102,8 @@ def write(results):
     path.write_text(raw + "\n")
 
 
-def methods():
-    """The methods that this fairfront has."""
+def solvers():
+    """The solvers that this fairfront has."""
     text = subprocess.check_output([FAIRFRONT, "fit", "--help"], text=True)
     return re.findall(r"Settings of (\S+) \(--set", text)
 
@@ -155,14 +155,14 @@ def solver(name, repetitions, limit_s=600):
 # Cost
 
 
-def one_set(name, args, has_method, folder):
+def one_set(name, args, has_solver, folder):
     path = folder / "rows.csv"
     command = [FAIRFRONT, "data", "export", name, "--encoded", "--force", "-o", path]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr.strip())
     z, y, groups = read(path, 1 + name.count("+"))
-    front, cost = costs(name, z, y, args.turns, has_method, folder)
+    front, cost = costs(name, z, y, args.turns, has_solver, folder)
     assert front["rows"] == len(y)
     found = {"name": name, "rows": len(y), "parameters": z.shape[1], **cost}
     values = np.array(front.pop("values")).reshape(-1, 1 + len(groups))
@@ -210,7 +210,7 @@ def fits(z, y):
     }
 
 
-def costs(name, z, y, turns, has_method, folder):
+def costs(name, z, y, turns, has_solver, folder):
     ways, runs, peers = fits(z, y), [], {}
     single = "+" not in name
     loss = Sum(z, y, y)
@@ -222,9 +222,9 @@ def costs(name, z, y, turns, has_method, folder):
         if single or turn < 3:
             front, run = solver(name, 3 if single else 1)
             runs.append(run)
-        if has_method and single:
+        if has_solver and single:
             out = ["--out", folder / "run", "--force", "--quiet"]
-            command = [FAIRFRONT, "fit", name, "--method", "trace", "--penalty", LAMBDA, "--threads", 1, *out]
+            command = [FAIRFRONT, "fit", name, "--solver", "trace", "--penalty", LAMBDA, "--threads", 1, *out]
             _, whole = measured(*command)
             run["command_cpu_s"] = whole["cpu_s"]
             run["others"] = max(run["others"], whole["others"])
@@ -495,7 +495,7 @@ def report_set(found):
             print(f"{'the whole command':44}{min(whole):9.3f}{median(whole):9.3f}")
             goals.append(goal(what, f"{ratio:.2f}", f"<= {COMMAND:g}", ratio <= COMMAND, note))
         else:
-            goals.append(goal(what, "-", f"<= {COMMAND:g}", None, "no such method yet"))
+            goals.append(goal(what, "-", f"<= {COMMAND:g}", None, "no such solver yet"))
     others = [*solving["others"], *(o for peer in peers.values() for o in peer["others"])]
     disturbed = sum(o >= DISTURBED for o in others)
     if disturbed:

@@ -1,6 +1,6 @@
 """Draws adult-gender-front.svg from a run: the exact front of covariances.
 
-    fairfront fit adult:gender --method trace --points 200 --out RUN
+    fairfront fit adult:gender --solver trace --points 200 --out RUN
     python3 docs/figures/adult-gender-front.py RUN
 """
 

@@ -37,7 +37,7 @@ def main():
         # A file's name is the name of its front.
         fronts = {
             folder / "fairfront": [],
-            folder / "fairfront --method trace": ["--method", "trace"],
+            folder / "fairfront --solver trace": ["--solver", "trace"],
         }
         for path, flags in fronts.items():
             run = folder / "run"

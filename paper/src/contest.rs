@@ -252,7 +252,7 @@ mod tests {
     fn front(gamma: f64) -> JudgedFront {
         JudgedFront {
             name: String::new(),
-            method: None,
+            solver: None,
             points: 1,
             points_found: 1,
             purity: 1.0,

@@ -8,13 +8,14 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use fairfront_core::{
-    Batches, FairProblem, Gradients, OfRoots, Points, Problem, Roots, StopSignal,
+    Batches, FairProblem, Gradients, LossFacet, Points, Preconditioner, Problem, RootFacet,
+    StopSignal,
 };
 use fairfront_data::{Encoded, Known, Part, Prepared};
 use fairfront_pareto::{ranges, select_spread};
 use fairfront_report::{Better, Scatter, Scatters, Series, Side, Volume};
 use fairfront_run::{Error, Figure};
-use fairfront_solve::{BatchSchedule, Front, Observer, PfSmg, Progress, Trace};
+use fairfront_solve::{BatchSchedule, Front, Observer, PfSmg, Progress, Solver, Trace};
 
 use crate::Experiment;
 use crate::finding::Draft;
@@ -297,7 +298,7 @@ impl Problem for Watched<'_> {
         self.problem.n_objectives()
     }
 
-    fn n_rows(&self) -> usize {
+    fn n_rows(&self) -> u64 {
         self.problem.n_rows()
     }
 
@@ -328,28 +329,31 @@ impl Problem for Watched<'_> {
         self.problem.gradients(points, batches)
     }
 
-    fn minimiser(&self, stop: &StopSignal) -> Result<Option<Vec<f64>>, fairfront_core::Error> {
-        self.problem.minimiser(stop)
+    fn loss(&self) -> Option<&dyn LossFacet> {
+        Some(self)
+    }
+
+    fn roots(&self) -> Option<&dyn RootFacet> {
+        self.problem.roots()
+    }
+}
+
+/// Steps are those of the paper, without a preconditioner.
+impl LossFacet for Watched<'_> {
+    fn minimizer(
+        &self,
+        near: Option<&[f64]>,
+        stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, fairfront_core::Error> {
+        self.problem.minimizer(near, stop)
     }
 
     fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, fairfront_core::Error> {
         self.problem.start(stop)
     }
 
-    fn n_roots(&self, objective: usize) -> usize {
-        self.problem.n_roots(objective)
-    }
-
-    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, fairfront_core::Error> {
-        self.problem.roots(objective, point)
-    }
-
-    fn of_roots(&self, objective: usize, roots: &[f64]) -> OfRoots {
-        self.problem.of_roots(objective, roots)
-    }
-
-    fn root_size(&self, objective: usize, point: &[f64]) -> Result<f64, fairfront_core::Error> {
-        self.problem.root_size(objective, point)
+    fn preconditioner(&self, _at: &[f64]) -> Result<Preconditioner, fairfront_core::Error> {
+        Ok(Preconditioner::Identity)
     }
 }
 

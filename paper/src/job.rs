@@ -1,7 +1,7 @@
 //! A piece of work: a fit, a stream or a grid search that takes one thread.
 
 use fairfront_data::{Known, Part, Prepared, Spec, Split, SplitRule, data_folder};
-use fairfront_run::{Ask, Error, FitRequest, PAPER_PENALTY, Penalty, Solver, attribute_texts};
+use fairfront_run::{Ask, Error, FitRequest, PAPER_PENALTY, Penalty, SolverName, attribute_texts};
 use serde::{Deserialize, Serialize};
 
 use crate::Effort;
@@ -120,7 +120,7 @@ pub(crate) enum Variant {
     EpsFairPaper,
     /// PF-SMG with our settings.
     PfSmg,
-    /// EPS-fair with exact gradients, warm starts and a metric.
+    /// EPS-fair with exact gradients, warm starts and a preconditioner.
     EpsFair,
     /// What `fit` does for these objectives; for covariances the exact front.
     Ours,
@@ -163,18 +163,18 @@ impl Case {
     pub(crate) fn fit(self, seed: u64, variant: Variant, effort: Effort) -> Job {
         let synthetic = self.source == SYNTHETIC.source;
         let solver = match variant {
-            Variant::PfSmgPaper | Variant::PfSmg => Solver::PfSmg,
-            Variant::EpsFairPaper | Variant::EpsFair => Solver::EpsFair,
-            Variant::Ours | Variant::Measures => Solver::Auto,
+            Variant::PfSmgPaper | Variant::PfSmg => SolverName::PfSmg,
+            Variant::EpsFairPaper | Variant::EpsFair => SolverName::EpsFair,
+            Variant::Ours | Variant::Measures => SolverName::Auto,
         };
         let mut settings = Vec::new();
         let mut points = None;
-        if solver == Solver::PfSmg {
+        if solver == SolverName::PfSmg {
             points = effort.most_points();
             let steps = effort.most_steps();
             settings.extend(steps.map(|steps| ("max-steps".to_owned(), steps.to_string())));
         }
-        if solver == Solver::EpsFair {
+        if solver == SolverName::EpsFair {
             points = Some(match synthetic {
                 true => effort.synthetic_bounds(),
                 false => effort.bounds(),
@@ -223,12 +223,12 @@ impl Job {
         let ask = &self.setup.ask;
         let (adult, compas) = (self.is_of("adult"), self.is_of("compas"));
         let fit = match (ask.solver, ask.paper) {
-            (Solver::PfSmg, true) if adult => 110.0,
-            (Solver::PfSmg, true) if compas => 30.0,
-            (Solver::EpsFair, true) if adult => 50.0,
-            (Solver::PfSmg, _) if adult => 20.0,
-            (Solver::PfSmg, true) => 7.0,
-            (Solver::EpsFair, _) if adult => 7.0,
+            (SolverName::PfSmg, true) if adult => 110.0,
+            (SolverName::PfSmg, true) if compas => 30.0,
+            (SolverName::EpsFair, true) if adult => 50.0,
+            (SolverName::PfSmg, _) if adult => 20.0,
+            (SolverName::PfSmg, true) => 7.0,
+            (SolverName::EpsFair, _) if adult => 7.0,
             _ if compas => 4.0,
             _ => 1.0,
         };
@@ -290,26 +290,26 @@ impl Setup {
 
 #[cfg(test)]
 mod tests {
-    use fairfront_solve::{EpsFair, Method, PfSmg};
+    use fairfront_solve::{AnySolver, EpsFair, PfSmg};
 
     use super::*;
 
-    fn method(job: &Job) -> Method {
+    fn solver(job: &Job) -> AnySolver {
         let (_, spec) = job.setup.spec().expect("a known data set");
         let request = job.setup.request(&spec).expect("settings that there are");
-        request.methods[0].method.clone()
+        request.solvers[0].solver.clone()
     }
 
     /// p1, p2, α0, interval of the steps, first batches and their growth.
     fn settings(case: Case, seed: u64) -> (usize, usize, f64, usize, Vec<(f64, f64)>) {
-        let Method::PfSmg(PfSmg {
+        let AnySolver::PfSmg(PfSmg {
             runs,
             steps,
             step,
             step_every,
             batches,
             ..
-        }) = method(&case.fit(seed, Variant::PfSmgPaper, Effort::Full))
+        }) = solver(&case.fit(seed, Variant::PfSmgPaper, Effort::Full))
         else {
             panic!("the paper's solver is PF-SMG")
         };
@@ -339,12 +339,12 @@ mod tests {
     fn eps_fair_has_the_papers_number_of_bounds() {
         for (case, bounds) in [(SYNTHETIC, 1_500), (ADULT_GENDER, 100), (ADULT_RACE, 100)] {
             for (variant, is_paper) in [(Variant::EpsFairPaper, true), (Variant::EpsFair, false)] {
-                let Method::EpsFair(EpsFair {
+                let AnySolver::EpsFair(EpsFair {
                     points,
                     cold,
                     finite_differences,
                     ..
-                }) = method(&case.fit(0, variant, Effort::Full))
+                }) = solver(&case.fit(0, variant, Effort::Full))
                 else {
                     panic!("EPS-fair was asked for")
                 };

@@ -1,9 +1,9 @@
 //! Adult as a stream: do the successive fronts approach the one of all rows?
 
-use fairfront_core::{Dataset, Points, Problem, counted};
+use fairfront_core::{Dataset, Points, Problem, counted, label_of};
 use fairfront_data::{Encoding, Prepared, RowFacts, embed};
 use fairfront_run::{Error, Keep, Run};
-use fairfront_solve::{Observer, Trace};
+use fairfront_solve::{Observer, Solver, Trace};
 use fairfront_stream::{Live, LiveOptions};
 use serde::{Deserialize, Serialize};
 
@@ -84,10 +84,10 @@ pub(crate) fn stream(
     });
     let fronts = fronts.collect::<Result<_, Error>>()?;
     let start = thread_seconds();
-    let [choice, ..] = request.methods.as_slice() else {
+    let [choice, ..] = request.solvers.as_slice() else {
         return Err(Error::Usage("name a solver".into()));
     };
-    let last = choice.method.solve(&problem, observer)?.front.values;
+    let last = choice.solver.solve(&problem, observer)?.front.values;
     let last_cpu_seconds = thread_seconds() - start;
     let n = problem.n_params();
     Ok(Streamed {
@@ -104,7 +104,7 @@ pub(crate) fn stream(
 
 /// All rows of a table under an encoding.
 fn all_rows(encoding: &Encoding, prepared: &Prepared) -> Result<Dataset, Error> {
-    let label = |positive: &bool| if *positive { 1.0 } else { -1.0 };
+    let label = |positive: &bool| label_of(*positive);
     let facts = RowFacts {
         labels: prepared.labels.iter().map(label).collect(),
         groups: prepared.groups.clone(),

@@ -15,7 +15,7 @@ import pytest
 KILLS = int(os.environ.get("FAIRFRONT_KILLS", "8"))
 FILES = ["encoding.json", "front.parquet", "report.html", "run.json", "tallies.json"]
 # A front that takes a second or two.
-FIT = ["synthetic:3(rows=2000)", "--method", "pf-smg", "--polish", "--points", "1000000"]
+FIT = ["synthetic:3(rows=2000)", "--solver", "pf-smg", "--polish", "--points", "1000000"]
 FIT += ["--set", "max-steps=240", "--set", "patience=0", "--seed", "3"]
 
 

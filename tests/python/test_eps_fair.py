@@ -27,7 +27,7 @@ class Case:
     """A run beside the rows it was fitted on."""
 
     def __init__(self, fairfront, folder, source, points, *more):
-        args = [*source, "--method", "eps-fair", "--points", points, "--penalty", LAMBDA, *more]
+        args = [*source, "--solver", "eps-fair", "--points", points, "--penalty", LAMBDA, *more]
         fairfront("fit", *args, "--quiet", "--out", folder)
         self.info = json.loads((folder / "run.json").read_text())
         self.table = pq.read_table(folder / "front.parquet").to_pandas()
@@ -131,8 +131,8 @@ def test_solutions_are_optimal(case):
 
 
 def test_what_run_json_says(case):
-    assert case.info["method"] == "eps-fair" and case.info["stop"] == "complete"
-    assert case.info["settings"]["points"] == case.n
+    assert case.info["solver"] == "eps-fair" and case.info["stop"] == "complete"
+    assert case.info["solver_settings"]["points"] == case.n
     counters = case.info["counters"]
     assert counters["subproblems"] == {
         "solved": case.n - 1,
@@ -147,7 +147,7 @@ def test_what_run_json_says(case):
 def test_the_paper_s_way_ends_near(fairfront, tmp_path):
     exact = Case(fairfront, tmp_path / "exact", ["synthetic:1"], 20)
     paper = Case(fairfront, tmp_path / "paper", ["synthetic:1"], 20, "--preset", "paper")
-    assert paper.info["settings"]["finite_differences"] and paper.info["settings"]["cold"]
+    assert paper.info["solver_settings"]["finite_differences"] and paper.info["solver_settings"]["cold"]
     columns = ["objective.log_loss", "objective.disparate_impact(a)"]
     exact, found = (run.table[columns].to_numpy() for run in (exact, paper))
     # The front is convex in the covariance, the root of the second column.

@@ -18,7 +18,7 @@ PARTS = ["train", "validation", "test"]
 # The same operations in the same order give the same bits; of databases that is not asked, for they
 # promise neither how literals are rounded nor the order of sums.
 EXACT, NEAR = 0.0, 1e-12
-QUICK = ["--method", "trace", "--points", "12", "--quiet"]
+QUICK = ["--solver", "trace", "--points", "12", "--quiet"]
 
 
 def add_up(model, features):

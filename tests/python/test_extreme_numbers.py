@@ -29,7 +29,7 @@ def write(rows, path):
     return path
 
 
-@pytest.mark.parametrize("solver", [["--method", "trace"], ["--preset", "paper"], ["--method", "eps-fair"]])
+@pytest.mark.parametrize("solver", [["--solver", "trace"], ["--preset", "paper"], ["--solver", "eps-fair"]])
 def test_huge_features_are_refused_by_place(fairfront, tmp_path, solver):
     rows = table()
     rows["x"] *= 1e160
@@ -47,7 +47,7 @@ def test_large_features_within_the_bound_end(fairfront, tmp_path):
     file = write(rows, tmp_path / "loans.csv")
     for solver in ["trace", "eps-fair", "weighted", "pf-smg"]:
         out = tmp_path / solver
-        args = ["fit", file, *ROLES, "--method", solver, "--scale", "none", "--points", 5, "--out", out, "--quiet"]
+        args = ["fit", file, *ROLES, "--solver", solver, "--scale", "none", "--points", 5, "--out", out, "--quiet"]
         done = fairfront.run(*args)
         assert done.returncode in (0, 1)
         assert b"panic" not in done.stderr
@@ -60,14 +60,14 @@ def test_small_features_keep_their_variance(fairfront, tmp_path):
     for name, unit in [("one", 1.0), ("small", 2.0**-660)]:
         file = write(rows.assign(x=rows["x"] * unit), tmp_path / f"{name}.csv")
         out = tmp_path / name
-        fairfront("fit", file, *ROLES, "--method", "trace", "--points", 5, "--out", out, "--quiet")
+        fairfront("fit", file, *ROLES, "--solver", "trace", "--points", 5, "--out", out, "--quiet")
         found.append(pd.read_parquet(out / "front.parquet"))
     np.testing.assert_allclose(
         *(front.filter(regex="^test_log_loss|log_loss").to_numpy() for front in found), rtol=1e-9
     )
 
 
-STREAM = [*ROLES, "--method", "trace", "--points", 5, "--batch", 100]
+STREAM = [*ROLES, "--solver", "trace", "--points", 5, "--batch", 100]
 
 
 def with_huge(rows, at):
@@ -117,7 +117,7 @@ def test_a_batch_that_a_solver_cannot_fit_is_rejected(fairfront, tmp_path):
     """Tracing cannot hold the covariance of errors at 0 with more than 1,000 parameters."""
     state = tmp_path / "state"
     objectives = ["--objective", "log_loss", "--objective", "equal_opportunity(sex)"]
-    flags = [*ROLES, *objectives, "--method", "trace", "--points", 5, "--batch", 1200]
+    flags = [*ROLES, *objectives, "--solver", "trace", "--points", 5, "--batch", 1200]
 
     def batch(number, cities):
         rows = table(1200, seed=number)
@@ -188,7 +188,7 @@ def test_databases_keep_spaces_of_unicode(fairfront, tmp_path):
     job = np.where(rows["x"] > 0, "\u00a0clerk", "clerk")
     rows = rows.assign(job=np.where(np.arange(400) % 5 == 0, "cook", job))[["job", "sex", "y"]]
     file = write(rows, tmp_path / "loans.csv")
-    fairfront("fit", file, *ROLES, "--method", "trace", "--points", 5, "--out", tmp_path / "run", "--quiet")
+    fairfront("fit", file, *ROLES, "--solver", "trace", "--points", 5, "--out", tmp_path / "run", "--quiet")
     model = tmp_path / "model.json"
     fairfront.model(tmp_path / "run", 0, model)
     scored = pd.read_csv(io.BytesIO(fairfront("predict", model, file, "--output", "-")))

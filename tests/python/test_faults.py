@@ -32,7 +32,7 @@ WRITES = {"write", "writev", "pwrite"}
 SAMPLE = 7
 
 TABLE = ["loans.csv", "--target", "paid", "--positive", "yes", "--sensitive", "sex", "--threads", 1]
-SOLVER = ["--method", "weighted", "--set", "sums=2", "--set", "max-steps=1", "--quiet"]
+SOLVER = ["--solver", "weighted", "--set", "sums=2", "--set", "max-steps=1", "--quiet"]
 
 
 @dataclass

@@ -29,7 +29,7 @@ COUNTS = {
     "state": 30,
 }
 COLUMNS = ["--target", "approved", "--positive", "yes", "--sensitive", "sex"]
-SOLVER = ["--method", "trace", "--points", "5", "--penalty", "0.01", "--quiet"]
+SOLVER = ["--solver", "trace", "--points", "5", "--penalty", "0.01", "--quiet"]
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from fitted import EXACT, LOANS, SPLITS, Run, dominated, near, scores
 DEMO = "demo(rows=3000)"
 ALL = ["--sensitive", "sex", "--sensitive", "race", "--sensitive", "sex:race"]
 # Enough for points that differ.
-FEW = ["--method", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
+FEW = ["--solver", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
 
 # Measures
 
@@ -170,7 +170,7 @@ def test_no_point_dominates_another_in_measures(fitted, name):
     assert not dominated(values).any()
     assert len(np.unique(values, axis=0)) == len(values)
     assert judged["in_measures"] >= len(values) and judged["candidates"] >= judged["in_measures"]
-    most = run.info["settings"]["points"]
+    most = run.info["solver_settings"]["points"]
     assert len(values) == min(judged["in_measures"], most)
 
 
@@ -194,7 +194,7 @@ def test_fronts_in_objectives(fitted, name):
     # The same candidates, judged in another way.
     for key in ("measures", "candidates", "moved", "in_objectives", "in_measures"):
         assert judged[key] == other[key], key
-    assert len(run.table) == min(judged["in_objectives"], run.info["settings"]["points"])
+    assert len(run.table) == min(judged["in_objectives"], run.info["solver_settings"]["points"])
     columns = [f"objective.{name}" for name in run.info["objectives"]]
     values = run.table[columns].to_numpy(copy=True)
     assert not dominated(values).any()
@@ -339,8 +339,8 @@ def test_thresholds_of_other_points_can_be_improved(fairfront, tmp_path):
 
 RATES_BY = {
     "default": [],
-    "pf-smg": ["--method", "pf-smg", "--set", "max-steps=8", "--points", "60"],
-    "polish": ["--method", "weighted", "--polish"],
+    "pf-smg": ["--solver", "pf-smg", "--set", "max-steps=8", "--points", "60"],
+    "polish": ["--solver", "weighted", "--polish"],
 }
 
 

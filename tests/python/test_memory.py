@@ -148,7 +148,7 @@ def test_a_fit_is_refused_before_it_starts(fairfront, tmp_path):
     solving = fairfront.error(*fit, "--memory", "40MiB")
     assert "fit: 100,000 rows, their scores and" in solving and "stream --window" in solving
     for solver, points in [("weighted", 1_000_000), ("trace", 10_000_000), ("pf-smg", 100_000_000)]:
-        many = fairfront.error(*fit, "--method", solver, "--points", points, "--memory", "1GiB")
+        many = fairfront.error(*fit, "--solver", solver, "--points", points, "--memory", "1GiB")
         assert "candidate models" in many and "fewer --points" in many
     assert not (tmp_path / "run").exists()
     # The same from a TOML file.

@@ -12,7 +12,7 @@ from fitted import EXACT, LOANS, SPLITS, Run, near, scores
 DEMO = "demo(rows=3000)"
 ALL = ["--sensitive", "sex", "--sensitive", "race", "--sensitive", "sex:race"]
 # Enough for points that differ.
-FEW = ["--method", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
+FEW = ["--solver", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
 
 
 OBJECTIVES = {

@@ -23,7 +23,7 @@ from fitted import EXACT, LOANS, SPLITS, Run, near
 from seals import sealed
 
 DEMO = "demo(rows=3000)"
-FEW = ["--method", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
+FEW = ["--solver", "weighted", "--set", "sums=16", "--set", "max-steps=4", "--quiet"]
 RUNS = {
     "default": ([DEMO], [], FEW),
     "weights": (["loans", *LOANS, *UNKNOWN], [], FEW),

@@ -39,7 +39,7 @@ def demo(fairfront, tmp_path_factory):
 @pytest.fixture(scope="module")
 def adult(fairfront, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("adult") / "run"
-    return Report(fairfront, folder, "adult:gender", "--method", "trace", "--points", 60)
+    return Report(fairfront, folder, "adult:gender", "--solver", "trace", "--points", 60)
 
 
 def sentence(price):
@@ -914,7 +914,7 @@ def test_many_models_stay_fluid(fairfront, browser, tmp_path_factory, record_pro
     folder = tmp_path_factory.mktemp("many") / "run"
     covariances = ["log_loss", "disparate_impact(sex)", "disparate_impact(race)"]
     objectives = [word for o in covariances for word in ("--objective", o)]
-    spec = ["demo(rows=1500)", *objectives, "--method", "pf-smg", "--points", 1500]
+    spec = ["demo(rows=1500)", *objectives, "--solver", "pf-smg", "--points", 1500]
     report = Report(fairfront, folder, *spec)
     with Opened(browser, report.path) as it:
         loaded = float(it.page.evaluate("document.documentElement.dataset.ready"))

@@ -10,7 +10,7 @@ import pytest
 
 from seals import checksum
 
-FIT = ["fit", "demo(rows=300)", "--method", "weighted", "--set", "sums=2", "--set", "max-steps=1", "--quiet"]
+FIT = ["fit", "demo(rows=300)", "--solver", "weighted", "--set", "sums=2", "--set", "max-steps=1", "--quiet"]
 WHOLE = ["encoding.json", "front.parquet", "report.html", "run.json", "tallies.json"]
 CHANGED = "the file was changed after it was written"
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 # A front that takes far longer than a test waits for.
-LONG = ["demo(rows=300000)", "--method", "weighted", "--set", "sums=4000"]
+LONG = ["demo(rows=300000)", "--solver", "weighted", "--set", "sums=4000"]
 
 
 def start(fairfront, run, fit, *more, **options):
@@ -34,7 +34,7 @@ def limited(fairfront, run, fit):
 def test_a_time_limit_bounds_the_work_after_it(fairfront, tmp_path):
     """Generous: before, such a fit went on for minutes."""
     run = tmp_path / "run"
-    fit = ["demo(rows=300000)", "--method", "trace", "--points", 1_000_000]
+    fit = ["demo(rows=300000)", "--solver", "trace", "--points", 1_000_000]
     fit += ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
     done = limited(fairfront, run, fit)
     said = json.loads((run / "run.json").read_text())
@@ -202,7 +202,7 @@ def test_a_signal_ends_a_stream_that_waits(fairfront, tmp_path):
 
 def test_a_signal_ends_a_batch_and_changes_nothing(fairfront, tmp_path):
     state = tmp_path / "state"
-    small = ["--batch", 300_000, "--method", "weighted", "--set", "sums=4000"]
+    small = ["--batch", 300_000, "--solver", "weighted", "--set", "sums=4000"]
     process = spawn(fairfront, "stream", state, "demo(rows=300000)", *small)
     begun(process)
     process.send_signal(signal.SIGTERM)

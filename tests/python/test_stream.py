@@ -362,7 +362,7 @@ def test_later_calls_need_no_flags_and_none_may_contradict(fairfront, text, tmp_
         said = done.stderr.decode()
         assert done.returncode == 2 and "this stream was begun with" in said, (name, said)
         assert said.count("\n") == 1 and f"begun with {name}" in said, (name, said)
-    for flags in [["--reservoir", "400"], ["--method", "pf-smg"], ["--preset", "paper"]]:
+    for flags in [["--reservoir", "400"], ["--solver", "pf-smg"], ["--preset", "paper"]]:
         done = fairfront.run("stream", state, file, *flags)
         assert done.returncode == 2 and b"this stream was begun with" in done.stderr, flags
     assert tree(state) == before

@@ -46,11 +46,11 @@ def test_points_minimise_weighted_sums(fairfront, tmp_path, name, request):
     if not name.startswith("synthetic"):
         request.getfixturevalue("data")
     out = tmp_path / "run"
-    fairfront("fit", name, "--method", "trace", "--points", "41", "--penalty", LAMBDA, "--quiet", "--out", out)
+    fairfront("fit", name, "--solver", "trace", "--points", "41", "--penalty", LAMBDA, "--quiet", "--out", out)
     problem = Sum(fairfront.encoded(name))
     table = pq.read_table(out / "front.parquet").to_pandas()
     info = json.loads((out / "run.json").read_text())
-    assert info["method"] == "trace" and info["points"] == len(table) == 41
+    assert info["solver"] == "trace" and info["points"] == len(table) == 41
     assert info["certificate"]["proven"] == 41
     assert info["certificate"]["largest_gap"] == table[GAP].max() <= 1e-6
     objectives = [f"objective.{name}" for name in info["objectives"]]
@@ -88,7 +88,7 @@ def test_the_solver_is_chosen_and_says_why(fairfront, tmp_path):
     fairfront(*fit, default, *few)
     runs = (convex, other, default)
     said = [json.loads((run / "run.json").read_text()) for run in runs]
-    assert [info["method"] for info in said] == ["trace", "pf-smg", "weighted"]
+    assert [info["solver"] for info in said] == ["trace", "pf-smg", "weighted"]
     assert "convex" in said[0]["reason"] and "rates" in said[2]["reason"]
     assert said[1]["certificate"]["largest_gap"] is None and "polish" in said[1]
     table = pq.read_table(other / "front.parquet").to_pandas()

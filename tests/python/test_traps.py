@@ -166,7 +166,7 @@ def test_tune_takes_the_solver_of_a_default_fit(fairfront, folder, tmp_path):
     found = json.loads(fairfront("tune", *rows, "--most", 4, "--json"))
     fairfront("fit", *rows, "--out", tmp_path / "default", "--quiet")
     default = json.loads((tmp_path / "default/run.json").read_text())
-    assert found["method"] == default["method"] == "weighted"
+    assert found["solver"] == default["solver"] == "weighted"
     assert [axis["name"] for axis in found["tried"]] == ["stages", "softening", "penalty"]
     # The command that it ends with gives the front that was judged.
     command = found["command"][1:]
@@ -174,7 +174,7 @@ def test_tune_takes_the_solver_of_a_default_fit(fairfront, folder, tmp_path):
     fairfront(*command, "--quiet")
     tuned = json.loads((tmp_path / "tuned/run.json").read_text())
     chosen = found["trials"][found["chosen"]]
-    assert tuned["points"] == chosen["points"] and tuned["method"] == "weighted"
+    assert tuned["points"] == chosen["points"] and tuned["solver"] == "weighted"
     if chosen["settings"]["penalty"] != "auto":
         assert tuned["penalty"]["chosen"] == float(chosen["settings"]["penalty"])
     front = pq.read_table(tmp_path / "tuned/front.parquet").to_pandas()
@@ -183,8 +183,8 @@ def test_tune_takes_the_solver_of_a_default_fit(fairfront, folder, tmp_path):
 
 def test_tune_takes_a_solver_that_is_named(fairfront, folder):
     rows = [folder / "loans.csv", *ROLES, "--points", 12, "--set", "max-steps=6", "--set", "holes=4"]
-    named = json.loads(fairfront("tune", *rows, "--method", "pf-smg", "--try", "runs=1,2", "--json"))
-    assert named["method"] == "pf-smg"
+    named = json.loads(fairfront("tune", *rows, "--solver", "pf-smg", "--try", "runs=1,2", "--json"))
+    assert named["solver"] == "pf-smg"
     assert "fixes it" in usage(fairfront, "tune", *rows, "--penalty", "1", "--try", "penalty=1,2")
 
 

@@ -38,7 +38,7 @@ def main() -> None:
     X = rng.normal(size=(800, 2))
     X[:, 0] += group
     y = X[:, 0] + X[:, 1] + rng.normal(size=800) > 0.5
-    front = FairFrontClassifier(["log_loss", squared_gap("group")], method="pf-smg", n_points=40)
+    front = FairFrontClassifier(["log_loss", squared_gap("group")], solver="pf-smg", n_points=40)
     front.fit(X, y, sensitive_features={"group": group})
     fairest = front.select(best="objective.squared_gap(group)")
     scores = fairest.decision_function(X)

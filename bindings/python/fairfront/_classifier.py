@@ -51,10 +51,10 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
     ----------
     objectives : list of str or Objective, optional
         What is minimised, the loss first: ``["error_rate", "equalized_odds(sex)"]``. By default the error rate
-        and the demographic parity of each sensitive feature; with the methods ``"trace"`` and ``"eps-fair"`` and the
+        and the demographic parity of each sensitive feature; with the solvers ``"trace"`` and ``"eps-fair"`` and the
         preset ``"paper"``, which need covariances, the log loss and the disparate impact. ``sex:race`` is the
         intersection of two features.
-    method : {"auto", "trace", "weighted", "pf-smg", "eps-fair"}, default="auto"
+    solver : {"auto", "trace", "weighted", "pf-smg", "eps-fair"}, default="auto"
         The solver; ``"auto"`` takes the one that suits the objectives.
     n_points : int, optional
         Points of the front, at most; each solver has a default of its own.
@@ -175,7 +175,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         self,
         objectives: Sequence[Any] | None = None,
         *,
-        method: str = "auto",
+        solver: str = "auto",
         n_points: int | None = None,
         require: str | Sequence[str] | None = None,
         confidence: float | None = 0.95,
@@ -202,7 +202,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
         pos_label: Any = None,
     ) -> None:
         self.objectives = objectives
-        self.method = method
+        self.solver = solver
         self.n_points = n_points
         self.require = require
         self.confidence = confidence
@@ -365,8 +365,8 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             raise ValueError(f"max_seconds={limit!r}: give a number above 0, or None")
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
             raise TypeError(f"progress={self.progress!r}: expected True, False or a function")
-        if not isinstance(self.method, str):
-            raise TypeError(f"method={self.method!r}: expected the name of a solver, or 'auto'")
+        if not isinstance(self.solver, str):
+            raise TypeError(f"solver={self.solver!r}: expected the name of a solver, or 'auto'")
         shares = (self.validation_fraction, self.holdout_fraction)
         small = (self.pool_rare, self.min_group, self.pool_groups)
         return Policy(*shares, self.missing, self.missing_sensitive, *small, number)
@@ -390,7 +390,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             raise TypeError(f"objectives={objectives!r}: give a list of them, the loss first")
         return {
             "objectives": [] if objectives is None else [_text(objective) for objective in objectives],
-            "method": self.method,
+            "solver": self.solver,
             "n_points": None if self.n_points is None else whole("n_points", self.n_points, 1),
             "settings": self._solver_settings(),
             "polish": bool(self.polish),

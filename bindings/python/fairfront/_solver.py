@@ -168,9 +168,9 @@ def pf_smg(
     polish : bool, default=False
         Whether points take exact steps at the end until none of them can get better in all objectives.
     **settings : bool, int, float, str or list of pairs
-        Settings of the method by name: ``runs``, ``steps``, ``step``, ``step_factor``, ``step_every``,
+        Settings of the solver by name: ``runs``, ``steps``, ``step``, ``step_factor``, ``step_every``,
         ``batches`` (as ``[(80, 1.018)]``: rows, growth a step), ``batch_share``, ``perturbations``,
-        ``max_steps``, ``patience``, ``metric``, …
+        ``max_steps``, ``patience``, ``preconditioner``, …
 
     Returns
     -------
@@ -355,7 +355,7 @@ def eps_fair(
         Whether points take exact steps at the end until none of them can get better in all objectives.
     **settings : bool, int, float or str
         ``tolerance``, ``feasibility``, ``max_evaluations``, ``cold``, ``start_radius``,
-        ``finite_differences``, ``metric``.
+        ``finite_differences``, ``preconditioner``.
 
     Returns
     -------

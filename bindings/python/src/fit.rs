@@ -2,7 +2,7 @@
 
 use fairfront_core::Attribute;
 use fairfront_data::{attribute_name, grammar};
-use fairfront_run::{Ask, FitRequest, FrontIn, Run, Solver, fit_with};
+use fairfront_run::{Ask, FitRequest, FrontIn, Run, SolverName, fit_with};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::work;
 #[pyo3(from_item_all)]
 pub(crate) struct Asked<'py> {
     pub(crate) objectives: Vec<Bound<'py, PyAny>>,
-    method: String,
+    solver: String,
     n_points: Option<usize>,
     settings: Vec<(String, String)>,
     polish: bool,
@@ -37,7 +37,7 @@ impl Asked<'_> {
     ) -> PyResult<FitRequest> {
         let ask = Ask {
             objectives,
-            solver: solver(&self.method)?,
+            solver: solver(&self.solver)?,
             paper: match self.preset.as_deref() {
                 None => false,
                 Some("paper") => true,
@@ -73,17 +73,10 @@ fn text_of(name: &str) -> String {
     }
 }
 
-fn solver(name: &str) -> PyResult<Solver> {
-    Ok(match name {
-        "auto" => Solver::Auto,
-        "pf-smg" => Solver::PfSmg,
-        "eps-fair" => Solver::EpsFair,
-        "trace" => Solver::Trace,
-        "weighted" => Solver::Weighted,
-        other => {
-            let known = ["auto", "trace", "weighted", "pf-smg", "eps-fair"];
-            return Err(unknown("method", other, &known));
-        }
+fn solver(name: &str) -> PyResult<SolverName> {
+    SolverName::parse(name).ok_or_else(|| {
+        let known = SolverName::ALL.map(SolverName::name);
+        unknown("solver", name, &known)
     })
 }
 

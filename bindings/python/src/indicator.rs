@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use fairfront_core::Metric;
+use fairfront_core::Preconditioner;
 use fairfront_pareto as pareto;
 use fairfront_pareto::{Better, Profile, Values};
 use fairfront_solve::{MOST_OBJECTIVES, MinNorm};
@@ -265,9 +265,9 @@ pub(crate) fn min_norm<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
     let gradients = Named::of("gradients", &gradients)?;
     let n_params = gradients.m;
-    let metric = match &inverse {
-        None => Metric::Identity,
-        Some(inverse) => Metric::Diagonal(inverse.to_vec()?),
+    let preconditioner = match &inverse {
+        None => Preconditioner::Identity,
+        Some(inverse) => Preconditioner::Diagonal(inverse.to_vec()?),
     };
     let n_gradients = gradients.data.len().checked_div(n_params).unwrap_or(0);
     let (direction, weights) = outside(py, ONE, || {
@@ -291,7 +291,7 @@ pub(crate) fn min_norm<'py>(
         };
         let mut solver = MinNorm::new(n_gradients, n_params);
         for gradient in gradients.data.chunks_exact(n_params) {
-            solver.push(gradient, scale, &metric);
+            solver.push(gradient, scale, &preconditioner);
         }
         let weights = solver.solve().to_vec();
         let mut direction = vec![0.0; n_params];

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Batches, Error, FairProblem, Gradients, Linear, Objective, Points, Problem, Purpose,
-    StopSignal, Stream,
+    Batches, Error, FairProblem, Gradients, Linear, LossFacet, Objective, Points, Preconditioner,
+    Problem, Purpose, StopSignal, Stream,
 };
 use fairfront_data::Part;
 use fairfront_run::parse_objective;
@@ -176,8 +176,8 @@ impl Problem for Functions {
         self.n_objectives
     }
 
-    fn n_rows(&self) -> usize {
-        self.n_rows.unwrap_or(1)
+    fn n_rows(&self) -> u64 {
+        self.n_rows.unwrap_or(1) as u64
     }
 
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
@@ -194,13 +194,27 @@ impl Problem for Functions {
         }
     }
 
-    fn minimiser(&self, _stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+    fn loss(&self) -> Option<&dyn LossFacet> {
+        Some(self)
+    }
+}
+
+impl LossFacet for Functions {
+    fn minimizer(
+        &self,
+        _near: Option<&[f64]>,
+        _stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, Error> {
         Ok(self.minimiser.clone())
     }
 
     fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
         let zeros = || vec![0.0; self.n_params];
         Ok(self.start.clone().unwrap_or_else(zeros))
+    }
+
+    fn preconditioner(&self, _at: &[f64]) -> Result<Preconditioner, Error> {
+        Ok(Preconditioner::Identity)
     }
 }
 
@@ -324,7 +338,7 @@ impl PyProblem {
     }
 
     #[getter]
-    fn n_rows(&self) -> usize {
+    fn n_rows(&self) -> u64 {
         self.problem().n_rows()
     }
 

@@ -2,9 +2,7 @@
 
 use fairfront_core::Points;
 use fairfront_data::near_names;
-use fairfront_solve::{
-    Counters, EpsFair, Error, Method, Outcome, PfSmg, Polish, StopReason, Trace, Weighted, polish,
-};
+use fairfront_solve::{AnySolver, Counters, Error, Outcome, Polish, StopReason, Suits, polish};
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -14,16 +12,6 @@ use crate::array::{matrix, of_points, points};
 use crate::error::Failure;
 use crate::problem::PyProblem;
 use crate::work::watched;
-
-fn method(name: &str) -> PyResult<Method> {
-    Ok(match name {
-        "pf_smg" => Method::PfSmg(PfSmg::default()),
-        "eps_fair" => Method::EpsFair(EpsFair::default()),
-        "trace" => Method::Trace(Trace::default()),
-        "weighted" => Method::Weighted(Weighted::default()),
-        _ => return Err(PyValueError::new_err(format!("no solver {name:?}"))),
-    })
-}
 
 /// What the package calls a setting.
 fn in_python(setting: &str) -> String {
@@ -35,20 +23,25 @@ fn in_python(setting: &str) -> String {
 }
 
 /// Sets one setting by the name that the package has for it.
-fn set(method: &mut Method, solver: &str, name: &str, value: &str) -> PyResult<()> {
-    let names: Vec<String> = method.names().iter().map(|(n, _)| in_python(n)).collect();
+fn set(solver: &mut AnySolver, name: &str, value: &str) -> PyResult<()> {
+    let settings = solver.settings();
+    let names: Vec<String> = settings.iter().map(|s| in_python(s.name)).collect();
     let Some(at) = names.iter().position(|n| n == name) else {
         let near = near_names(name, names.iter().map(String::as_str));
-        let message = format!("{solver} has no setting {name:?}; {near}");
+        let message = format!(
+            "{} has no setting {name:?}; {near}",
+            in_python(solver.name())
+        );
         return Err(PyValueError::new_err(message));
     };
-    let own = method.names()[at].0;
-    method.set(own, value).map_err(|error| match error {
-        Error::Setting { value, rule, .. } => {
-            PyValueError::new_err(format!("{name} is {value:?}; it must be {rule}"))
-        }
-        other => Failure::from(other).into(),
-    })
+    solver
+        .set(settings[at].name, value)
+        .map_err(|error| match error {
+            Error::Setting { value, rule, .. } => {
+                PyValueError::new_err(format!("{name} is {value:?}; it must be {rule}"))
+            }
+            other => Failure::from(other).into(),
+        })
 }
 
 /// An error of a solver, its setting as the package calls it.
@@ -83,16 +76,17 @@ pub(crate) fn solve<'py>(
     threads: usize,
 ) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
     let problem = problem.get();
-    let mut method = method(solver)?;
+    let mut solver = AnySolver::named(&solver.replace('_', "-"))
+        .ok_or_else(|| PyValueError::new_err(format!("no solver {solver:?}")))?;
     for (name, value) in settings {
-        set(&mut method, solver, &name, &value)?;
+        set(&mut solver, &name, &value)?;
     }
     if let Some(n_points) = n_points {
-        method.set_points(n_points);
+        solver.set_points(n_points);
     }
-    method.set_seed(seed);
+    solver.set_seed(seed);
     if let Some(starts) = starts {
-        method.set_starts(points(&starts, problem.problem().n_params())?);
+        solver.set_starts(points(&starts, problem.problem().n_params())?);
     }
     if let Some(seconds) = max_seconds
         && (seconds.is_nan() || seconds <= 0.0)
@@ -102,15 +96,14 @@ pub(crate) fn solve<'py>(
     }
     let (outcome, raised) = watched(py, threads, callback, max_seconds, |watch| {
         let problem = problem.problem();
-        if let Method::Trace(settings) = &method {
-            settings.suits(problem).map_err(|why| {
-                let message = format!(
-                    "trace cannot follow this front: {why}; use pf_smg or weighted instead"
-                );
-                Failure::Python(PyValueError::new_err(message))
-            })?;
+        if let (AnySolver::Trace(_), Suits::Possible(why) | Suits::Impossible(why)) =
+            (&solver, solver.suits(problem))
+        {
+            let message =
+                format!("trace cannot follow this front: {why}; use pf_smg or weighted instead");
+            return Err(Failure::Python(PyValueError::new_err(message)));
         }
-        let outcome = method.solve(problem, watch).map_err(failure)?;
+        let outcome = solver.solve(problem, watch).map_err(failure)?;
         match polished && outcome.stop != StopReason::Stopped {
             true => polish(problem, outcome, &Polish::default(), watch).map_err(failure),
             false => Ok(outcome),
@@ -159,11 +152,5 @@ fn reason(stop: StopReason) -> &'static str {
 
 /// What was spent, as JSON.
 fn counters(counters: &Counters) -> PyResult<String> {
-    let written = serde_json::to_value(counters).and_then(|mut all| {
-        if let (Some(polished), Some(all)) = (counters.polished, all.as_object_mut()) {
-            all.insert("polished".into(), serde_json::to_value(polished)?);
-        }
-        serde_json::to_string(&all)
-    });
-    written.map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    serde_json::to_string(counters).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }

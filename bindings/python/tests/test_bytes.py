@@ -51,8 +51,8 @@ FLAGS = ["--target", "approved", "--positive", "1", "--sensitive", "sex", "--mis
     [
         ([], {}),
         (
-            ["--method", "pf-smg", "--points", "60", "--seed", "3"],
-            {"method": "pf-smg", "n_points": 60, "random_state": 3},
+            ["--solver", "pf-smg", "--points", "60", "--seed", "3"],
+            {"solver": "pf-smg", "n_points": 60, "random_state": 3},
         ),
         (
             ["--objective", "log_loss", "--objective", "disparate_impact(sex)"],

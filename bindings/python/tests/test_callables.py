@@ -119,7 +119,7 @@ def test_callables_equal_the_built_in(demo):
     np.testing.assert_array_equal(copy.values(x), own.values(x))
     np.testing.assert_array_equal(copy.gradients(x), own.gradients(x))
     all_rows = {"batches": [(1e9, 1.0)], "batch_share": 1.0}
-    settings = {"n_points": 40, "seed": 7, "metric": False, "anchors": False, "starts": x / 10}
+    settings = {"n_points": 40, "seed": 7, "preconditioner": False, "anchors": False, "starts": x / 10}
     fronts = [pf_smg(problem, **settings, **all_rows) for problem in (own, copy)]
     assert len(fronts[0]) >= 40
     assert fronts[0].points.tobytes() == fronts[1].points.tobytes()
@@ -417,7 +417,7 @@ def test_an_objective_of_ones_own_in_the_classifier():
         return np.log1p(np.exp(-y * scores)), -y / (1 + np.exp(y * scores))
 
     own = Objective("my_loss", statistics)
-    params = {"method": "pf-smg", "n_points": 20}
+    params = {"solver": "pf-smg", "n_points": 20}
     clf = FairFrontClassifier([own, "disparate_impact(sex)"], **params).fit(X, y, sensitive_features={"sex": sex})
     assert clf.objectives_ == ["my_loss", "disparate_impact(sex)"]
     scores = clf.predictors_[3].decision_function(X)

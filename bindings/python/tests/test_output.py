@@ -171,5 +171,5 @@ def test_validation_rows_choose(rows):
 
 def test_what_a_run_says_of_itself(clf):
     info = clf.run_info_
-    assert info["method"] == "weighted" and info["points"] == len(clf.front_)
+    assert info["solver"] == "weighted" and info["points"] == len(clf.front_)
     assert info["judged"]["front_in"] == "measures" and info["counters"]["evaluations"] > 0

@@ -175,7 +175,7 @@ def test_starts(fair):
 
 
 def test_settings(fair):
-    front = pf_smg(fair, n_points=10, steps=2, batches=[(80, 1.018), (50, 1.018)], metric=False, n_starts=3)
+    front = pf_smg(fair, n_points=10, steps=2, batches=[(80, 1.018), (50, 1.018)], preconditioner=False, n_starts=3)
     assert len(front) >= 10
     with pytest.raises(ValueError, match='pf_smg has no setting "stpes"; did you mean "steps"'):
         pf_smg(fair, stpes=3)

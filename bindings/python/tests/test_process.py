@@ -27,7 +27,7 @@ def fit(n=600, **params):
 def test_any_number_of_threads_gives_the_same_bytes():
     methods = [
         {},
-        {"method": "pf-smg", "settings": {"rounds": 3}},
+        {"solver": "pf-smg", "settings": {"rounds": 3}},
         {"objectives": ["log_loss", "disparate_impact(sex)"]},
     ]
     for params in methods:
@@ -63,7 +63,7 @@ def test_the_interpreter_goes_on_while_a_fit_works():
 
     thread = threading.Thread(target=tick)
     thread.start()
-    fit(4000, method="pf-smg", max_seconds=1.0)
+    fit(4000, solver="pf-smg", max_seconds=1.0)
     done.set()
     thread.join()
     assert np.diff(ticks).max() < 0.5, "a thread of Python stood still"
@@ -141,10 +141,10 @@ def test_save_and_load(tmp_path):
 
 def test_a_callback_sees_progress_and_can_stop():
     told = []
-    fit(2000, method="pf-smg", max_seconds=1.5, progress=told.append)
+    fit(2000, solver="pf-smg", max_seconds=1.5, progress=told.append)
     assert told and set(told[0]) == {"round", "share", "n_points", "hypervolume", "seconds"}
     assert [t["round"] for t in told] == sorted(t["round"] for t in told)
-    clf = fit(20_000, method="pf-smg", n_points=100_000, progress=lambda told: told["seconds"] > 0.3)
+    clf = fit(20_000, solver="pf-smg", n_points=100_000, progress=lambda told: told["seconds"] > 0.3)
     assert clf.stop_reason_ == "stopped"
     assert len(clf.front_) > 0
 
@@ -159,7 +159,7 @@ def test_what_a_callback_raises_comes_back_and_the_front_is_kept():
         raise raised
 
     X, y, sex, _ = people(2000)
-    clf = FairFrontClassifier(method="pf-smg", progress=callback)
+    clf = FairFrontClassifier(solver="pf-smg", progress=callback)
     with pytest.raises(Mine) as caught:
         clf.fit(X, y, sensitive_features=sex)
     assert caught.value is raised
@@ -177,7 +177,7 @@ SLOW = """
     from people import people
     from fairfront import FairFrontClassifier, Interrupted
     X, y, sex, _ = people(40_000)
-    clf = FairFrontClassifier(method="pf-smg", n_points=100_000)
+    clf = FairFrontClassifier(solver="pf-smg", n_points=100_000)
     print("begin", flush=True)
     try:
         clf.fit(X, y, sensitive_features=sex)
@@ -210,7 +210,7 @@ LARGE = """
     def fit():
         FairFrontClassifier(n_points=100_000).fit(X, y, sensitive_features=sex)
     def partial_fit():
-        clf = FairFrontClassifier(method="pf-smg", n_points=100_000)
+        clf = FairFrontClassifier(solver="pf-smg", n_points=100_000)
         while True:
             clf.partial_fit(X, y, sensitive_features=sex, classes=[0, 1])
     def solver():
@@ -270,7 +270,7 @@ def test_memory_is_that_of_the_encoded_rows():
         y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         before = peak()
-        clf = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], method="pf-smg", n_points=10, max_seconds=20.0)
+        clf = FairFrontClassifier(["log_loss", "disparate_impact(sex)"], solver="pf-smg", n_points=10, max_seconds=20.0)
         clf.fit(X, y, sensitive_features={"sex": sex})
         print(before, peak(), X.nbytes / 2**20)
     """)

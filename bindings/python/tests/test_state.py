@@ -22,8 +22,8 @@ def fitted(n=400, **params):
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was():
     clf, X, y, sex = fitted()
     before = clf.predict(X)
-    for params, rows in [({"method": "typo"}, X), ({}, X[:, :2]), ({"objectives": ["nothing"]}, X)]:
-        clf.set_params(method="auto", objectives=None).set_params(**params)
+    for params, rows in [({"solver": "typo"}, X), ({}, X[:, :2]), ({"objectives": ["nothing"]}, X)]:
+        clf.set_params(solver="auto", objectives=None).set_params(**params)
         with pytest.raises(ValueError):
             clf.fit(rows, np.where(y, "z", "a") if params else np.zeros(len(y)), sensitive_features={"sex": sex})
         np.testing.assert_array_equal(clf.predict(X), before)
@@ -42,7 +42,7 @@ def test_a_stream_that_waits_leaves_the_front_as_it_was():
 def test_requirements_are_read_before_any_work():
     calls = []
     with pytest.raises(ValueError, match="accuracy => 0.8"):
-        fitted(require="accuracy => 0.8", progress=calls.append, method="pf-smg")
+        fitted(require="accuracy => 0.8", progress=calls.append, solver="pf-smg")
     assert calls == []
     with pytest.raises(TypeError, match="require=5"):
         fitted(require=5)
@@ -78,14 +78,14 @@ def test_what_a_callback_raises_is_not_lost_to_requirements(require):
         raise raised
 
     with pytest.raises(Stop) as caught:
-        fitted(2000, method="pf-smg", progress=progress, require=require)
+        fitted(2000, solver="pf-smg", progress=progress, require=require)
     assert caught.value is raised
 
 
 @pytest.mark.parametrize("require", [None, "accuracy >= 0.999"])
 def test_an_interrupted_model_is_fitted_with_what_was_found(require):
     X, y, sex, _ = people(2000)
-    front = FairFrontClassifier(method="pf-smg", progress=lambda told: _interrupt())
+    front = FairFrontClassifier(solver="pf-smg", progress=lambda told: _interrupt())
     model = FairClassifier(front, best="accuracy")
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(X, y, sensitive_features=sex)
@@ -110,7 +110,7 @@ def test_a_stream_at_work_says_so_instead_of_waiting_for_itself():
             except RuntimeError as error:
                 said.append(str(error))
 
-    clf = FairFrontClassifier(method="pf-smg", n_points=60)
+    clf = FairFrontClassifier(solver="pf-smg", n_points=60)
     clf.partial_fit(X[:1000], y[:1000], sensitive_features={"sex": sex[:1000]})
     clf.progress = progress
     done = threading.Thread(
@@ -197,7 +197,7 @@ WRONG = [
     ({"max_seconds": "1"}, ValueError, "max_seconds='1'"),
     ({"validation_fraction": None}, ValueError, "validation_fraction=None"),
     ({"progress": "x"}, TypeError, "progress='x'"),
-    ({"method": None}, TypeError, "method=None"),
+    ({"solver": None}, TypeError, "solver=None"),
     ({"best": 3}, TypeError, "best=3"),
 ]
 
@@ -210,11 +210,11 @@ def test_parameters_of_the_wrong_kind(params, error, message):
 
 @pytest.mark.parametrize("given", [{"n_points": np.int64(9)}, {"n_points": 9.0}, {"settings": {"sums": np.float64(8)}}])
 def test_numbers_of_numpy_are_numbers(given):
-    fitted(200, method="weighted", **given)
+    fitted(200, solver="weighted", **given)
 
 
 def test_settings_may_have_underscores():
-    fitted(300, method="pf-smg", settings={"max_steps": 5})
+    fitted(300, solver="pf-smg", settings={"max_steps": 5})
 
 
 def test_the_page_opens_at_the_model_in_use():

@@ -96,9 +96,9 @@ CASES = {
         "the first objective must be a loss",
     ),
     "objectives as text": (lambda X, y, sex: {"params": {"objectives": "error_rate"}}, TypeError, "give a list"),
-    "no such method": (lambda X, y, sex: {"params": {"method": "newton"}}, ValueError, 'method="newton": expected'),
+    "no such solver": (lambda X, y, sex: {"params": {"solver": "newton"}}, ValueError, 'solver="newton": expected'),
     "no such setting": (
-        lambda X, y, sex: {"params": {"settings": {"stepz": 3}, "method": "pf-smg"}},
+        lambda X, y, sex: {"params": {"settings": {"stepz": 3}, "solver": "pf-smg"}},
         ValueError,
         "stepz",
     ),

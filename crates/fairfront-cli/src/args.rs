@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairfront_run::Demand;
-use fairfront_solve::{EpsFair, Method, PfSmg, Trace, Weighted};
+use fairfront_solve::{AnySolver, Setting};
 
 use crate::solver_args::SolverArgs;
 use crate::table_args::{FitConfig, TableArgs};
@@ -432,20 +432,17 @@ positives and false negatives, and log_loss(lambda=1e-4). What is compared:
                                  center=conditioned|all
 
 Without --objective: error_rate, and demographic_parity of each attribute; with --preset paper or a
-method that needs covariances (trace, eps-fair), log_loss and disparate_impact of each attribute.";
+solver that needs covariances (trace, eps-fair), log_loss and disparate_impact of each attribute.";
 
 fn fit_help() -> String {
     let mut text = String::new();
-    let methods = [
-        Method::Trace(Trace::default()),
-        Method::Weighted(Weighted::default()),
-        Method::PfSmg(PfSmg::default()),
-        Method::EpsFair(EpsFair::default()),
-    ];
-    for method in methods {
-        let _ = writeln!(text, "Settings of {} (--set NAME=VALUE):", method.name());
-        for (name, meaning) in method.names() {
-            let _ = writeln!(text, "  {name:20} {meaning}");
+    for solver in AnySolver::all() {
+        let _ = writeln!(text, "Settings of {} (--set NAME=VALUE):", solver.name());
+        for setting in solver.settings() {
+            let Setting { name, kind, help } = setting;
+            let default = solver.get(name).map(|value| value.short());
+            let (default, rule) = (default.unwrap_or_default(), kind.rule());
+            let _ = writeln!(text, "  {name:20} {help} [default: {default}; {rule}]");
         }
         text.push('\n');
     }
@@ -459,8 +456,8 @@ Examples:
   fairfront fit adult:gender --preset paper --out runs/gender
   fairfront fit compas:race --out runs/fnr \\
     --objective error_rate --objective 'true_positive_rate_parity(race)'
-  fairfront fit adult:gender --method eps-fair --points 200 --out runs/bounds
-  fairfront fit adult:gender --method pf-smg --polish --out runs/polished";
+  fairfront fit adult:gender --solver eps-fair --points 200 --out runs/bounds
+  fairfront fit adult:gender --solver pf-smg --polish --out runs/polished";
 
 /// Flags of `tune` beyond those of the table.
 #[derive(Debug, Clone, Args)]
@@ -501,7 +498,7 @@ pub(crate) struct TuneArgs {
 const TUNE: &str = "\
 Find the settings and the penalty of a solver by grid search
 
-`tune` tunes the solver that `fit` would use with the same flags: the one of --method, or the one
+`tune` tunes the solver that `fit` would use with the same flags: the one of --solver, or the one
 that a default fit takes. Each combination of the values to try computes a front on the training
 rows. `tune` chooses the combination whose front has the most accurate model on the validation
 rows; of equally accurate ones, the one with the larger hypervolume share on validation rows; then
@@ -529,7 +526,7 @@ Examples:
   fairfront tune adult:gender --preset paper --try runs=1,2,3 --try steps=1,2,3
   fairfront tune adult:gender --preset paper --try step=2.1,2.6 \\
     --try 'batches=80*1.018,50*1.018;80*1.005' --csv tried.csv
-  fairfront tune demo --method pf-smg --most 12 --json";
+  fairfront tune demo --solver pf-smg --most 12 --json";
 
 /// Flags of `stream` beyond those of the table.
 #[derive(Debug, Clone, Args)]
@@ -747,7 +744,8 @@ Files come over HTTPS into the user's cache folder ($XDG_CACHE_HOME/fairfront or
 on macOS ~/Library/Caches/fairfront, on Windows %LOCALAPPDATA%\\fairfront), where every command finds
 them unless FAIRFRONT_DATA names a folder of your own. Size and SHA-256 are those of the first
 publication, or the file is refused. What is there and right is not downloaded again; what was cut
-off goes on where it was, in this call or the next.
+off goes on where it was, in this call or the next. A build without the feature download prints curl
+commands instead.
 
   HTTPS_PROXY, ALL_PROXY, NO_PROXY  proxies, and hosts that go without
   SSL_CERT_FILE                     certificates of authorities to trust instead of the system's

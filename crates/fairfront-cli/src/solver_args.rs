@@ -1,8 +1,9 @@
 //! How a front is to be computed: flags and TOML keys of every command that computes one.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fairfront_data::{Error, Spec};
-use fairfront_run::{Ask, FitRequest, FrontIn, Solver, attribute_texts};
+use fairfront_run::{Ask, FitRequest, FrontIn, SolverName, attribute_texts};
 use serde::{Deserialize, Serialize};
 
 use crate::table_args::FitConfig;
@@ -19,11 +20,16 @@ pub(crate) struct SolverArgs {
     /// with --polish]
     #[arg(
         long,
-        value_name = "METHOD",
+        value_name = "SOLVER",
+        value_parser = solver_name(),
         hide_possible_values = true,
         help_heading = "Solver"
     )]
-    pub(crate) method: Option<MethodName>,
+    pub(crate) solver: Option<SolverName>,
+    /// The earlier name of --solver
+    #[arg(long, value_name = "SOLVER", hide = true)]
+    #[serde(skip_serializing)]
+    method: Option<Renamed>,
     /// The settings of the paper's experiments instead of ours
     #[arg(long, value_name = "NAME", help_heading = "Solver")]
     pub(crate) preset: Option<Preset>,
@@ -62,7 +68,8 @@ impl SolverArgs {
         };
         Self {
             objective: list(&self.objective, other.objective),
-            method: self.method.or(other.method),
+            solver: self.solver.or(other.solver),
+            method: None,
             preset: self.preset.or(other.preset),
             points: self.points.or(other.points),
             set: list(&self.set, other.set),
@@ -86,13 +93,7 @@ impl SolverArgs {
     pub(crate) fn ask(&self, spec: &Spec) -> anyhow::Result<Ask> {
         Ok(Ask {
             objectives: self.objective.clone(),
-            solver: match self.method.unwrap_or_default() {
-                MethodName::Auto => Solver::Auto,
-                MethodName::PfSmg => Solver::PfSmg,
-                MethodName::EpsFair => Solver::EpsFair,
-                MethodName::Trace => Solver::Trace,
-                MethodName::Weighted => Solver::Weighted,
-            },
+            solver: self.solver.unwrap_or_default(),
             paper: self.is_paper(),
             points: self.points,
             settings: settings(&self.set)?,
@@ -110,15 +111,32 @@ impl SolverArgs {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum MethodName {
-    #[default]
-    Auto,
-    PfSmg,
-    EpsFair,
-    Trace,
-    Weighted,
+/// The names of solvers, with suggestions for those that are misspelled.
+fn solver_name() -> impl TypedValueParser<Value = SolverName> {
+    PossibleValuesParser::new(SolverName::ALL.map(SolverName::name))
+        .map(|name| SolverName::parse(&name).unwrap_or_default())
+}
+
+/// The value of a setting that has another name now: every value is an error that says so.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) enum Renamed {}
+
+impl Renamed {
+    const TO: &str = "`method` is now called `solver`; rename it";
+}
+
+impl std::str::FromStr for Renamed {
+    type Err = &'static str;
+
+    fn from_str(_: &str) -> Result<Self, Self::Err> {
+        Err(Self::TO)
+    }
+}
+
+impl<'de> Deserialize<'de> for Renamed {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(serde::de::Error::custom(Self::TO))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -140,7 +158,8 @@ impl From<FitConfig> for SolverArgs {
     fn from(config: FitConfig) -> Self {
         Self {
             objective: config.objective,
-            method: config.method,
+            solver: config.solver,
+            method: None,
             preset: config.preset,
             points: config.points,
             set: config.set,

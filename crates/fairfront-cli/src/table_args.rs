@@ -7,9 +7,10 @@ use fairfront_data::{
     ColumnType, Decimal, Error, Known, MemoryLimit, Merge, MinGroup, Prepared, ReadOptions, Spec,
     data_folder, grammar,
 };
+use fairfront_run::SolverName;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::solver_args::{FrontInName, MethodName, PenaltyValue, Preset};
+use crate::solver_args::{FrontInName, PenaltyValue, Preset, Renamed};
 
 /// As typed. Every flag is also a key of the TOML file, by the same name; repeated flags are
 /// lists there. Flags win over the file, the file over what a known data set brings along.
@@ -153,7 +154,10 @@ pub(crate) struct TableArgs {
 pub(crate) struct FitConfig {
     #[serde(deserialize_with = "one_or_many")]
     pub(crate) objective: Vec<String>,
-    pub(crate) method: Option<MethodName>,
+    pub(crate) solver: Option<SolverName>,
+    /// The earlier name of `solver`.
+    #[serde(skip_serializing)]
+    method: Option<Renamed>,
     pub(crate) preset: Option<Preset>,
     pub(crate) points: Option<usize>,
     #[serde(deserialize_with = "one_or_many")]

@@ -89,7 +89,7 @@ mod tests {
             "error_rate",
             "--objective",
             "demographic_parity(sex)",
-            "--method",
+            "--solver",
             "pf-smg",
             "--preset",
             "paper",

@@ -13,6 +13,11 @@ pub const BLOCK_ROWS: usize = 1024;
 /// part in that attribute's objectives and measures.
 pub const UNKNOWN_GROUP: u32 = u32::MAX;
 
+/// The label of a row of a binary target: +1 if it is positive, −1 otherwise.
+pub fn label_of(positive: bool) -> f64 {
+    if positive { 1.0 } else { -1.0 }
+}
+
 /// A sensitive attribute and its groups; group codes are positions in `groups`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribute {

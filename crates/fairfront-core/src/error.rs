@@ -48,6 +48,12 @@ pub enum Error {
         /// How many there are.
         count: usize,
     },
+    /// The roots of an objective that is not made of squares.
+    #[error("objective {} is not made of covariances", .0 + 1)]
+    NoRoots(usize),
+    /// Second derivatives of a loss that has none.
+    #[error("the loss has no second derivatives")]
+    NoSecondOrder,
     /// Work was asked to stop before it had a result.
     #[error("stopped before a model was found")]
     Stopped,

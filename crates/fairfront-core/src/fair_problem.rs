@@ -10,7 +10,10 @@ use crate::engine::{Counts, Engine, Map, Pass, Sample, Statistics, Wanted};
 use crate::lanes::{Lanes, ZERO};
 use crate::objective::{Means, Objective, OfRoots, Squares};
 use crate::predictor::Predictor;
-use crate::problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
+use crate::problem::{
+    Batches, BoundFacet, Bounds, Gradients, LossFacet, Points, Preconditioner, Problem, RootFacet,
+    Roots, SecondOrder, SecondOrderFacet, TemperatureFacet,
+};
 use crate::{Cholesky, Error, StopSignal};
 
 /// Parameters up to which dense second derivatives are used.
@@ -84,19 +87,19 @@ impl FairProblem {
         objectives: Vec<Box<dyn Objective>>,
     ) -> Result<Self, Error> {
         let objectives = objectives.into_iter().map(Arc::from).collect();
-        Self::of_shared(engine, predictor, objectives)
+        Self::of_shared(engine, Arc::from(predictor), objectives)
     }
 
-    /// The same of objectives that others hold too.
+    /// The same of a predictor and objectives that others hold too.
     pub fn of_shared(
         engine: Arc<dyn Engine>,
-        predictor: Box<dyn Predictor>,
+        predictor: Arc<dyn Predictor>,
         objectives: Vec<Arc<dyn Objective>>,
     ) -> Result<Self, Error> {
         let mut problem = Self {
             n_params: predictor.n_params(engine.schema()),
             engine,
-            predictor: Arc::from(predictor),
+            predictor,
             objectives: Vec::new(),
             stand_in: None,
             label_means: OnceLock::new(),
@@ -124,6 +127,11 @@ impl FairProblem {
             stand_in,
             label_means: OnceLock::new(),
         }
+    }
+
+    /// The predictor.
+    pub fn predictor(&self) -> &dyn Predictor {
+        self.predictor.as_ref()
     }
 
     /// The objectives, in order.
@@ -404,8 +412,8 @@ impl Problem for FairProblem {
         self.objectives.len()
     }
 
-    fn n_rows(&self) -> usize {
-        self.engine.n_rows() as usize
+    fn n_rows(&self) -> u64 {
+        self.engine.n_rows()
     }
 
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
@@ -450,29 +458,44 @@ impl Problem for FairProblem {
         self.weighted_sums(points, weights)
     }
 
-    fn metric(&self, at: &[f64]) -> Result<Metric, Error> {
-        if let Some((stand_in, _)) = &self.stand_in {
-            return stand_in.metric(at);
-        }
-        let n = self.n_params;
-        if let Some(SecondOrder { mut lower, .. }) = self.expansion(at)? {
-            let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
-            for i in 0..n {
-                lower[i * n + i] += 1e-8 * trace / n as f64;
-            }
-            if let Some(factor) = Cholesky::new(lower, n) {
-                return Ok(Metric::Dense(factor));
-            }
-        }
-        self.diagonal_metric(at)
+    fn negligible(&self, objective: usize) -> f64 {
+        self.objectives[objective].objective.negligible()
     }
 
-    fn minimiser(&self, stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
-        self.newton(None, stop)
+    fn loss(&self) -> Option<&dyn LossFacet> {
+        Some(self)
     }
 
-    fn minimiser_from(&self, near: &[f64], stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
-        self.newton(Some(near), stop)
+    fn second_order(&self) -> Option<&dyn SecondOrderFacet> {
+        (self.n_params <= MOST_DENSE && self.is_expandable()).then_some(self)
+    }
+
+    fn bound(&self) -> Option<&dyn BoundFacet> {
+        self.predictor.as_linear().map(|_| self as &dyn BoundFacet)
+    }
+
+    fn roots(&self) -> Option<&dyn RootFacet> {
+        let mut objectives = self.objectives();
+        objectives
+            .any(|objective| objective.squares().is_some())
+            .then_some(self)
+    }
+
+    fn temperature(&self) -> Option<&dyn TemperatureFacet> {
+        let mut objectives = self.objectives();
+        objectives
+            .any(|objective| objective.temperature().is_some())
+            .then_some(self)
+    }
+}
+
+impl LossFacet for FairProblem {
+    fn minimizer(
+        &self,
+        near: Option<&[f64]>,
+        stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        self.newton(near, stop)
     }
 
     fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error> {
@@ -490,59 +513,54 @@ impl Problem for FairProblem {
         Ok(start)
     }
 
-    fn softened(&self, factor: f64) -> Option<Box<dyn Problem + '_>> {
-        let has_temperature = |o: &Prepared| o.objective.temperature().is_some();
-        if !self.objectives.iter().any(has_temperature) {
-            return None;
+    fn preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error> {
+        if let Some((stand_in, _)) = &self.stand_in {
+            return stand_in.preconditioner(at);
         }
-        let objectives =
-            self.objectives
-                .iter()
-                .map(|prepared| match prepared.objective.temperature() {
-                    Some(temperature) => Prepared {
-                        objective: Arc::from(temperature.softened(factor)),
-                        ..prepared.clone()
-                    },
-                    None => prepared.clone(),
-                });
-        Some(Box::new(
-            self.with(objectives.collect(), self.stand_in.clone()),
-        ))
-    }
-
-    fn negligible(&self, objective: usize) -> f64 {
-        self.objectives[objective].objective.negligible()
-    }
-
-    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
-        self.expansion(point)
-    }
-
-    fn of_roots(&self, objective: usize, roots: &[f64]) -> OfRoots {
-        match self.objectives[objective].objective.squares() {
-            Some(squares) => squares.of_roots(roots),
-            None => OfRoots::default(),
+        let n = self.n_params;
+        if let Some(SecondOrder { mut lower, .. }) = self.expansion(at)? {
+            let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
+            for i in 0..n {
+                lower[i * n + i] += 1e-8 * trace / n as f64;
+            }
+            if let Some(factor) = Cholesky::new(lower, n) {
+                return Ok(Preconditioner::Dense(factor));
+            }
         }
+        self.diagonal_preconditioner(at)
     }
+}
 
+impl SecondOrderFacet for FairProblem {
+    fn expand(&self, point: &[f64]) -> Result<SecondOrder, Error> {
+        self.expansion(point)?.ok_or(Error::NoSecondOrder)
+    }
+}
+
+impl BoundFacet for FairProblem {
     fn convex_below(&self, objective: usize) -> Option<f64> {
-        let objective = self.objectives[objective].objective.as_ref();
-        objective
-            .convex_below()
-            .filter(|_| self.predictor.as_linear().is_some())
+        self.objectives[objective].objective.convex_below()
     }
 
     fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error> {
         self.bounds_at(level)
     }
+}
 
+impl RootFacet for FairProblem {
     fn n_roots(&self, objective: usize) -> usize {
         let squares = self.objectives[objective].objective.squares();
         squares.map_or(0, Squares::n_roots)
     }
 
-    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
-        self.roots_at(objective, point)
+    fn roots_at(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+        self.roots_and_gradients(objective, point)
+    }
+
+    fn of_roots(&self, objective: usize, roots: &[f64]) -> Result<OfRoots, Error> {
+        let squares = self.objectives[objective].objective.squares();
+        let squares = squares.ok_or(Error::NoRoots(objective))?;
+        Ok(squares.of_roots(roots))
     }
 
     fn root_size(&self, _objective: usize, point: &[f64]) -> Result<f64, Error> {
@@ -551,5 +569,19 @@ impl Problem for FairProblem {
 
     fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
         self.root_values_at(objective, points)
+    }
+}
+
+impl TemperatureFacet for FairProblem {
+    fn softened(&self, factor: f64) -> Result<Box<dyn Problem + '_>, Error> {
+        let of = |prepared: &Prepared| match prepared.objective.temperature() {
+            Some(temperature) => Prepared {
+                objective: Arc::from(temperature.softened(factor)),
+                ..prepared.clone()
+            },
+            None => prepared.clone(),
+        };
+        let objectives = self.objectives.iter().map(of).collect();
+        Ok(Box::new(self.with(objectives, self.stand_in.clone())))
     }
 }

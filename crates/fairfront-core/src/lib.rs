@@ -77,6 +77,7 @@ pub use cholesky::Cholesky;
 pub use contrast::{Cell, Contrast};
 pub use dataset::{
     Attribute, BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, RowSource, Schema, UNKNOWN_GROUP,
+    label_of,
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
@@ -93,9 +94,12 @@ pub use objective::{
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread, Squares, StandIn,
     Temperature,
 };
-pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, scores};
+pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
-pub use problem::{Batches, Bounds, Gradients, Metric, Points, Problem, Roots, SecondOrder};
+pub use problem::{
+    Batches, BoundFacet, Bounds, Gradients, LossFacet, OuterBatch, Points, Preconditioner, Problem,
+    RootFacet, Roots, RootsOf, SecondOrder, SecondOrderFacet, TemperatureFacet,
+};
 pub use random::{Purpose, Stream};
 pub use small_groups::SmallGroups;
 pub use special::{

@@ -142,15 +142,26 @@ pub enum Batches<'a> {
         sizes: &'a [usize],
         /// Seed, and two numbers that tell this draw from all others.
         key: (u64, [u64; 2]),
-        /// Whether one batch serves both factors of `∇h(E[s])`, as in the paper; otherwise they are
-        /// independent, which removes the bias, and covariances use all rows where that is free.
-        paper: bool,
+        /// The rows that h′ is made from in ∇h(E[s]) = h′(E[s]) ∇E[s].
+        outer: OuterBatch,
     },
+}
+
+/// The rows that the outer factor of a stochastic gradient is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OuterBatch {
+    /// A batch of its own, independent of the other factor's, which removes the bias; all rows if that takes
+    /// no pass over rows, as for covariances of linear scores.
+    #[default]
+    Own,
+    /// The batch of the other factor.
+    Shared,
 }
 
 /// A quadratic form in which steps are measured: ‖v‖² = vᵀM⁻¹v, and a step is M⁻¹v.
 #[derive(Debug, Clone)]
-pub enum Metric {
+pub enum Preconditioner {
     /// M = I.
     Identity,
     /// M is diagonal; the numbers are those of M⁻¹.
@@ -159,7 +170,7 @@ pub enum Metric {
     Dense(Cholesky),
 }
 
-impl Metric {
+impl Preconditioner {
     /// Replaces a gradient by M⁻¹ times it.
     pub fn step(&self, gradient: &mut [f64]) {
         match self {
@@ -235,20 +246,24 @@ pub struct Bounds {
     pub coupling: Option<f64>,
 }
 
-/// All a solver ever sees. Analytic test problems and users' own problems implement it too.
+/// The view that solvers have of objectives. Analytic test problems and users' own problems implement it too.
+///
+/// Four methods are required. The next ones have defaults that a problem replaces if it can do better. The
+/// last ones are facets: what a problem knows beyond values and gradients, `None` if it does not.
 pub trait Problem: Sync {
     /// Number of parameters.
     fn n_params(&self) -> usize;
     /// Number of objectives.
     fn n_objectives(&self) -> usize;
-    /// Rows behind the objectives: what batch sizes are shares of. 1 where there are none.
-    fn n_rows(&self) -> usize {
-        1
-    }
-    /// Values of all objectives at all points, `n_objectives` to a point.
+    /// Values of all objectives at all points, `n_objectives` per point.
     fn values(&self, points: &Points) -> Result<Vec<f64>, Error>;
     /// Gradients of all objectives at some points. The points of one call share their batches.
     fn gradients(&self, points: &Points, batches: Batches) -> Result<Gradients, Error>;
+
+    /// Number of rows of the objectives, which batch sizes are shares of; 1 without rows.
+    fn n_rows(&self) -> u64 {
+        1
+    }
     /// Values and gradients of all objectives at some points, with all rows.
     fn evaluate(&self, points: &Points) -> Result<(Vec<f64>, Gradients), Error> {
         Ok((self.values(points)?, self.gradients(points, Batches::All)?))
@@ -265,12 +280,8 @@ pub trait Problem: Sync {
         let own = (0..points.len()).flat_map(|i| all.get(objective, i));
         Ok(own.copied().collect())
     }
-    /// The gradient of one objective alone at a point, with all rows.
-    fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {
-        self.gradients_of(objective, &Points::from_vec(point.len(), point.to_vec()))
-    }
     /// Values of all objectives at some points, and at each the gradient of a weighted sum of them,
-    /// with all rows; `n_objectives` weights to a point.
+    /// with all rows; `n_objectives` weights per point.
     fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
         let m = self.n_objectives();
         let (values, gradients) = self.evaluate(points)?;
@@ -285,80 +296,172 @@ pub trait Problem: Sync {
         }
         Ok((values, sums))
     }
-    /// A metric that suits the first objective near these parameters; steps of length 1 in it
-    /// should not overshoot.
-    fn metric(&self, _at: &[f64]) -> Result<Metric, Error> {
-        Ok(Metric::Identity)
-    }
-    /// The minimiser of the first objective alone, where the problem can find it better than a
-    /// solver could; [`Error::Stopped`] once the signal is set.
-    fn minimiser(&self, _stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
-        Ok(None)
-    }
-    /// The same, from a point that is likely to be near it.
-    fn minimiser_from(&self, _near: &[f64], stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
-        self.minimiser(stop)
-    }
-    /// Where to start looking for that minimiser; [`Error::Stopped`] once the signal is set.
-    fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
-        Ok(vec![0.0; self.n_params()])
-    }
-    /// The same problem with its temperatures times this factor: smoother above 1, easier to solve.
-    /// `None` where no objective has one.
-    fn softened(&self, _factor: f64) -> Option<Box<dyn Problem + '_>> {
-        None
-    }
     /// Values of an objective at most this are as good as 0.
     fn negligible(&self, _objective: usize) -> f64 {
         0.0
     }
-    /// Value, gradient and Hessian of the first objective at a point, with all rows; `None` where
-    /// there are none, or too many parameters for a dense matrix.
-    fn second_order(&self, _point: &[f64]) -> Result<Option<SecondOrder>, Error> {
-        Ok(None)
-    }
-    /// The objective is convex on a convex set that holds every x whose value is at most this: ∞
-    /// where it is convex everywhere. `None` claims nothing.
-    fn convex_below(&self, _objective: usize) -> Option<f64> {
+
+    /// Knowledge of the first objective alone: where it is least, and how it curves.
+    fn loss(&self) -> Option<&dyn LossFacet> {
         None
     }
-    /// What is known of the first objective wherever it is at most `level`, if it is convex; `None`
+    /// Second derivatives of the first objective.
+    fn second_order(&self) -> Option<&dyn SecondOrderFacet> {
+        None
+    }
+    /// Where objectives are convex, and bounds on the first of them.
+    fn bound(&self) -> Option<&dyn BoundFacet> {
+        None
+    }
+    /// The quantities whose squares objectives are made of.
+    fn roots(&self) -> Option<&dyn RootFacet> {
+        None
+    }
+    /// The same problem at other temperatures.
+    fn temperature(&self) -> Option<&dyn TemperatureFacet> {
+        None
+    }
+}
+
+/// Knowledge of the first objective, the loss, alone.
+pub trait LossFacet {
+    /// Its minimizer, if the problem can find it better than a solver could, from a point that is likely to
+    /// be near it, if one is known; [`Error::Stopped`] once the signal is set.
+    fn minimizer(&self, near: Option<&[f64]>, stop: &StopSignal)
+    -> Result<Option<Vec<f64>>, Error>;
+    /// Where to start looking for the minimizer; [`Error::Stopped`] once the signal is set.
+    fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error>;
+    /// A preconditioner that suits it near these parameters: steps of length 1 should not overshoot.
+    fn preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error>;
+}
+
+/// Second derivatives of the first objective, dense.
+pub trait SecondOrderFacet {
+    /// Value, gradient and Hessian at a point, with all rows.
+    fn expand(&self, point: &[f64]) -> Result<SecondOrder, Error>;
+}
+
+/// Convexity of objectives, and bounds on the first of them.
+pub trait BoundFacet {
+    /// The objective is convex on a convex set that holds every x whose value is at most this: ∞
+    /// if it is convex everywhere. `None` claims nothing.
+    fn convex_below(&self, objective: usize) -> Option<f64>;
+    /// Facts about the first objective that hold wherever it is at most `level`, if it is convex; `None`
     /// claims nothing.
-    fn bounds(&self, _level: f64) -> Result<Option<Bounds>, Error> {
-        Ok(None)
-    }
-    /// n where an objective is a smooth maximum of squares c₁², …, cₙ², as covariances are: its
-    /// least value is then 0, reached on the flat set where all cₖ are 0. 0 for any other.
-    fn n_roots(&self, _objective: usize) -> usize {
-        0
-    }
-    /// The cₖ of an objective with [`Problem::n_roots`] above 0, and their gradients, at a point.
-    fn roots(&self, _objective: usize, _point: &[f64]) -> Result<Roots, Error> {
-        Ok(Roots {
-            values: Vec::new(),
-            gradients: Vec::new(),
-            affine: true,
-        })
-    }
-    /// An objective with [`Problem::n_roots`] above 0 as a function of its cₖ.
-    fn of_roots(&self, _objective: usize, _roots: &[f64]) -> OfRoots {
-        OfRoots::default()
-    }
-    /// How large the terms are that the cₖ of an objective are sums of at a point: a cₖ far below is
-    /// what rounding leaves of 0. Unless a problem knows better, the largest Σⱼ |∂cₖ/∂xⱼ · xⱼ|, which
-    /// is right where the cₖ are linear and their gradients exact.
+    fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error>;
+}
+
+/// Objectives that are smooth maxima of squares c₁², …, cₙ², as covariances are: their least value is 0,
+/// reached on the flat set where all cₖ are 0.
+pub trait RootFacet {
+    /// n; 0 for any other objective.
+    fn n_roots(&self, objective: usize) -> usize;
+    /// The cₖ of such an objective, and their gradients, at a point.
+    fn roots_at(&self, objective: usize, point: &[f64]) -> Result<Roots, Error>;
+    /// Such an objective as a function of its cₖ.
+    fn of_roots(&self, objective: usize, roots: &[f64]) -> Result<OfRoots, Error>;
+    /// The size of the terms that the cₖ are sums of at a point: a cₖ far below is 0 up to rounding. Unless a
+    /// problem knows better, the largest Σⱼ |∂cₖ/∂xⱼ · xⱼ|, which is right if the cₖ are linear and their
+    /// gradients exact.
     fn root_size(&self, objective: usize, point: &[f64]) -> Result<f64, Error> {
-        let roots = self.roots(objective, point)?;
+        let roots = self.roots_at(objective, point)?;
         let size =
             |gradient: &Vec<f64>| gradient.iter().zip(point).map(|(g, x)| (g * x).abs()).sum();
         Ok(roots.gradients.iter().map(size).fold(0.0, f64::max))
     }
-    /// The cₖ of an objective at many points, `n_roots` to a point.
+    /// The cₖ of an objective at many points, `n_roots` per point.
     fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
         let mut values = Vec::with_capacity(points.len() * self.n_roots(objective));
         for point in points.iter() {
-            values.extend(self.roots(objective, point)?.values);
+            values.extend(self.roots_at(objective, point)?.values);
         }
         Ok(values)
+    }
+}
+
+/// Objectives with a temperature.
+pub trait TemperatureFacet {
+    /// The same problem with its temperatures times this factor: smoother above 1, easier to solve.
+    fn softened(&self, factor: f64) -> Result<Box<dyn Problem + '_>, Error>;
+}
+
+/// Facets with a fallback, as solvers use them.
+impl dyn Problem + '_ {
+    /// The gradient of one objective alone at a point, with all rows.
+    pub fn gradient_of(&self, objective: usize, point: &[f64]) -> Result<Vec<f64>, Error> {
+        self.gradients_of(objective, &Points::from_vec(point.len(), point.to_vec()))
+    }
+
+    /// [`LossFacet::minimizer`]; `None` without the facet.
+    pub fn minimizer(
+        &self,
+        near: Option<&[f64]>,
+        stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        self.loss()
+            .map_or(Ok(None), |loss| loss.minimizer(near, stop))
+    }
+
+    /// [`LossFacet::start`]; x = 0 without the facet.
+    pub fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error> {
+        let origin = || Ok(vec![0.0; self.n_params()]);
+        self.loss().map_or_else(origin, |loss| loss.start(stop))
+    }
+
+    /// [`LossFacet::preconditioner`]; the identity without the facet.
+    pub fn preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error> {
+        let identity = Ok(Preconditioner::Identity);
+        self.loss().map_or(identity, |loss| loss.preconditioner(at))
+    }
+
+    /// [`BoundFacet::convex_below`]; `None` without the facet.
+    pub fn convex_below(&self, objective: usize) -> Option<f64> {
+        self.bound().and_then(|bound| bound.convex_below(objective))
+    }
+
+    /// [`BoundFacet::bounds`]; `None` without the facet.
+    pub fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error> {
+        self.bound().map_or(Ok(None), |bound| bound.bounds(level))
+    }
+
+    /// [`RootFacet::n_roots`]; 0 without the facet.
+    pub fn n_roots(&self, objective: usize) -> usize {
+        self.roots().map_or(0, |roots| roots.n_roots(objective))
+    }
+
+    /// The roots of an objective with [`RootFacet::n_roots`] above 0; an error for any other.
+    pub fn roots_of(&self, objective: usize) -> Result<RootsOf<'_>, Error> {
+        let facet = self.roots().filter(|roots| roots.n_roots(objective) > 0);
+        let facet = facet.ok_or(Error::NoRoots(objective))?;
+        Ok(RootsOf { facet, objective })
+    }
+}
+
+/// The roots of one objective.
+#[derive(Clone, Copy)]
+pub struct RootsOf<'a> {
+    facet: &'a dyn RootFacet,
+    objective: usize,
+}
+
+impl RootsOf<'_> {
+    /// [`RootFacet::roots_at`].
+    pub fn at(&self, point: &[f64]) -> Result<Roots, Error> {
+        self.facet.roots_at(self.objective, point)
+    }
+
+    /// [`RootFacet::of_roots`].
+    pub fn combined(&self, roots: &[f64]) -> Result<OfRoots, Error> {
+        self.facet.of_roots(self.objective, roots)
+    }
+
+    /// [`RootFacet::root_size`].
+    pub fn size(&self, point: &[f64]) -> Result<f64, Error> {
+        self.facet.root_size(self.objective, point)
+    }
+
+    /// [`RootFacet::root_values`].
+    pub fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {
+        self.facet.root_values(self.objective, points)
     }
 }

@@ -1,6 +1,6 @@
 //! Rows of later batches under the rules that the first batch fixed.
 
-use fairfront_core::{Dataset, Message, say};
+use fairfront_core::{Dataset, Message, label_of, say};
 
 use crate::encoder::Unseen;
 use crate::encoding::{Encoding, RowFacts};
@@ -87,7 +87,7 @@ impl Arrival {
             let all = rule.groups(table)?;
             groups.push(self.rows.iter().map(|r| all[*r as usize]).collect());
         }
-        let label = |positive: &bool| if *positive { 1.0 } else { -1.0 };
+        let label = |positive: &bool| label_of(*positive);
         Ok(RowFacts {
             labels: self.labels.iter().map(label).collect(),
             groups,
@@ -250,7 +250,7 @@ impl Prepared {
 
     /// Labels, groups and weights of all rows in use, for [`Encoding::encode`].
     pub fn facts(&self) -> RowFacts {
-        let label = |positive: &bool| if *positive { 1.0 } else { -1.0 };
+        let label = |positive: &bool| label_of(*positive);
         RowFacts {
             labels: self.labels.iter().map(label).collect(),
             groups: self.groups.clone(),

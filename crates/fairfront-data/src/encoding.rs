@@ -2,7 +2,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use fairfront_core::{
-    BLOCK_ROWS, CategoricalFeature, Dataset, Message, Schema, counted, either, grouped, say, with,
+    BLOCK_ROWS, CategoricalFeature, Dataset, Message, Schema, counted, either, grouped, label_of,
+    say, with,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -536,7 +537,7 @@ impl Encoded {
                 .par_iter()
                 .map(|p| prepared.rows[pick(p)])
                 .collect();
-            let label = |p: &u32| if prepared.labels[pick(p)] { 1.0 } else { -1.0 };
+            let label = |p: &u32| label_of(prepared.labels[pick(p)]);
             let facts = RowFacts {
                 labels: positions.par_iter().map(label).collect(),
                 groups: prepared

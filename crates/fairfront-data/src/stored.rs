@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema, UNKNOWN_GROUP};
+use fairfront_core::{BLOCK_ROWS, Dataset, RowBlock, Schema, UNKNOWN_GROUP, label_of};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -283,7 +283,7 @@ impl StoredRows {
                 .map(|r| self.groups[r * self.n_attributes + a])
                 .collect()
         };
-        let label = |row: &usize| if self.labels[*row] == 1 { 1.0 } else { -1.0 };
+        let label = |row: &usize| label_of(self.labels[*row] == 1);
         Ok(RowBlock::new(
             schema,
             pick(&self.numeric, self.n_numeric, rows),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fairfront_data::{Notice, Prepared, ReadOptions, Spec};
 use fairfront_run::{
-    Ask, Checkpoints, Demand, FitRequest, Keep, Run, Solver, attribute_texts, certify_fit, fit,
+    Ask, Checkpoints, Demand, FitRequest, Keep, Run, SolverName, attribute_texts, certify_fit, fit,
     fit_with_checkpoints,
 };
 use fairfront_solve::{Observer, Progress};
@@ -64,7 +64,7 @@ pub(crate) fn spec() -> Spec {
 
 /// A fit that takes little time.
 pub(crate) fn request(spec: &Spec) -> FitRequest {
-    request_of(Solver::Trace, spec)
+    request_of(SolverName::Trace, spec)
 }
 
 pub(crate) fn prepared() -> &'static Prepared {
@@ -162,19 +162,19 @@ impl Observer for Stopping {
 }
 
 /// The solvers whose checkpoints are damaged.
-pub(crate) const SOLVERS: [Solver; 4] = [
-    Solver::Trace,
-    Solver::Weighted,
-    Solver::PfSmg,
-    Solver::EpsFair,
+pub(crate) const SOLVERS: [SolverName; 4] = [
+    SolverName::Trace,
+    SolverName::Weighted,
+    SolverName::PfSmg,
+    SolverName::EpsFair,
 ];
 
 /// The request of a fit with this solver.
-pub(crate) fn request_of(solver: Solver, spec: &Spec) -> FitRequest {
+pub(crate) fn request_of(solver: SolverName, spec: &Spec) -> FitRequest {
     let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let settings = match solver {
-        Solver::EpsFair => vec![setting("max-evaluations", "40")],
-        Solver::PfSmg => vec![setting("max-steps", "24"), setting("starts", "4")],
+        SolverName::EpsFair => vec![setting("max-evaluations", "40")],
+        SolverName::PfSmg => vec![setting("max-steps", "24"), setting("starts", "4")],
         _ => Vec::new(),
     };
     let ask = Ask {
@@ -182,7 +182,7 @@ pub(crate) fn request_of(solver: Solver, spec: &Spec) -> FitRequest {
         objectives: vec!["log_loss".into(), "disparate_impact(sex)".into()],
         points: Some(6),
         penalty: Some(0.01),
-        polish: solver == Solver::PfSmg,
+        polish: solver == SolverName::PfSmg,
         settings,
         ..Ask::default()
     };

@@ -61,7 +61,7 @@ pub struct Provenance {
     /// Version of the program that fitted the front.
     pub program: String,
     /// The solver.
-    pub method: String,
+    pub solver: String,
     /// Seed of split and solver.
     pub seed: u64,
     /// The objectives with all their settings.

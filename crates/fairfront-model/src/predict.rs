@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use fairfront_core::{Calibration, Linear, say, scores};
+use fairfront_core::{Calibration, predictor_of, say, scores};
 use fairfront_data::setting::{KEEP, WEIGHT};
 use fairfront_data::{
     BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Table, Texts,
@@ -324,7 +324,7 @@ impl Scorer {
             Err(DataError::Rows(_)) => return Err(self.too_large(&batch, 0..n)),
             encoded => encoded?,
         };
-        let scores = scores(&Linear, &encoded, &self.params)?;
+        let scores = scores(&*predictor_of(encoded.schema()), &encoded, &self.params)?;
         if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
             return Err(self.too_large(&batch, row..row + 1));
         }

@@ -41,7 +41,7 @@ pub struct PageData {
     pub start: Option<String>,
     /// What is the same in all model files.
     pub model: ModelText,
-    /// What the run says of itself: method, settings, rows, notices.
+    /// What the run says of itself: solver, settings, rows, notices.
     pub run: serde_json::Value,
 }
 

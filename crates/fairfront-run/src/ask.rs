@@ -4,31 +4,63 @@ use std::collections::BTreeSet;
 
 use fairfront_core::{Message, either, say};
 use fairfront_data::{Spec, grammar};
-use fairfront_solve::{EpsFair, Method, PfSmg, Polish, Trace, Weighted};
+use fairfront_solve::{AnySolver, EpsFair, Polish, Settings};
 use serde::{Deserialize, Serialize};
 
-use crate::setting::{METHOD, PENALTY, PRESET, SET, TRY};
+use crate::setting::{PENALTY, PRESET, SET, SOLVER, TRY};
 use crate::{
-    Error, FitRequest, FrontIn, MethodChoice, PAPER_PENALTY, Penalty, default_objectives,
+    Error, FitRequest, FrontIn, PAPER_PENALTY, Penalty, SolverChoice, default_objectives,
     paper_eps_fair, paper_pf_smg,
 };
 
 /// A solver by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Solver {
-    /// [`Trace`] where all objectives are convex covariances, [`Weighted`] where there are rates or
-    /// groups' losses, otherwise [`PfSmg`], polished.
+pub enum SolverName {
+    /// The first that suits the objectives best ([`Solver::suits`]): [`Trace`] for convex covariances,
+    /// [`Weighted`] for rates and groups' losses, otherwise [`PfSmg`], polished.
+    ///
+    /// [`Solver::suits`]: fairfront_solve::Solver::suits
+    /// [`Trace`]: fairfront_solve::Trace
+    /// [`Weighted`]: fairfront_solve::Weighted
+    /// [`PfSmg`]: fairfront_solve::PfSmg
     #[default]
     Auto,
-    /// Stochastic multi-gradient runs.
-    PfSmg,
-    /// The loss under bounds on the covariances.
-    EpsFair,
     /// The exact front.
     Trace,
     /// Weighted sums.
     Weighted,
+    /// Stochastic multi-gradient runs.
+    PfSmg,
+    /// The loss under bounds on the covariances.
+    EpsFair,
+}
+
+impl SolverName {
+    /// All names.
+    pub const ALL: [Self; 5] = [
+        Self::Auto,
+        Self::Trace,
+        Self::Weighted,
+        Self::PfSmg,
+        Self::EpsFair,
+    ];
+
+    /// The name as text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Trace => "trace",
+            Self::Weighted => "weighted",
+            Self::PfSmg => "pf-smg",
+            Self::EpsFair => "eps-fair",
+        }
+    }
+
+    /// The name that a text is.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|name| name.name() == text)
+    }
 }
 
 /// How a front is to be computed, as people say it: what the command and the Python package share.
@@ -37,7 +69,7 @@ pub struct Ask {
     /// What is minimised, the loss first; where there is nothing, the usual objectives.
     pub objectives: Vec<String>,
     /// The solver.
-    pub solver: Solver,
+    pub solver: SolverName,
     /// Whether the settings are those of the paper's experiments.
     pub paper: bool,
     /// Points of the front.
@@ -72,10 +104,9 @@ impl Ask {
             0 => 1 + attributes.len(),
             n => n,
         };
-        let methods = methods(self, source, n_objectives, tried)?;
-        let needs_covariances =
-            |c: &MethodChoice| matches!(c.method, Method::Trace(_) | Method::EpsFair(_));
-        let covariances = self.paper || methods.iter().all(needs_covariances);
+        let solvers = solvers(self, source, n_objectives, tried)?;
+        let needs_covariances = |choice: &SolverChoice| choice.solver.needs_covariances();
+        let covariances = self.paper || solvers.iter().all(needs_covariances);
         let objectives = match self.objectives.is_empty() {
             true => default_objectives(attributes, covariances),
             false => self.objectives.clone(),
@@ -96,7 +127,7 @@ impl Ask {
             None => Penalty::Auto { seed: self.seed },
         };
         Ok(FitRequest {
-            methods,
+            solvers,
             objectives: objectives.iter().map(as_asked).collect(),
             front_in: self.front_in,
             penalty,
@@ -114,56 +145,43 @@ pub fn attribute_texts(spec: &Spec) -> Vec<String> {
     spec.sensitive.iter().map(text).collect()
 }
 
-fn not_in_paper(name: &str) -> Error {
-    Error::usage(say![
-        "the paper has no method {name}";
-        "leave out ", either([PRESET, METHOD])
-    ])
-}
-
 /// The solvers that may be used: the one that was named, or those that are tried in turn.
-fn methods(
+fn solvers(
     ask: &Ask,
     source: &str,
     n_objectives: usize,
     tried: &[&str],
-) -> Result<Vec<MethodChoice>, Error> {
-    let paper = ask.paper;
-    let pf_smg = || match paper {
-        true => Method::PfSmg(paper_pf_smg(source, n_objectives)),
-        false => Method::PfSmg(PfSmg::default()),
-    };
-    let asked = ask.polish.then(Polish::default);
-    let candidate = |method| MethodChoice {
-        method,
-        polish: asked.clone(),
-    };
-    let mut candidates = match ask.solver {
-        Solver::Auto if !paper => {
-            let polished = MethodChoice {
-                method: pf_smg(),
-                polish: Some(Polish::default()),
-            };
-            vec![
-                candidate(Method::Trace(Trace::default())),
-                candidate(Method::Weighted(Weighted::default())),
-                polished,
-            ]
+) -> Result<Vec<SolverChoice>, Error> {
+    let of_paper = |solver: AnySolver| match solver {
+        AnySolver::PfSmg(_) => Ok(AnySolver::PfSmg(paper_pf_smg(source, n_objectives))),
+        AnySolver::EpsFair(_) => Ok(AnySolver::EpsFair(paper_eps_fair(source))),
+        other => {
+            let name = other.name();
+            Err(Error::usage(say![
+                "the paper has no solver {name}";
+                "leave out ", either([PRESET, SOLVER])
+            ]))
         }
-        Solver::Auto | Solver::PfSmg => vec![candidate(pf_smg())],
-        Solver::EpsFair => vec![candidate(Method::EpsFair(match paper {
-            true => paper_eps_fair(source),
-            false => EpsFair::default(),
-        }))],
-        Solver::Trace if paper => {
-            return Err(not_in_paper("trace"));
-        }
-        Solver::Weighted if paper => {
-            return Err(not_in_paper("weighted"));
-        }
-        Solver::Weighted => vec![candidate(Method::Weighted(Weighted::default()))],
-        Solver::Trace => vec![candidate(Method::Trace(Trace::default()))],
     };
+    let named = match ask.solver {
+        SolverName::Auto if ask.paper => SolverName::PfSmg,
+        name => name,
+    };
+    let mut candidates = Vec::new();
+    for solver in AnySolver::all() {
+        let wanted = match named {
+            // EPS-fair is a baseline, for comparisons.
+            SolverName::Auto => !matches!(solver, AnySolver::EpsFair(_)),
+            name => name.name() == solver.name(),
+        };
+        if wanted {
+            let by_default = named == SolverName::Auto && matches!(solver, AnySolver::PfSmg(_));
+            candidates.push(SolverChoice {
+                solver: if ask.paper { of_paper(solver)? } else { solver },
+                polish: (ask.polish || by_default).then(Polish::default),
+            });
+        }
+    }
     let settings = &ask.settings;
     // Settings that only some of several know choose among these.
     let set = settings
@@ -172,21 +190,19 @@ fn methods(
     let tried = tried.iter().map(|name| (*name, say![TRY.of(*name)]));
     let named: Vec<(&str, Message)> = set.chain(tried).collect();
     if candidates.len() > 1 && !named.is_empty() {
-        let knows_all = |c: &MethodChoice| {
-            let knows = |name: &str| c.method.names().iter().any(|(known, _)| *known == name);
-            named.iter().all(|(name, _)| knows(name))
-        };
+        let knows_all =
+            |c: &SolverChoice| named.iter().all(|(name, _)| c.solver.get(name).is_some());
         match candidates.iter().any(knows_all) {
             true => candidates.retain(knows_all),
             false => {
-                let names = candidates.iter().flat_map(|c| c.method.names());
-                let known: BTreeSet<&str> = names.map(|(name, _)| *name).collect();
+                let settings = candidates.iter().flat_map(|c| c.solver.settings());
+                let known: BTreeSet<&str> = settings.map(|setting| setting.name).collect();
                 let unknown = named.iter().find(|(name, _)| !known.contains(name));
-                let of_eps_fair = |name: &str| EpsFair::NAMES.iter().any(|(n, _)| *n == name);
+                let of_eps_fair = |name: &str| EpsFair::default().get(name).is_some();
                 let message = match unknown {
                     Some((name, setting)) if of_eps_fair(name) => say![
                         setting, ": this is a setting of eps-fair";
-                        "add ", METHOD.is("eps-fair")
+                        "add ", SOLVER.is("eps-fair")
                     ],
                     Some((name, setting)) => {
                         let near = fairfront_data::near_names(name, known);
@@ -200,7 +216,7 @@ fn methods(
                         }
                         say![
                             message, ": these are settings of different solvers";
-                            "name one with ", METHOD
+                            "name one with ", SOLVER
                         ]
                     }
                 };
@@ -209,15 +225,15 @@ fn methods(
         }
     }
     for candidate in &mut candidates {
-        let method = &mut candidate.method;
-        method.set_seed(ask.seed);
+        let solver = &mut candidate.solver;
+        solver.set_seed(ask.seed);
         if let Some(points) = ask.points {
-            method.set_points(points);
+            solver.set_points(points);
         }
         for (name, value) in settings {
-            let (known, of) = (method.names(), method.name());
-            method.set(name, value).map_err(|error| {
-                let known = known.iter().map(|(name, _)| *name);
+            let (known, of) = (solver.settings(), solver.name());
+            solver.set(name, value).map_err(|error| {
+                let known = known.iter().map(|setting| setting.name);
                 let hint = match known.clone().any(|k| k == name) {
                     true => error.to_string(),
                     false => format!(

@@ -1,6 +1,8 @@
 //! How the scores of a front's models become probabilities, and the columns that say so.
 
-use fairfront_core::{Calibration, Linear, Points, Probabilities, calibrate, calibrate_scale};
+use fairfront_core::{
+    Calibration, Points, Probabilities, calibrate, calibrate_scale, predictor_of,
+};
 use fairfront_data::{Encoded, Part, RowRole};
 
 use crate::Error;
@@ -39,12 +41,17 @@ pub(crate) fn calibrations_unless(
 }
 
 fn of_some(encoded: &Encoded, points: &Points) -> Result<Vec<Calibration>, Error> {
+    let predictor = predictor_of(encoded.part(Part::Train).schema());
     if encoded.parts_for(RowRole::Calibration) == [Part::Validation]
-        && let Some(found) = calibrate(&Linear, encoded.part(Part::Validation), points)?
+        && let Some(found) = calibrate(&*predictor, encoded.part(Part::Validation), points)?
     {
         return Ok(found);
     }
-    Ok(calibrate_scale(&Linear, encoded.part(Part::Train), points)?)
+    Ok(calibrate_scale(
+        &*predictor,
+        encoded.part(Part::Train),
+        points,
+    )?)
 }
 
 /// The split whose rows show how well probabilities fit: one that no model was chosen on, if there is one.

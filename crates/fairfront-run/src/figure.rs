@@ -225,7 +225,7 @@ impl<'a> RunNumbers<'a> {
             .map(f64::from)
             .zip(volumes.iter().copied())
             .collect();
-        let name = self.run.method.name();
+        let name = self.run.solver.name();
         let curve = Curve {
             title: format!("{}: hypervolume by round, training rows", self.run.source),
             x: "round".into(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use fairfront_core::{
-    Calibration, FairProblem, LANES, Linear, Objective, Points, Predictor, Problem, Schema, hex,
+    Calibration, FairProblem, LANES, Objective, Points, Problem, Schema, hex, predictor_of,
 };
 use fairfront_data::{
     AttributeRule, Encoded, Findings, Notice, Ordered, Part, Prepared, attribute_name, by_level,
@@ -12,7 +12,7 @@ use fairfront_data::{
 };
 use fairfront_pareto::hypervolume;
 use fairfront_solve::{
-    Certificate, Front, Method, Observer, Outcome, Polish, Polished, Remainder, StopReason,
+    AnySolver, Certificate, Front, Observer, Outcome, Polish, Polished, Remainder, StopReason,
     StopSignal, certify_unless_stopped,
 };
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct FitRequest {
     pub objectives: Vec<String>,
     /// Solvers with their settings: the first that suits the objectives is used, the last whether
     /// it does or not.
-    pub methods: Vec<MethodChoice>,
+    pub solvers: Vec<SolverChoice>,
     /// By what points are judged; where `None`, by measures if all objectives are smooth versions of
     /// some, else by the objectives.
     pub front_in: Option<FrontIn>,
@@ -65,10 +65,10 @@ pub fn default_objectives(attributes: &[String], covariances: bool) -> Vec<Strin
 
 /// A solver that may be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MethodChoice {
+pub struct SolverChoice {
     /// The solver with its settings.
     #[serde(flatten)]
-    pub method: Method,
+    pub solver: AnySolver,
     /// How its front is polished, where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polish: Option<Polish>,
@@ -122,7 +122,7 @@ pub struct Fitted {
     /// The front and what it took.
     pub outcome: Outcome,
     /// The solver that was used, and why where there was a choice.
-    pub method: Method,
+    pub solver: AnySolver,
     /// The reason.
     pub reason: Option<String>,
     /// What is proven of the front.
@@ -215,7 +215,7 @@ fn fit_prepared(
 
 /// Fails if the fit was asked to stop before any of its work is done, and that would take long.
 fn end_if_stopped(rows: usize, params: usize, stop: &StopSignal) -> Result<(), Error> {
-    match Remainder::of(rows, params, stop.clone()).leaves_out(LANES) {
+    match Remainder::of(rows as u64, params, stop.clone()).leaves_out(LANES) {
         true => Err(fairfront_core::Error::Stopped.into()),
         false => Ok(()),
     }
@@ -279,7 +279,8 @@ pub fn fit_encoded(
     memory::check_solving(&encoded, request)?;
     let stop = observer.stop_signal();
     let train = encoded.part(Part::Train);
-    let size = (train.n_rows(), Linear.n_params(train.schema()));
+    let schema = train.schema();
+    let size = (train.n_rows(), predictor_of(schema).n_params(schema));
     end_if_stopped(size.0, size.1, &stop)?;
     let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
     let task = match (earlier, found) {
@@ -304,7 +305,7 @@ pub fn fit_encoded(
     let Task {
         problem, candidate, ..
     } = &task;
-    let mut method_notices = notice::check_method(&candidate.method, problem)?;
+    let mut solver_notices = notice::check_solver(&*candidate.solver, problem)?;
     let Solved {
         outcome,
         polish: polished,
@@ -318,8 +319,8 @@ pub fn fit_encoded(
         observer,
         &mut rest,
     )?;
-    method_notices.extend(notice);
-    let most_points = candidate.method.points();
+    solver_notices.extend(notice);
+    let most_points = candidate.solver.points();
     let most_moved = match earlier {
         // There is nothing to choose between.
         _ if problem.n_objectives() == 1 => 0,
@@ -375,7 +376,7 @@ pub fn fit_encoded(
         notices: judged_notices,
         ..
     } = judged;
-    method_notices.extend(judged_notices);
+    solver_notices.extend(judged_notices);
     let standing = Standing::new(
         problem,
         &encoded,
@@ -391,13 +392,13 @@ pub fn fit_encoded(
             checkpoints.set_stopped(true)?;
         }
     }
-    method_notices.extend(rest.notice());
+    solver_notices.extend(rest.notice());
     let notices = [
         encoded.notices.clone(),
-        method_notices,
+        solver_notices,
         notice::few_rows(problem, encoded.part(Part::Train))?,
         notice::without_meaning(&task.names, &splits),
-        notice::about_outcome(&candidate.method, problem, &outcome)?,
+        notice::about_outcome(&candidate.solver, problem, &outcome)?,
         interval_notices,
     ];
     Ok(Fitted {
@@ -405,7 +406,7 @@ pub fn fit_encoded(
         groups: group_rows(encoded.part(Part::Train))?,
         meaning: Meaning::of(problem.objectives(), encoded.part(Part::Train).schema()),
         requested,
-        method: candidate.method.clone(),
+        solver: candidate.solver.clone(),
         certificate: CertificateInfo::of(&outcome.certificates),
         outcome,
         polish: polished,

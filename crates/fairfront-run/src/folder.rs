@@ -8,7 +8,7 @@ use fairfront_data::{
 };
 use fairfront_model::file::HIDDEN;
 use fairfront_model::seal::{self, Broken, seal, sum};
-use fairfront_solve::{Certificate as Proof, Counters, MOST_OBJECTIVES, Method, StopReason};
+use fairfront_solve::{AnySolver, Certificate as Proof, Counters, MOST_OBJECTIVES, StopReason};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration;
@@ -40,9 +40,9 @@ pub struct RunInfo {
     pub read: Option<ReadFrom>,
     /// Roles, policies, split and seed.
     pub spec: Spec,
-    /// The solver and its settings: `method` and `settings`.
+    /// The solver and its settings: `solver` and `solver_settings`.
     #[serde(flatten)]
-    pub method: Method,
+    pub solver: AnySolver,
     /// Why this solver, where it was not asked for by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -326,7 +326,7 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
         read,
         spec: spec.clone(),
         stream: None,
-        method: fitted.method.clone(),
+        solver: fitted.solver.clone(),
         reason: fitted.reason.clone(),
         certificate: fitted.certificate.clone(),
         polish: fitted.polish.clone(),
@@ -351,7 +351,11 @@ pub fn run_info_of(source: &str, read: Option<ReadFrom>, spec: &Spec, fitted: &F
         points: fitted.outcome.front.len(),
         stop: fitted.outcome.stop,
         left_out: fitted.left_out.clone(),
-        counters: fitted.outcome.counters.clone(),
+        // `polish` has the effect of polishing.
+        counters: Counters {
+            polished: None,
+            ..fitted.outcome.counters.clone()
+        },
         seconds: named(vec![
             ("encode", encoding),
             ("solve", solving),

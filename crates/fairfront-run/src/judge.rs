@@ -1,8 +1,8 @@
 //! Which points make the front: judged by the objectives, or by the measures that people read.
 
 use fairfront_core::{
-    Dataset, FairProblem, Linear, Measure, Measures, Objective, Points, Problem, better_thresholds,
-    measure, rescaled, say, with,
+    Dataset, FairProblem, Measure, Measures, Objective, Points, Problem, better_thresholds,
+    measure, predictor_of, rescaled, say, with,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Encoded, Notice, Part, RowRole};
@@ -110,7 +110,7 @@ pub(crate) fn judge(
     rest: &mut Rest,
 ) -> Result<Judged, Error> {
     // Rates are smooth versions of measures; covariances only stand in for them.
-    let has_rates = problem.softened(2.0).is_some();
+    let has_rates = problem.temperature().is_some();
     let measures = match (matching(problem), asked) {
         (Ok(measures), _) if has_rates || asked == Some(FrontIn::Measures) => measures,
         (Err(name), Some(FrontIn::Measures)) => return Err(no_measure(&name)),
@@ -220,7 +220,7 @@ pub(crate) fn judge(
     if decided && !rest.leaves_out(LeftOut::Calibration, outcome.front.len()) {
         // Decisions do not depend on the scale: take the one with which probabilities fit best.
         for front in [&mut outcome.front, &mut outcome.unmitigated] {
-            front.points = rescaled(&Linear, train, &front.points)?;
+            front.points = rescaled(problem.predictor(), train, &front.points)?;
             front.values = problem.values(&front.points)?;
         }
     }
@@ -261,7 +261,12 @@ fn move_thresholds(
         if rest.leaves_out(LeftOut::Thresholds, movable.len()) {
             break;
         }
-        let some = better_thresholds(&Linear, train, &movable.select(some), measures)?;
+        let some = better_thresholds(
+            &*predictor_of(train.schema()),
+            train,
+            &movable.select(some),
+            measures,
+        )?;
         some.iter().for_each(|point| moved.push(point));
     }
     Ok(moved)
@@ -410,7 +415,7 @@ pub(crate) fn chosen_by(
 ) -> Result<Result<Vec<f64>, Measure>, Error> {
     let mut of_points: Vec<Measures> = Vec::new();
     for rows in encoded.rows_for(RowRole::Membership) {
-        let more = measure(&Linear, rows, points)?;
+        let more = measure(&*predictor_of(rows.schema()), rows, points)?;
         match of_points.is_empty() {
             true => of_points = more,
             false => {

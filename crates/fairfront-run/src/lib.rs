@@ -43,7 +43,7 @@ mod tune;
 mod verify;
 mod warm;
 
-pub use ask::{Ask, Solver, attribute_texts};
+pub use ask::{Ask, SolverName, attribute_texts};
 pub use certify::{
     Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Evidence, IntervalInfo,
     TALLIES, Tested, Uncertified, Use, certify_fit, choose_certified, choose_in_memory,
@@ -57,7 +57,7 @@ pub use compare::{
 pub use error::Error;
 pub use figure::{Conversion, Figure, figures, write_figures};
 pub use fit::{
-    CertificateInfo, Earlier, FitRequest, Fitted, MethodChoice, PolishInfo, default_objectives,
+    CertificateInfo, Earlier, FitRequest, Fitted, PolishInfo, SolverChoice, default_objectives,
     fit, fit_encoded, fit_with, fit_with_checkpoints,
 };
 pub use folder::{

@@ -1,8 +1,7 @@
 //! What is known of the models of a front: their values and measures on each split, calibrations, intervals.
 
 use fairfront_core::{
-    Calibration, Dataset, FairProblem, Linear, Measure, Measures, Points, Problem,
-    measure_calibrated,
+    Calibration, Dataset, FairProblem, Measure, Measures, Points, Problem, measure_calibrated,
 };
 use fairfront_data::{Encoded, Part};
 
@@ -124,7 +123,12 @@ fn values_in_chunks(
             let points = models.select(some);
             objectives.extend(values_on(problem, part, rows, &points)?);
             let calibrations = &calibrations[some[0]..some[0] + some.len()];
-            measures.extend(measure_calibrated(&Linear, rows, &points, calibrations)?);
+            measures.extend(measure_calibrated(
+                problem.predictor(),
+                rows,
+                &points,
+                calibrations,
+            )?);
         }
         let unmitigated_objectives = objectives.split_off((models.len() - 1) * m);
         // One for each model, the unmitigated one last.

@@ -1,17 +1,15 @@
 //! How much memory a fit takes: estimated before it is taken, and compared with the limit.
 
-use fairfront_core::{Dataset, LANES, Linear, MOST_DENSE, Predictor, counted, each, say, with};
+use fairfront_core::{Dataset, LANES, MOST_DENSE, counted, each, predictor_of, say, with};
 use fairfront_data::setting::{DROP, FEATURE, STREAM_WINDOW};
 use fairfront_data::{Encoded, Part};
-use fairfront_solve::Method;
+use fairfront_solve::Solver;
 
 use crate::setting::POINTS;
 use crate::{Error, FitRequest};
 
 /// Candidates that a solver keeps at least, about.
 const CANDIDATES: u64 = 4_000;
-/// Parameter vectors that a descent of a weighted sum keeps: its position, its step and its memory of earlier steps.
-const DESCENT: u64 = 24;
 /// Matrices of second derivatives that a solver keeps, about.
 const MATRICES: u64 = 24;
 
@@ -23,12 +21,9 @@ const SORTED: u64 = 2 * size_of::<(u64, u32)>() as u64;
 const REDRAWN: u64 = 88;
 
 /// Parameter vectors that a solver keeps, about.
-fn vectors(method: &Method) -> u64 {
-    let points = method.points() as u64;
-    let each = match method {
-        Method::Weighted(_) => DESCENT,
-        _ => 2,
-    };
+fn vectors(solver: &dyn Solver) -> u64 {
+    let points = solver.points() as u64;
+    let each = solver.vectors_per_point() as u64;
     points.saturating_mul(each).max(CANDIDATES)
 }
 
@@ -43,13 +38,16 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
     let scores = NUMBER * LANES as u64 + SORTED * threads + NUMBER + CODE * attributes + 1;
     // For each objective the rows of each stratum.
     let strata = rows(Part::Train) * CODE * (request.objectives.len() as u64 + 1);
-    let n_params = Linear.n_params(schema) as u64;
+    let n_params = predictor_of(schema).n_params(schema) as u64;
     let matrices = match n_params <= MOST_DENSE as u64 {
         true => n_params * n_params * NUMBER * (MATRICES + threads),
         false => 0,
     };
-    let methods = request.methods.iter().map(|choice| vectors(&choice.method));
-    let vectors = methods.max().unwrap_or(CANDIDATES);
+    let solvers = request
+        .solvers
+        .iter()
+        .map(|choice| vectors(&*choice.solver));
+    let vectors = solvers.max().unwrap_or(CANDIDATES);
     // Bookkeeping of a model in addition to its parameters.
     let models = vectors.saturating_mul(n_params * NUMBER + 64);
     let n_rows: usize = encoded.parts.iter().map(Dataset::n_rows).sum();

@@ -5,32 +5,35 @@ use fairfront_core::{
 };
 use fairfront_data::Notice;
 use fairfront_data::setting::{MERGE, SCALE};
-use fairfront_solve::{Method, Outcome, none_to_speak_of};
+use fairfront_solve::{AnySolver, Outcome, Solver, none_to_speak_of};
 
 use crate::Error;
 use crate::measured::SplitValues;
-use crate::setting::{METHOD, POLISH, SET};
+use crate::setting::{POLISH, SET, SOLVER};
 
 /// Whether the solver can treat these objectives, and what to be wary of.
-pub(crate) fn check_method(method: &Method, problem: &FairProblem) -> Result<Vec<Notice>, Error> {
-    let name = match method {
-        Method::PfSmg(_) | Method::Weighted(_) => return Ok(Vec::new()),
-        Method::EpsFair(_) | Method::Trace(_) => method.name(),
-    };
+pub(crate) fn check_solver(
+    solver: &dyn Solver,
+    problem: &FairProblem,
+) -> Result<Vec<Notice>, Error> {
+    if !solver.needs_covariances() {
+        return Ok(Vec::new());
+    }
+    let name = solver.name();
     let fair: Vec<&dyn Objective> = problem.objectives().skip(1).collect();
     if let Some(other) = fair.iter().find(|o| o.squares().is_none()) {
         let other = other.name();
         return Err(Error::usage(say![
             "{name} works with covariances, and {other} is made of none";
             "leave it out";
-            "choose ", METHOD.is("weighted")
+            "choose ", SOLVER.is("weighted")
         ]));
     }
     let not_convex = fair.iter().filter(|o| !o.statistics().are_linear());
     let warn = |objective: String| {
         Notice::warning(say![
             "{objective} is not convex: {name} finds local solutions, and the front may be poor";
-            "compare it with that of ", METHOD.is("pf-smg"), aside(say![" ", POLISH])
+            "compare it with that of ", SOLVER.is("pf-smg"), aside(say![" ", POLISH])
         ])
     };
     Ok(not_convex.map(|o| warn(o.name())).collect())
@@ -108,7 +111,7 @@ pub(crate) fn without_meaning(names: &[String], splits: &[SplitValues]) -> Vec<N
 
 /// What to know about how a front came about.
 pub(crate) fn about_outcome(
-    method: &Method,
+    solver: &AnySolver,
     problem: &FairProblem,
     outcome: &Outcome,
 ) -> Result<Vec<Notice>, Error> {
@@ -130,13 +133,13 @@ pub(crate) fn about_outcome(
             ),
         };
         let like_size = say!["features of like size", bracketed(SCALE.is("standard"))];
-        let advice = match method {
-            Method::EpsFair(settings) if settings.cold => {
+        let advice = match solver {
+            AnySolver::EpsFair(settings) if settings.cold => {
                 say!["a smaller ", SET.of("start-radius")]
             }
-            Method::EpsFair(_) | Method::Weighted(_) => like_size,
-            Method::Trace(_) => say![like_size, ", or ", METHOD.is("pf-smg"), ","],
-            Method::PfSmg(_) => say!["smaller steps", bracketed(SET.of("step"))],
+            AnySolver::EpsFair(_) | AnySolver::Weighted(_) => like_size,
+            AnySolver::Trace(_) => say![like_size, ", or ", SOLVER.is("pf-smg"), ","],
+            AnySolver::PfSmg(_) => say!["smaller steps", bracketed(SET.of("step"))],
         };
         notices.push(Notice::warning(say![
             "{points} not finite";
@@ -144,11 +147,11 @@ pub(crate) fn about_outcome(
         ]));
     }
     if let Some(of) = outcome.counters.subproblems.filter(|of| of.failed > 0) {
-        let advice = match method {
-            Method::EpsFair(settings) if settings.cold => {
+        let advice = match solver {
+            AnySolver::EpsFair(settings) if settings.cold => {
                 say!["warm starts", bracketed(SET.of("cold").is(false))]
             }
-            Method::Trace(_) => say![METHOD.is("pf-smg")],
+            AnySolver::Trace(_) => say![SOLVER.is("pf-smg")],
             _ => say![
                 SET.of("max-evaluations"),
                 " or a larger ",

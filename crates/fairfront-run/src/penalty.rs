@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    BLOCK_ROWS, Cholesky, Dataset, FairProblem, Linear, LogLoss, Metric, Objective, Points,
-    Predictor, Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream,
+    BLOCK_ROWS, Cholesky, Dataset, FairProblem, LogLoss, Objective, Points, Preconditioner,
+    Problem, Purpose, RowBlock, RowSource, SecondOrder, Stream, predictor_of,
 };
-use fairfront_solve::{Remainder, StopSignal, Trace, minimize_loss};
+use fairfront_solve::{Remainder, Solver, StopSignal, Trace, minimize_loss};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -154,9 +154,9 @@ fn by_cross_validation(
 ) -> Result<PenaltyInfo, Error> {
     let (rows, params) = (
         train.n_rows().min(MOST_ROWS),
-        Linear.n_params(train.schema()),
+        predictor_of(train.schema()).n_params(train.schema()),
     );
-    let remainder = Remainder::of(rows, params, stop.clone());
+    let remainder = Remainder::of(rows as u64, params, stop.clone());
     let stop = remainder.signal(FOLDS * PATH.len() * PASSES);
     let folds = folds(train, seed);
     let rows = folds.iter().map(Vec::len).sum();
@@ -267,16 +267,18 @@ fn weight_of<'a>(weights: impl Iterator<Item = &'a [f64]>) -> f64 {
 }
 
 fn log_loss(rows: Arc<Dataset>, lambda: f64) -> Result<FairProblem, Error> {
-    let objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda })];
-    Ok(FairProblem::new(rows, Box::new(Linear), objectives)?)
+    let predictor = predictor_of(rows.schema());
+    let objective: Arc<dyn Objective> = Arc::new(LogLoss { lambda });
+    Ok(FairProblem::of_shared(rows, predictor, vec![objective])?)
 }
 
 /// The minimizer of a convex loss, from a point near it, as precisely as comparing losses takes.
 fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Vec<f64>, Error> {
     let n = problem.n_params();
-    if n > MOST_NEWTON {
+    let facet = problem.second_order().filter(|_| n <= MOST_NEWTON);
+    let Some(facet) = facet else {
         return wide(problem, near, stop);
-    }
+    };
     let value = |x: &[f64]| -> Result<f64, Error> {
         Ok(problem.values(&Points::from_vec(n, x.to_vec()))?[0])
     };
@@ -285,14 +287,11 @@ fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Ve
         if stop.is_set() {
             break;
         }
-        let Some(SecondOrder {
+        let SecondOrder {
             value: current,
             gradient,
             mut lower,
-        }) = problem.second_order(&x)?
-        else {
-            return wide(problem, near, stop);
-        };
+        } = facet.expand(&x)?;
         let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
         (0..n).for_each(|i| lower[i * n + i] += 1e-12 * trace / n as f64);
         let Some(factor) = Cholesky::new(lower, n) else {
@@ -324,8 +323,14 @@ fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Ve
 
 /// The same for many parameters: no matrix is made, steps are scaled by the size of each feature.
 fn wide(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Vec<f64>, Error> {
-    let metric: Metric = problem.diagonal_metric(near)?;
-    Ok(minimize_loss(problem, near, &metric, WIDE_PRECISION, stop)?)
+    let preconditioner: Preconditioner = problem.diagonal_preconditioner(near)?;
+    Ok(minimize_loss(
+        problem,
+        near,
+        &preconditioner,
+        WIDE_PRECISION,
+        stop,
+    )?)
 }
 
 /// Means and standard errors over the folds.

@@ -214,7 +214,7 @@ impl Run {
                 points: front.len(),
                 source: info.source.clone(),
                 program: info.program.clone(),
-                method: info.method.name().into(),
+                solver: info.solver.name().into(),
                 seed: info.spec.seed,
                 objectives: info.definitions.clone(),
                 fingerprint: info.fingerprint.clone(),

@@ -10,7 +10,7 @@ settings! {
     EXACT = Name::new("exact");
     FRONT_IN = Name::new("front_in");
     ID = Name::new("id");
-    METHOD = Name::new("method");
+    SOLVER = Name::new("solver");
     MOST = Name::new("most");
     OBJECTIVE = Name::new("objective");
     PENALTY = Name::new("penalty");

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, LANES, Linear, Measure, Objective, Points, Problem, either, say,
+    Counts, Dataset, FairProblem, LANES, Measure, Objective, Points, Problem, either, predictor_of,
+    say,
 };
 use fairfront_data::setting::{SENSITIVE, SPLIT, TARGET};
 use fairfront_data::{Encoded, Part};
-use fairfront_solve::{Front, Observer, StopSignal, polish};
+use fairfront_solve::{Front, Observer, StopSignal, Suits, polish};
 
 use crate::checkpoint::Solved;
 use crate::fit::{Earlier, PolishStart, parse_objectives, values_at_zero};
 use crate::objective::sets_penalty;
 use crate::rest::{LeftOut, Rest};
 use crate::setting::OBJECTIVE;
-use crate::{Error, FitRequest, MethodChoice, PenaltyInfo, judge, penalty, warm};
+use crate::{Error, FitRequest, PenaltyInfo, SolverChoice, judge, penalty, warm};
 
 /// A problem with the solver that is to work on it.
 pub(crate) struct Task {
@@ -24,7 +25,7 @@ pub(crate) struct Task {
     pub(crate) at_zero: Vec<f64>,
     /// The penalty of losses that set none themselves; `None` if there are no such losses.
     pub(crate) penalty: Option<PenaltyInfo>,
-    pub(crate) candidate: MethodChoice,
+    pub(crate) candidate: SolverChoice,
     pub(crate) reason: Option<String>,
 }
 
@@ -62,8 +63,8 @@ impl Task {
         check(&objectives, request.loss_alone, train)?;
         let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
         let definitions = objectives.iter().map(|o| o.definition()).collect();
-        let problem =
-            FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+        let predictor = predictor_of(train.schema());
+        let problem = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
         for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
             if !meaningful {
                 return Err(Error::data(say![
@@ -74,7 +75,7 @@ impl Task {
             }
         }
         judge::check(&problem, encoded, request.front_in)?;
-        let (candidate, reason) = choose(&request.methods, &problem)?;
+        let (candidate, reason) = choose(&request.solvers, &problem)?;
         Ok(Self {
             names,
             definitions,
@@ -137,18 +138,18 @@ impl Task {
         let mut points = Points::new(problem.n_params());
         points.push(&earlier.unmitigated);
         earlier.front.iter().for_each(|point| points.push(point));
-        let method = &candidate.method;
+        let solver = &candidate.solver;
         let (mut starts, mut notice) = (None, None);
         if let Some(old) = &earlier.starts {
             let lambda = self.penalty.as_ref().map(|penalty| penalty.chosen);
             let given = (problem, train, lambda);
-            (starts, notice) = warm::starts(given, method, Some(old), observer)?;
+            (starts, notice) = warm::starts(given, &**solver, Some(old), observer)?;
             let new = starts.iter().flat_map(Points::iter);
             new.for_each(|point| points.push(point));
             // Where there are none on these rows, those of before wait for others.
             starts = starts.or_else(|| earlier.starts.clone());
         }
-        let mut outcome = method.update(problem, &points, earlier.updates, observer)?;
+        let mut outcome = solver.update(problem, &points, earlier.updates, observer)?;
         let mut info = None;
         if let Some(settings) = &candidate.polish {
             let start = PolishStart::new(&outcome.front, settings, &self.at_zero);
@@ -174,17 +175,19 @@ fn penalty_matters(loss: &str) -> Option<()> {
 
 /// The first solver that suits, and why where others were named.
 fn choose<'a>(
-    candidates: &'a [MethodChoice],
+    candidates: &'a [SolverChoice],
     problem: &FairProblem,
-) -> Result<(&'a MethodChoice, Option<String>), Error> {
+) -> Result<(&'a SolverChoice, Option<String>), Error> {
     let Some((last, others)) = candidates.split_last() else {
         return Err(Error::Usage("name a solver".into()));
     };
     let mut why_not = Vec::new();
     for candidate in others {
-        match candidate.method.suits(problem) {
-            Ok(why) => return Ok((candidate, Some(why))),
-            Err(reason) => why_not.push(format!("not {}: {reason}", candidate.method.name())),
+        match candidate.solver.suits(problem) {
+            Suits::Best(why) => return Ok((candidate, Some(why))),
+            Suits::Possible(why) | Suits::Impossible(why) => {
+                why_not.push(format!("not {}: {why}", candidate.solver.name()));
+            }
         }
     }
     let reason = (!why_not.is_empty()).then(|| why_not.join("; "));

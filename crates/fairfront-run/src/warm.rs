@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Covariance, Dataset, FairProblem, Kind, Linear, LogLoss, MOST_DENSE, Objective, Points,
-    Problem, say,
+    Covariance, Dataset, FairProblem, Kind, LogLoss, MOST_DENSE, Objective, Points, Problem,
+    predictor_of, say,
 };
 use fairfront_data::Notice;
-use fairfront_solve::{Method, Observer, Trace};
+use fairfront_solve::{Observer, Solver, Suits, Trace};
 
 use crate::Error;
 
@@ -22,13 +22,13 @@ const HOLE: f64 = 0.3;
 /// brought up to date.
 pub(crate) fn starts(
     (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
-    method: &Method,
+    solver: &dyn Solver,
     earlier: Option<&Points>,
     observer: &mut dyn Observer,
 ) -> Result<(Option<Points>, Option<Notice>), Error> {
-    let own = |i: usize| problem.n_roots(i) > 0;
-    let by_covariance = (1..problem.n_objectives()).all(own) && problem.softened(2.0).is_none();
-    if by_covariance || problem.n_objectives() == 1 || !method.takes_starts() {
+    let mut fair = problem.objectives().skip(1);
+    let by_covariance = fair.all(|o| o.squares().is_some()) && problem.temperature().is_none();
+    if by_covariance || problem.n_objectives() == 1 || !solver.takes_starts() {
         return Ok((None, None));
     }
     let mut attributes: Vec<usize> = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn starts(
         }
     }
     let lambda = penalty.unwrap_or(LogLoss::default().lambda);
-    let mut objectives: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda })];
+    let mut objectives: Vec<Arc<dyn Objective>> = vec![Arc::new(LogLoss { lambda })];
     // With very many parameters such a front takes longer than all else; the model that minimises the
     // log loss alone has to do.
     if problem.n_params() > MOST_DENSE {
@@ -47,9 +47,10 @@ pub(crate) fn starts(
     for index in attributes {
         let attribute = &train.schema().attributes[index];
         let covariance = Covariance::new(Kind::DisparateImpact, index, attribute);
-        objectives.push(Box::new(covariance));
+        objectives.push(Arc::new(covariance));
     }
-    let covariances = FairProblem::new(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    let predictor = predictor_of(train.schema());
+    let covariances = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
     let trace = Trace {
         points: POINTS,
         hole: HOLE,
@@ -63,12 +64,12 @@ pub(crate) fn starts(
         .map_or(0.0, |stand_in| stand_in.shift);
     let earlier = earlier.map(|points| moved(points, -shift));
     let found = match trace.suits(&covariances) {
-        Ok(_) => match earlier {
-            Some(earlier) => Method::Trace(trace).update(&covariances, &earlier, 0, observer),
+        Suits::Best(_) => match earlier {
+            Some(earlier) => trace.update(&covariances, &earlier, 0, observer),
             None => trace.solve(&covariances, observer),
         }
         .map_err(Error::from),
-        Err(why) => Err(Error::data(why)),
+        Suits::Possible(why) | Suits::Impossible(why) => Err(Error::data(why)),
     };
     match found {
         Ok(outcome) => {

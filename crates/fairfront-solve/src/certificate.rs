@@ -1,9 +1,11 @@
 //! What can be proven about the points of a front.
 
-use fairfront_core::{Gradients, LANES, Metric, Points, Problem, Roots};
+use fairfront_core::{Gradients, LANES, Points, Preconditioner, Problem, Roots};
 use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::exact;
 
 use crate::descend::{dot, energy};
 use crate::{Error, Front, MinNorm, Remainder};
@@ -15,14 +17,17 @@ const SMALL: f64 = 1e-6;
 const ANCHORS: usize = 12;
 
 /// What is known of a point x̂.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// λ on the simplex with the shortest Σ λᵢ∇fᵢ(x̂).
+    #[serde(with = "exact")]
     pub multipliers: Vec<f64>,
     /// The length of that sum: 0 at a stationary point.
+    #[serde(with = "exact")]
     pub residual: f64,
     /// A proven bound, for convex problems: no x has f1(x) < f1(x̂) − `gap` with fᵢ(x) ≤ fᵢ(x̂) for all
     /// others. `None` where nothing is proven.
+    #[serde(with = "exact")]
     pub gap: Option<f64>,
 }
 
@@ -161,7 +166,7 @@ impl<'a> Evaluated<'a> {
             let gradients: Vec<&[f64]> = (0..m).map(|i| gradients.get(i, point % LANES)).collect();
             min_norm.clear();
             for gradient in &gradients {
-                min_norm.push(gradient, 1.0, &Metric::Identity);
+                min_norm.push(gradient, 1.0, &Preconditioner::Identity);
             }
             let multipliers = min_norm.solve().to_vec();
             direction.fill(0.0);
@@ -230,7 +235,7 @@ fn gap(
     // Affine roots of each objective, and the largest square they can have at points as far from 0.
     let mut known: Vec<Option<(Roots, f64)>> = vec![None; values.len()];
     for i in (1..values.len()).filter(|i| problem.n_roots(*i) > 0) {
-        let roots = problem.roots(i, x)?;
+        let roots = problem.roots_of(i)?.at(x)?;
         if roots.affine {
             let squares = roots.gradients.iter().map(|g| dot(g, g) * dot(x, x));
             let size = squares.fold(0.0, f64::max);
@@ -335,8 +340,8 @@ fn anchors(
             return Ok(None);
         }
         let x = front.points.get(i);
-        if let Some(second) = problem.second_order(x)? {
-            anchors.push(Anchor::new(x.to_vec(), second.lower));
+        if let Some(facet) = problem.second_order() {
+            anchors.push(Anchor::new(x.to_vec(), facet.expand(x)?.lower));
         }
     }
     Ok(Some(anchors))

@@ -1,7 +1,8 @@
-use fairfront_core::{Metric, Points, Problem};
+use fairfront_core::{Points, Preconditioner, Problem};
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::checkpoint::{Reader, Writer, ensure};
+use crate::checkpoint::exact;
 use crate::outcome::{Counters, StopSignal};
 
 /// Steps of a descent at most.
@@ -58,7 +59,7 @@ pub(crate) fn descend(
     problem: &dyn Problem,
     objective: usize,
     from: &[f64],
-    metric: &Metric,
+    preconditioner: &Preconditioner,
     counters: &mut Counters,
     stop: &StopSignal,
 ) -> Result<Vec<f64>, Error> {
@@ -71,16 +72,16 @@ pub(crate) fn descend(
             None => 1e-6,
         },
     };
-    Ok(minimise(&one, from, metric, counters, stop)?.0)
+    Ok(minimise(&one, from, preconditioner, counters, stop)?.0)
 }
 
 /// Minimizes the first objective from a point near its minimum, until several steps in a row lower it by
-/// less than this share. No matrix is made but that of the metric, so that any number of parameters is
+/// less than this share. No matrix is made but that of the preconditioner, so that any number of parameters is
 /// fine.
 pub fn minimize_loss(
     problem: &dyn Problem,
     near: &[f64],
-    metric: &Metric,
+    preconditioner: &Preconditioner,
     precision: f64,
     stop: &StopSignal,
 ) -> Result<Vec<f64>, Error> {
@@ -93,15 +94,15 @@ pub fn minimize_loss(
         objective: 0,
         precision,
     };
-    Ok(minimise(&first, near, metric, &mut counters, stop)?.0)
+    Ok(minimise(&first, near, preconditioner, &mut counters, stop)?.0)
 }
 
 /// Minimises a function from a point: limited-memory BFGS whose first guess at the curvature is the
-/// metric. Returns what the last step promised, too.
+/// preconditioner. Returns what the last step promised, too.
 pub(crate) fn minimise(
     function: &dyn Function,
     from: &[f64],
-    metric: &Metric,
+    preconditioner: &Preconditioner,
     counters: &mut Counters,
     stop: &StopSignal,
 ) -> Result<(Vec<f64>, f64), Error> {
@@ -118,12 +119,12 @@ pub(crate) fn minimise(
         if stop.is_set() || (is_square && current <= 1e-12 * first) {
             break;
         }
-        let mut step = memory.step(&g, metric);
+        let mut step = memory.step(&g, preconditioner);
         let mut decrease = dot(&step, &g);
         if decrease.is_nan() || decrease <= 0.0 {
-            // The memory is of no use here; the metric alone always goes down.
+            // The memory is of no use here; the preconditioner alone always goes down.
             memory = Memory::default();
-            step = memory.step(&g, metric);
+            step = memory.step(&g, preconditioner);
             decrease = dot(&step, &g);
         }
         promised = decrease;
@@ -164,9 +165,10 @@ pub(crate) fn minimise(
 }
 
 /// The last moves and what they did to the gradient.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Memory {
     /// Move, change of the gradient, and one over their product.
+    #[serde(with = "exact")]
     pairs: Vec<(Vec<f64>, Vec<f64>, f64)>,
 }
 
@@ -189,28 +191,13 @@ impl Memory {
         }
     }
 
-    pub(crate) fn write(&self, writer: &mut Writer) {
-        writer.count(self.pairs.len());
-        for (s, y, rho) in &self.pairs {
-            writer.numbers(s);
-            writer.numbers(y);
-            writer.number(*rho);
-        }
-    }
-
-    pub(crate) fn read(reader: &mut Reader, n_params: usize) -> Result<Self, Error> {
-        let n = reader.length(8)?;
-        ensure(n <= Self::MOST)?;
-        let pair = |_| {
-            let (s, y) = (reader.exactly(n_params)?, reader.exactly(n_params)?);
-            Ok((s, y, reader.number()?))
-        };
-        let pairs = (0..n).map(pair).collect::<Result<_, Error>>()?;
-        Ok(Self { pairs })
+    pub(crate) fn is_sound(&self, n_params: usize) -> bool {
+        let sound = |(s, y, _): &(Vec<f64>, Vec<f64>, f64)| [s.len(), y.len()] == [n_params; 2];
+        self.pairs.len() <= Self::MOST && self.pairs.iter().all(sound)
     }
 
     /// The two loops of L-BFGS: an estimate of H⁻¹g.
-    pub(crate) fn step(&self, gradient: &[f64], metric: &Metric) -> Vec<f64> {
+    pub(crate) fn step(&self, gradient: &[f64], preconditioner: &Preconditioner) -> Vec<f64> {
         let mut q = gradient.to_vec();
         let mut alphas = Vec::with_capacity(self.pairs.len());
         for (s, y, rho) in self.pairs.iter().rev() {
@@ -218,11 +205,11 @@ impl Memory {
             q.iter_mut().zip(y).for_each(|(q, y)| *q -= alpha * y);
             alphas.push(alpha);
         }
-        metric.step(&mut q);
+        preconditioner.step(&mut q);
         if let Some((_, y, rho)) = self.pairs.last() {
-            // The metric may be out of scale where the function is not the one it was made for.
+            // The preconditioner may be out of scale where the function is not the one it was made for.
             let mut stepped = y.clone();
-            metric.step(&mut stepped);
+            preconditioner.step(&mut stepped);
             let scale = 1.0 / (rho * dot(y, &stepped));
             if scale.is_finite() && scale > 0.0 {
                 q.iter_mut().for_each(|q| *q *= scale);

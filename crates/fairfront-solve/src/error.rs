@@ -10,7 +10,7 @@ pub enum Error {
         /// What was given.
         value: String,
         /// What was asked of it.
-        rule: &'static str,
+        rule: String,
     },
     /// A problem that has no front.
     #[error("{0}")]

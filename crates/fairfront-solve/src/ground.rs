@@ -1,6 +1,8 @@
-use fairfront_core::{LANES, Metric, Points, Problem};
+use fairfront_core::{LANES, Points, Preconditioner, Problem};
 use fairfront_pareto::{Values, nondominated};
+use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::exact;
 use crate::descend::descend;
 use crate::outcome::{Counters, Front, StopSignal};
 use crate::{Error, MOST_OBJECTIVES, Remainder};
@@ -8,7 +10,7 @@ use crate::{Error, MOST_OBJECTIVES, Remainder};
 /// A covariance below this share of its value at the unmitigated model counts as 0.
 const ZERO: f64 = 1e-8;
 
-/// A covariance below this share of [`Problem::root_size`] is 0 to rounding: sums over n rows are off
+/// A covariance below this share of [`RootFacet::root_size`](fairfront_core::RootFacet::root_size) is 0 to rounding: sums over n rows are off
 /// by about √n roundings of 1e-16, and no sample shows a dependence as small as that.
 const ROUNDING: f64 = 1e-12;
 
@@ -26,18 +28,21 @@ pub fn none_to_speak_of(problem: &dyn Problem, unmitigated: &Front) -> Result<Ve
 fn rounding(problem: &dyn Problem, objective: usize, point: &[f64]) -> Result<f64, Error> {
     Ok(match problem.n_roots(objective) {
         0 => 0.0,
-        _ => ROUNDING * problem.root_size(objective, point)?,
+        _ => ROUNDING * problem.roots_of(objective)?.size(point)?,
     })
 }
 
 /// What every solver stands on: the unmitigated model, and what follows from its values.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Ground {
     /// The minimiser of the first objective alone.
     pub(crate) unmitigated: Front,
     /// The value at x = 0 for the loss, and 1.1 times that of the unmitigated model for the
     /// others: a box that holds the front.
+    #[serde(with = "exact")]
     pub(crate) reference: Vec<f64>,
     /// Below these, objectives count as 0.
+    #[serde(with = "exact")]
     pub(crate) zeros: Vec<f64>,
     /// The objectives that the unmitigated model has none of to speak of.
     pub(crate) fair: Vec<bool>,
@@ -46,13 +51,13 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// Finds the minimiser, where the problem does not know it by descent in this metric; from a
+    /// Finds the minimiser, where the problem does not know it by descent with this preconditioner; from a
     /// point near it where one is known. Fails if a stop comes before it is found and rows are many: a
     /// point on the way to it is not a model.
     pub(crate) fn find(
         problem: &dyn Problem,
         near: Option<&[f64]>,
-        metric: &Metric,
+        preconditioner: &Preconditioner,
         counters: &mut Counters,
         stop: &StopSignal,
     ) -> Result<Self, Error> {
@@ -60,23 +65,19 @@ impl Ground {
         let n = problem.n_params();
         let over = Remainder::new(problem, stop.clone()).signal(LANES);
         let descend = |from: &[f64], counters: &mut Counters| {
-            let found = descend(problem, 0, from, metric, counters, stop)?;
+            let found = descend(problem, 0, from, preconditioner, counters, stop)?;
             // The start of any other descent is a model already: the minimum of a convex loss.
             match over.is_set() && problem.convex_below(0).is_some() {
                 true => Err(Error::Evaluation(fairfront_core::Error::Stopped)),
                 false => Ok(found),
             }
         };
-        let minimiser = match near {
-            Some(near) => problem.minimiser_from(near, &over)?,
-            None => problem.minimiser(&over)?,
-        };
-        let minimiser = match (minimiser, near) {
+        let minimizer = match (problem.minimizer(near, &over)?, near) {
             (Some(x), _) => x,
             (None, Some(near)) => descend(near, counters)?,
             (None, None) => descend(&problem.start(&over)?, counters)?,
         };
-        let points = Points::from_vec(n, minimiser);
+        let points = Points::from_vec(n, minimizer);
         let unmitigated = Front {
             values: problem.values(&points)?,
             points,
@@ -118,10 +119,15 @@ impl Ground {
                 let rounding = rounding(problem, i, x)?;
                 zeros[i] = (ZERO * own).max(rounding * rounding);
                 fixed[i] = fair[i]
-                    && problem.roots(i, x)?.gradients.iter().all(|gradient| {
-                        let moves = gradient.iter().zip(x).map(|(g, x)| (g * x).abs());
-                        moves.sum::<f64>() <= rounding
-                    });
+                    && problem
+                        .roots_of(i)?
+                        .at(x)?
+                        .gradients
+                        .iter()
+                        .all(|gradient| {
+                            let moves = gradient.iter().zip(x).map(|(g, x)| (g * x).abs());
+                            moves.sum::<f64>() <= rounding
+                        });
             }
         }
         // Noise is no axis to spread points along; beyond its size something is there.
@@ -231,6 +237,11 @@ impl Ground {
             .collect();
         Ok(nondominated(Values::new(&judged, list.n_objectives)?))
     }
+}
+
+/// The first objective after the loss that is not made of covariances.
+pub(crate) fn without_roots(problem: &dyn Problem) -> Option<usize> {
+    (1..problem.n_objectives()).find(|i| problem.n_roots(*i) == 0)
 }
 
 /// Says where there are too many objectives.

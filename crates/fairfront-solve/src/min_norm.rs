@@ -1,4 +1,4 @@
-use fairfront_core::Metric;
+use fairfront_core::Preconditioner;
 
 /// The most gradients that can be combined.
 pub const MOST_OBJECTIVES: usize = 20;
@@ -6,7 +6,7 @@ pub const MOST_OBJECTIVES: usize = 20;
 /// Rows and columns of the largest linear system.
 const SYSTEM: usize = MOST_OBJECTIVES + 1;
 
-/// The shortest convex combination of gradients, in a metric: λ* = argmin ‖Σ λᵢgᵢ‖² over the
+/// The shortest convex combination of gradients, in the norm of a preconditioner: λ* = argmin ‖Σ λᵢgᵢ‖² over the
 /// simplex. Holds the memory it needs, so that solving allocates nothing.
 ///
 /// Gradients are scaled to length 1 first, which makes the answer right to working precision also
@@ -52,7 +52,7 @@ impl MinNorm {
     ///
     /// # Panics
     /// If there are more gradients than objectives, or it has another length.
-    pub fn push(&mut self, gradient: &[f64], scale: f64, metric: &Metric) {
+    pub fn push(&mut self, gradient: &[f64], scale: f64, preconditioner: &Preconditioner) {
         let range = self.n_gradients * self.n_params..(self.n_gradients + 1) * self.n_params;
         let unit = &mut self.unit[range.clone()];
         unit.copy_from_slice(gradient);
@@ -63,7 +63,7 @@ impl MinNorm {
             unit.iter_mut().for_each(|g| *g /= largest);
             let step = &mut self.step[range];
             step.copy_from_slice(unit);
-            metric.step(step);
+            preconditioner.step(step);
             let square: f64 = unit.iter().zip(&*step).map(|(g, s)| g * s).sum();
             if square > 0.0 {
                 let length = square.sqrt();
@@ -279,10 +279,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn weights(gradients: &[Vec<f64>], metric: &Metric) -> Vec<f64> {
+    fn weights(gradients: &[Vec<f64>], preconditioner: &Preconditioner) -> Vec<f64> {
         let mut solver = MinNorm::new(gradients.len(), gradients[0].len());
         for g in gradients {
-            solver.push(g, 1.0, metric);
+            solver.push(g, 1.0, preconditioner);
         }
         solver.solve().to_vec()
     }
@@ -293,7 +293,7 @@ mod tests {
 
     /// ‖d‖² − gᵢ·d ≤ 1e-10 ‖gᵢ‖ maxⱼ λⱼ‖gⱼ‖ for every i, on the simplex.
     fn check(gradients: &[Vec<f64>]) -> Result<(), TestCaseError> {
-        let lambda = weights(gradients, &Metric::Identity);
+        let lambda = weights(gradients, &Preconditioner::Identity);
         prop_assert!(lambda.iter().all(|l| (0.0..=1.0).contains(l)), "{lambda:?}");
         prop_assert!((lambda.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let d: Vec<f64> = (0..gradients[0].len())
@@ -347,7 +347,7 @@ mod tests {
             let (a, b) = (raw[..4].to_vec(), raw[4..].to_vec());
             let difference: Vec<f64> = a.iter().zip(&b).map(|(x, y)| x - y).collect();
             let expected = (dot(&b, &b) - dot(&a, &b)) / dot(&difference, &difference);
-            let found = weights(&[a, b], &Metric::Identity)[0];
+            let found = weights(&[a, b], &Preconditioner::Identity)[0];
             prop_assert!((found - expected.clamp(0.0, 1.0)).abs() < 1e-9);
         }
     }
@@ -356,7 +356,7 @@ mod tests {
     fn twelve_orders_of_magnitude_and_more() {
         let case = |scale: f64| vec![vec![1.0, 0.3], vec![-0.2 * scale, scale]];
         for scale in [1e-12, 1e12, 1e-150, 1e150] {
-            let lambda = weights(&case(scale), &Metric::Identity);
+            let lambda = weights(&case(scale), &Preconditioner::Identity);
             assert!(
                 lambda.iter().all(|l| l.is_finite()) && (lambda[0] + lambda[1] - 1.0).abs() < 1e-12
             );
@@ -371,19 +371,19 @@ mod tests {
             vec![0.2, -1.0, 3.0],
         ];
         // M = diag(4, 1, 9): the same as dividing coordinates by 2, 1 and 3.
-        let metric = Metric::Diagonal(vec![0.25, 1.0, 1.0 / 9.0]);
+        let preconditioner = Preconditioner::Diagonal(vec![0.25, 1.0, 1.0 / 9.0]);
         let scaled: Vec<Vec<f64>> = gradients
             .iter()
             .map(|g| vec![g[0] / 2.0, g[1], g[2] / 3.0])
             .collect();
         let (a, b) = (
-            weights(&gradients, &metric),
-            weights(&scaled, &Metric::Identity),
+            weights(&gradients, &preconditioner),
+            weights(&scaled, &Preconditioner::Identity),
         );
         assert!(a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-12));
         let mut solver = MinNorm::new(3, 3);
         for g in &gradients {
-            solver.push(g, 1.0, &metric);
+            solver.push(g, 1.0, &preconditioner);
         }
         solver.solve();
         let mut out = [0.0; 3];

@@ -5,14 +5,16 @@ pub use fairfront_core::StopSignal;
 use fairfront_pareto::Values;
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::exact;
 use crate::{Certificate, Checkpoint};
 
 /// Points none of which dominates another, with their values.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Front {
     /// Parameters.
     pub points: Points,
     /// Values of all objectives, `n_objectives` to a point.
+    #[serde(with = "exact")]
     pub values: Vec<f64>,
     /// Number of objectives.
     pub n_objectives: usize,
@@ -109,7 +111,7 @@ pub struct Counters {
     pub points_by_round: Vec<usize>,
     /// Volume that the list dominates after each round, up to a reference point that does not move; for
     /// solvers that improve a list, and no more than four objectives.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "exact")]
     pub hypervolume_by_round: Vec<f64>,
     /// Points dropped because a value or a parameter was not finite.
     pub non_finite: u64,
@@ -118,10 +120,10 @@ pub struct Counters {
     pub subproblems: Option<Subproblems>,
     /// The longest distance between neighbours that a surface was left with, as a share of the
     /// objectives' ranges.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "exact")]
     pub largest_hole: Option<f64>,
-    /// What polishing did, where there was any; a run says it on its own.
-    #[serde(skip)]
+    /// The effect of polishing, if there was any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polished: Option<Polished>,
 }
 
@@ -180,7 +182,7 @@ pub trait Observer {
     }
 
     /// Called between rounds: `state` says where the solver is, for
-    /// [`Method::resume`](crate::Method::resume) and [`resume_polish`](crate::resume_polish). It takes
+    /// [`Solver::resume`](crate::Solver::resume) and [`resume_polish`](crate::resume_polish). It takes
     /// work to find out, so it is called where somebody keeps the answer only. Not called once the stop
     /// signal is set, because work that was cut short is none to go on from.
     fn checkpoint(&mut self, _state: &dyn Fn() -> Checkpoint) {}
@@ -208,7 +210,7 @@ impl Observer for StopSignal {
 }
 
 /// A solver's result.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
     /// The front, ordered by its first objective.
     pub front: Front,

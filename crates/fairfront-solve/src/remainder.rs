@@ -4,10 +4,10 @@ use crate::outcome::StopSignal;
 
 /// Work that a solver or a run still does after it was asked to stop, in rows times parameters times
 /// models: about a second.
-const WORK: usize = 1 << 26;
+const WORK: u64 = 1 << 26;
 
 /// Rows times models that are measured after a stop: about a second.
-const MEASURED: usize = 1 << 24;
+const MEASURED: u64 = 1 << 24;
 
 /// Models that are measured, however many rows there are.
 const LEAST_MEASURED: usize = 4;
@@ -19,9 +19,9 @@ const MOST_PARAMS: usize = 64;
 /// whenever the stop comes.
 #[derive(Debug, Clone)]
 pub struct Remainder {
-    rows: usize,
+    rows: u64,
     /// Rows times parameters.
-    size: usize,
+    size: u64,
     stop: StopSignal,
 }
 
@@ -32,31 +32,33 @@ impl Remainder {
     }
 
     /// The bounds for so many rows and parameters.
-    pub fn of(rows: usize, params: usize, stop: StopSignal) -> Self {
+    pub fn of(rows: u64, params: usize, stop: StopSignal) -> Self {
         let params = params.clamp(1, MOST_PARAMS);
         Self {
             rows,
-            size: rows.max(1).saturating_mul(params),
+            size: rows.max(1).saturating_mul(params as u64),
             stop,
         }
     }
 
     /// Models that are evaluated after a stop, at most.
     pub fn most_models(&self) -> usize {
-        (WORK / self.size).max(LANES - 1)
+        ((WORK / self.size) as usize).max(LANES - 1)
     }
 
     /// Models that are measured after a stop, at most. It takes longer than evaluating them, since rows are
     /// ranked by every model.
     pub fn most_measured(&self) -> usize {
-        (MEASURED / self.rows.max(1)).clamp(LEAST_MEASURED, self.most_models())
+        ((MEASURED / self.rows.max(1)) as usize).clamp(LEAST_MEASURED, self.most_models())
     }
 
     /// Models that are evaluated between two looks at the signal.
     pub fn chunk(&self) -> usize {
         /// Fewer would read the rows of small tables too often.
         const SOME: usize = 4 * LANES;
-        let some = (8 * WORK / self.size).min(SOME).max(self.most_models());
+        let some = ((8 * WORK / self.size) as usize)
+            .min(SOME)
+            .max(self.most_models());
         some.div_ceil(LANES) * LANES
     }
 
@@ -67,7 +69,7 @@ impl Remainder {
 
     /// Whether the fit was asked to stop, and optional work on so many models would take long.
     pub fn leaves_out(&self, models: usize) -> bool {
-        self.size.saturating_mul(models) > WORK && self.stop.is_set()
+        self.size.saturating_mul(models as u64) > WORK && self.stop.is_set()
     }
 
     /// A signal for optional work on so many models: set once the work is to be left out.
@@ -88,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    struct Sized(usize);
+    struct Sized(u64);
 
     impl Problem for Sized {
         fn n_params(&self) -> usize {
@@ -97,7 +99,7 @@ mod tests {
         fn n_objectives(&self) -> usize {
             2
         }
-        fn n_rows(&self) -> usize {
+        fn n_rows(&self) -> u64 {
             self.0
         }
         fn values(&self, points: &Points) -> Result<Vec<f64>, Error> {

@@ -9,95 +9,75 @@ use crate::certificate::certify;
 use crate::ground::{Ground, check};
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 use crate::setting::wrong;
-use crate::{Error, Method, Trace};
+use crate::{Error, Solver, Trace};
 
-impl Method {
-    /// Updates a front after the rows have changed, as in a stream: the points of `current`, the
-    /// unmitigated model first, are evaluated on the problem, and the solver starts from a
-    /// well-spread selection of them instead of from scratch. Whoever has a problem with more
-    /// parameters than before gives the points 0 for these.
-    ///
-    /// [`Outcome::candidates`] are all of `current` that have finite values (where a curve is followed
-    /// exactly: finite parameters), then what was found;
-    /// [`Outcome::front`] is what no other of these dominates, at most [`Method::points`] of them,
-    /// well spread. The exact front of [`Method::Trace`] has exact points alone: old ones are on it
-    /// only where the observer stopped it. `round` is the number of the batch: everything random
-    /// depends on it and the seed.
-    pub fn update(
-        &self,
-        problem: &dyn Problem,
-        current: &Points,
-        round: u64,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
-        check(problem)?;
-        let n = problem.n_params();
-        if current.is_empty() || current.n_params() != n {
-            let found = format!("{} of {} parameters", current.len(), current.n_params());
-            let rule = "points with the problem's parameters, one at least";
-            wrong("the current front", found, rule)?;
-        }
-        if let Self::Trace(settings) = self
-            && Trace::is_curve(problem)?
-        {
-            return settings.update_curve(problem, current, observer);
-        }
-        let Some(known) = Known::new(problem, current)? else {
-            // There is nothing to start from.
-            let mut outcome = self.solve(problem, observer)?;
-            outcome.counters.non_finite += current.len() as u64;
-            let found = [
-                &outcome.unmitigated.points,
-                &outcome.candidates,
-                &outcome.front.points,
-            ];
-            outcome.candidates = joined(Points::new(n), &found);
-            return Ok(outcome);
-        };
-        let outcome = match self {
-            Self::PfSmg(settings) => settings.update(problem, &known, round, observer),
-            Self::EpsFair(settings) => settings.update(problem, &known, observer),
-            Self::Trace(settings) => {
-                settings.follow(problem, Some(known.least()), Some(&known), observer)
-            }
-            Self::Weighted(settings) => settings.update(problem, &known, observer),
-        }?;
-        let exact = matches!(self, Self::Trace(_)) && outcome.stop != StopReason::Stopped;
-        known.join(problem, outcome, exact, self.points())
-    }
+/// Evaluates the current points, lets a solver renew them, and joins both.
+pub(crate) fn update(
+    solver: &dyn Solver,
+    problem: &dyn Problem,
+    current: &Points,
+    observer: &mut dyn Observer,
+    renew: impl FnOnce(&Known, &mut dyn Observer) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    check_current(problem, current)?;
+    let Some(known) = Known::new(problem, current)? else {
+        // There is nothing to start from.
+        let mut outcome = solver.solve(problem, observer)?;
+        outcome.counters.non_finite += current.len() as u64;
+        let found = [
+            &outcome.unmitigated.points,
+            &outcome.candidates,
+            &outcome.front.points,
+        ];
+        outcome.candidates = joined(Points::new(problem.n_params()), &found);
+        return Ok(outcome);
+    };
+    let outcome = renew(&known, observer)?;
+    // A proven front needs no earlier points.
+    let exact = !outcome.certificates.is_empty() && outcome.stop != StopReason::Stopped;
+    known.join(problem, outcome, exact, solver.points())
 }
 
-impl Trace {
-    /// A curve is followed anew from the unmitigated model of before. That takes some twenty Newton
-    /// steps, far less than the values of its points; those of the old ones are not even asked for,
-    /// unless it is stopped.
-    fn update_curve(
-        &self,
-        problem: &dyn Problem,
-        current: &Points,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
-        let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
-        let sound = (0..current.len()).filter(|i| finite(current.get(*i)));
-        let sound = current.select(&sound.collect::<Vec<_>>());
-        let near = match sound.is_empty() {
-            true => vec![0.0; problem.n_params()],
-            false => sound.get(0).to_vec(),
-        };
-        let mut outcome = self.follow(problem, Some(&near), None, observer)?;
-        if outcome.stop == StopReason::Stopped
-            && let Some(known) = Known::new(problem, current)?
-        {
-            return known.join(problem, outcome, false, self.points);
-        }
-        outcome.counters.non_finite += (current.len() - sound.len()) as u64;
-        let found = [&outcome.unmitigated.points, &outcome.front.points];
-        outcome.candidates = joined(sound, &found);
-        Ok(outcome)
+fn check_current(problem: &dyn Problem, current: &Points) -> Result<(), Error> {
+    check(problem)?;
+    if current.is_empty() || current.n_params() != problem.n_params() {
+        let found = format!("{} of {} parameters", current.len(), current.n_params());
+        let rule = "points with the problem's parameters, one at least";
+        return wrong("the current front", found, rule.into());
     }
+    Ok(())
 }
 
-/// A front that is known, on the rows of now.
+/// Follows a curve again from the previous unmitigated model. That takes some twenty Newton
+/// steps, far less than the values of its points; the values of the earlier points are needed only after a
+/// stop.
+pub(crate) fn update_curve(
+    trace: &Trace,
+    problem: &dyn Problem,
+    current: &Points,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    check_current(problem, current)?;
+    let finite = |x: &[f64]| x.iter().all(|v| v.is_finite());
+    let sound = (0..current.len()).filter(|i| finite(current.get(*i)));
+    let sound = current.select(&sound.collect::<Vec<_>>());
+    let near = match sound.is_empty() {
+        true => vec![0.0; problem.n_params()],
+        false => sound.get(0).to_vec(),
+    };
+    let mut outcome = trace.follow(problem, Some(&near), None, observer)?;
+    if outcome.stop == StopReason::Stopped
+        && let Some(known) = Known::new(problem, current)?
+    {
+        return known.join(problem, outcome, false, trace.points);
+    }
+    outcome.counters.non_finite += (current.len() - sound.len()) as u64;
+    let found = [&outcome.unmitigated.points, &outcome.front.points];
+    outcome.candidates = joined(sound, &found);
+    Ok(outcome)
+}
+
+/// A front that is known, on the current rows.
 pub(crate) struct Known {
     /// The points with finite values, in their order; at least one.
     pub(crate) front: Front,

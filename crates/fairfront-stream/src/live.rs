@@ -72,7 +72,7 @@ impl LiveOptions {
                 "a front needs at least two objectives; name a sensitive attribute".into(),
             );
         }
-        if self.request.methods.is_empty() {
+        if self.request.solvers.is_empty() {
             return usage("name a solver".into());
         }
         Ok(self)

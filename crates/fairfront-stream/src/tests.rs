@@ -208,7 +208,7 @@ fn options(batch: usize) -> StreamOptions {
         read: ReadOptions::default(),
         request: FitRequest {
             objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
-            methods: Vec::new(),
+            solvers: Vec::new(),
             front_in: None,
             penalty: Penalty::default(),
             loss_alone: false,

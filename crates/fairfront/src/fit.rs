@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use fairfront_data::{Known, Prepared, ReadOptions, Spec, Table, data_folder};
-use fairfront_run::{Ask, Demand, Run, Solver, attribute_texts, certify_fit};
+use fairfront_run::{Ask, Demand, Run, SolverName, attribute_texts, certify_fit};
 use fairfront_solve::Observer;
 
 use crate::{Error, Front};
@@ -140,7 +140,7 @@ impl Fit {
     }
 
     /// Computes the front with this solver instead of one that suits the objectives.
-    pub fn solver(mut self, solver: Solver) -> Self {
+    pub fn solver(mut self, solver: SolverName) -> Self {
         self.ask.solver = solver;
         self
     }

@@ -9,7 +9,7 @@ pub use fairfront_model as model;
 pub use fairfront_pareto as pareto;
 pub use fairfront_report as report;
 pub use fairfront_run as run;
-pub use fairfront_run::{Error, Solver};
+pub use fairfront_run::{Error, SolverName};
 pub use fairfront_solve as solve;
 pub use fairfront_stream as stream;
 pub use fit::Fit;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Objective};
 use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
-use fairfront_solve::PfSmg;
+use fairfront_solve::{PfSmg, Solver};
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().collect();
@@ -31,11 +31,11 @@ fn main() -> anyhow::Result<()> {
     let m = objectives.len();
     let start = Instant::now();
     let problem = FairProblem::new(Arc::new(rows), Box::new(Linear), objectives)?;
-    let method = PfSmg {
+    let solver = PfSmg {
         seed,
         ..PfSmg::default()
     };
-    let outcome = method.solve(&problem, &mut ())?;
+    let outcome = solver.solve(&problem, &mut ())?;
     let seconds = start.elapsed().as_secs_f64();
     println!(
         "{{\"seconds\": {seconds}, \"points\": {}, \"stop\": \"{:?}\", \"rounds\": {}, \"gradients\": {:?}, \"evaluations\": {}, \"m\": {m},",

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use fairfront_core::{Covariance, FairProblem, Kind, Linear, LogLoss, Objective};
 use fairfront_data::{Encoded, Known, Part, Prepared, data_folder};
-use fairfront_solve::Trace;
+use fairfront_solve::{Solver, Trace};
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().collect();

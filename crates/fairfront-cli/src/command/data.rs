@@ -107,7 +107,7 @@ fn places(listed: &[Listed], folder: Option<&Path>) -> String {
     };
     let is_missing = |file: &&ListedFile| !file.present;
     if listed.iter().flat_map(|k| &k.files).any(|f| is_missing(&f)) {
-        out.push_str("fairfront data get NAME downloads those that are missing:\n");
+        out.push_str("Get missing files with fairfront data get NAME:\n");
     }
     let mut seen: Vec<&str> = Vec::new();
     for file in listed.iter().flat_map(|k| &k.files).filter(is_missing) {
@@ -180,18 +180,32 @@ fn get(name: &str, quiet: bool) -> anyhow::Result<()> {
 #[cfg(feature = "download")]
 use crate::download::fetch;
 
+/// Without a client of its own the command prints the commands of another one.
 #[cfg(not(feature = "download"))]
 fn fetch(
     files: &[fairfront_data::PublishedFile],
     folder: &Path,
     _quiet: bool,
 ) -> anyhow::Result<()> {
-    let urls: Vec<&str> = files.iter().map(|file| file.url).collect();
+    let mut lines = String::new();
+    for file in files {
+        let path = folder.join(file.name);
+        if file.check(&path).is_err() {
+            let to = crate::word::quoted(&path.display().to_string());
+            let _ = writeln!(
+                lines,
+                "# {}: {} bytes, SHA-256 {}\ncurl --fail --location --create-dirs --output {to} {}",
+                file.name,
+                fairfront_core::grouped(file.size as usize),
+                file.sha256,
+                crate::word::quoted(file.url)
+            );
+        }
+    }
+    output::note(&lines);
     anyhow::bail!(
-        "this fairfront was built without downloads (its feature download); get {} by hand and put \
-         the files into {}",
-        urls.join(" and "),
-        folder.display()
+        "this fairfront is built without downloads; run the commands above, or build it with --features \
+         download"
     )
 }
 

@@ -206,7 +206,7 @@ fn difference(
             serde_json::to_value(&options.read)?,
             serde_json::json!({"objective": options.request.objectives}),
             serde_json::json!({"front_in": options.request.front_in}),
-            serde_json::json!({"method": options.request.methods}),
+            serde_json::json!({"solver": options.request.solvers}),
         ])
     };
     let (before, now) = (parts(before)?, parts(now)?);
@@ -247,8 +247,8 @@ fn said(value: &Value) -> String {
     match value {
         Value::Null => "nothing".into(),
         Value::String(text) => text.clone(),
-        Value::Array(items) if items.iter().all(|item| item.get("method").is_some()) => {
-            let names = items.iter().filter_map(|item| item["method"].as_str());
+        Value::Array(items) if items.iter().all(|item| item.get("solver").is_some()) => {
+            let names = items.iter().filter_map(|item| item["solver"].as_str());
             names.collect::<Vec<_>>().join(" or ")
         }
         Value::Array(items) if items.is_empty() => "nothing".into(),

@@ -11,7 +11,7 @@ use super::front::significant;
 pub(crate) fn comparison(found: &Comparison) -> String {
     let mut table = TextTable::new(&[
         "front",
-        "method",
+        "solver",
         ">points",
         ">purity",
         ">gamma",
@@ -35,7 +35,7 @@ pub(crate) fn comparison(found: &Comparison) -> String {
         table.row(vec![
             // What would move the cursor does not get to the terminal.
             front.name.replace(char::is_control, "\u{fffd}"),
-            optional(front.method.clone()),
+            optional(front.solver.clone()),
             points,
             format!("{:.3}", front.purity),
             significant(front.gamma),

@@ -8,7 +8,7 @@ use fairfront_pareto::{Values, ranges, select_spread};
 use fairfront_run::{
     FrontColumns, FrontIn, FrontTable, Keep, PenaltyInfo, PolishInfo, RunInfo, StreamInfo,
 };
-use fairfront_solve::{Method, StopReason};
+use fairfront_solve::{AnySolver, StopReason};
 
 use super::TextTable;
 use super::plot::{Charset, plot};
@@ -19,8 +19,8 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         StopReason::Points => "the list is full",
         StopReason::Steps => "the budget of steps is spent",
         StopReason::Converged => "no further improvement",
-        StopReason::Complete if info.method.name() == "trace" => "followed to its end",
-        StopReason::Complete if info.method.name() == "weighted" => "every sum has been tried",
+        StopReason::Complete if info.solver.name() == "trace" => "followed to its end",
+        StopReason::Complete if info.solver.name() == "weighted" => "every sum has been tried",
         StopReason::Complete => "every bound has been tried",
         StopReason::Stopped => "stopped before its time; what was done is kept",
     };
@@ -32,7 +32,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
         .map(|n| grouped(*n as usize))
         .collect();
     let work = match info.counters.subproblems {
-        None if matches!(info.method, Method::Weighted(_)) => "weighted sums".into(),
+        None if matches!(info.solver, AnySolver::Weighted(_)) => "weighted sums".into(),
         None => counted(info.counters.points_by_round.len(), "round"),
         Some(of) => format!(
             "{} solved, {} failed",
@@ -66,7 +66,7 @@ pub(crate) fn fit(folder: &Path, info: &RunInfo) -> String {
     let judged = judged(info);
     let proven = proven(info);
     let reason = info.reason.as_ref().map_or_else(String::new, |reason| {
-        format!("  by {}: {reason}\n", info.method.name())
+        format!("  by {}: {reason}\n", info.solver.name())
     });
     format!(
         "{}: {} in {seconds:.1} s ({why})\n{reason}{penalty}  {work}, {} gradient evaluations, {} evaluated on \
@@ -154,7 +154,7 @@ fn proven(info: &RunInfo) -> String {
     let certificate = &info.certificate;
     match certificate.largest_gap {
         Some(gap) if gap > USELESS => format!(
-            "  the proven bound of {gap:.1e} on the loss says nothing; see --method trace or --polish\n"
+            "  the proven bound of {gap:.1e} on the loss says nothing; see --solver trace or --polish\n"
         ),
         Some(gap) if certificate.proven == info.points => format!(
             "  proven: no model has a loss lower by {gap:.1e} than one of these without being worse in \
@@ -291,7 +291,7 @@ pub(crate) fn table(
          are on {} rows:\n\n",
         run.source,
         counted(front.len(), "model"),
-        run.method.name(),
+        run.solver.name(),
         match split {
             "train" => "training",
             other => other,

@@ -14,7 +14,7 @@ pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
     let mut out = format!(
         "{}: {} of {}, {} and {} rows for training and validation\n",
         found.source,
-        found.method,
+        found.solver,
         found.objectives.join(", "),
         grouped(found.train_rows),
         grouped(found.validation_rows),

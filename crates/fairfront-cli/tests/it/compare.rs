@@ -72,19 +72,19 @@ fn runs_are_compared_and_drawn() {
         let args = [&["fit", "synthetic:1", "--quiet", "--out", out], more].concat();
         assert_eq!(run_in(folder.path(), &args, b"").code, 0);
     };
-    fit("a", &["--method", "eps-fair", "--points", "12"]);
+    fit("a", &["--solver", "eps-fair", "--points", "12"]);
     let covariances = [
         "--objective",
         "log_loss",
         "--objective",
         "disparate_impact(a)",
     ];
-    let pf_smg = ["--method", "pf-smg", "--set", "max-steps=8"];
+    let pf_smg = ["--solver", "pf-smg", "--set", "max-steps=8"];
     fit("b", &[covariances, pf_smg].concat());
     let found = json(folder.path(), &["a", "b/", "--svg", "both.svg"]);
     let [a, b] = [&found["fronts"][0], &found["fronts"][1]];
     assert_eq!(
-        (&a["method"], &b["method"]),
+        (&a["solver"], &b["solver"]),
         (&"eps-fair".into(), &"pf-smg".into())
     );
     assert_eq!(b["name"], "b");

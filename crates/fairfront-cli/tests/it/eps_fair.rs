@@ -1,4 +1,4 @@
-//! `fit --method eps-fair` as a person runs it.
+//! `fit --solver eps-fair` as a person runs it.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::{Outcome, on_loans, run_in};
 
-const SMALL: [&str; 4] = ["fit", "demo(rows=900)", "--method", "eps-fair"];
+const SMALL: [&str; 4] = ["fit", "demo(rows=900)", "--solver", "eps-fair"];
 
 fn fit(folder: &Path, more: &[&str]) -> Outcome {
     run_in(folder, &[&SMALL[..], more].concat(), b"")
@@ -25,7 +25,7 @@ fn a_run_says_what_became_of_its_subproblems() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let run = json(&folder.path().join("r"));
     assert_eq!(
-        (&run["method"], &run["stop"]),
+        (&run["solver"], &run["stop"]),
         (&"eps-fair".into(), &"complete".into())
     );
     assert_eq!(run["settings"]["points"], 20);
@@ -89,23 +89,23 @@ fn an_attribute_that_tells_nothing_is_not_traded() {
         outcome
     };
     let notice = "has no disparate_impact(g) to speak of";
-    for method in ["pf-smg", "eps-fair"] {
-        let alone = ["--sensitive", "g", "--drop", "h", "--method", method];
+    for solver in ["pf-smg", "eps-fair"] {
+        let alone = ["--sensitive", "g", "--drop", "h", "--solver", solver];
         let of_g = [
             "--objective",
             "log_loss",
             "--objective",
             "disparate_impact(g)",
         ];
-        let outcome = fit(&[&alone[..], &of_g, &["--out", method]].concat());
+        let outcome = fit(&[&alone[..], &of_g, &["--out", solver]].concat());
         assert!(outcome.err.contains(notice), "{}", outcome.err);
         assert!(outcome.out.contains(": 1 point in 0."), "{}", outcome.out);
         assert!(outcome.out.contains("t.csv: 1 model by"), "{}", outcome.out);
-        let run = json(&folder.path().join(method));
+        let run = json(&folder.path().join(solver));
         assert_eq!(run["points"], 1);
         assert_eq!(run["counters"]["points_by_round"], serde_json::json!([]));
         // Beside one that can be traded it is in nobody's way.
-        let both = ["--sensitive", "g", "--sensitive", "h", "--method", method];
+        let both = ["--sensitive", "g", "--sensitive", "h", "--solver", solver];
         let of_h = ["--objective", "disparate_impact(h)"];
         let outcome = fit(&[&both[..], &of_g, &of_h, &["--out", "r", "--force"]].concat());
         assert!(outcome.err.contains(notice), "{}", outcome.err);
@@ -158,7 +158,7 @@ fn what_is_not_finite_is_explained() {
 }
 
 #[test]
-fn a_toml_file_can_name_the_method_and_flags_win() {
+fn a_toml_file_can_name_the_solver_and_flags_win() {
     let folder = TempDir::new().expect("a folder");
     let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nmethod = \"eps-fair\"\n\
                 points = 5\nset = [\"tolerance=1e-7\"]\n";
@@ -172,11 +172,11 @@ fn a_toml_file_can_name_the_method_and_flags_win() {
     let run = json(&folder.path().join("r"));
     assert_eq!(run["counters"]["subproblems"]["solved"], 4);
     assert_eq!(run["settings"]["tolerance"], 1e-7);
-    let flags = ["--method", "pf-smg", "--set", "max-steps=4", "--out", "s"];
+    let flags = ["--solver", "pf-smg", "--set", "max-steps=4", "--out", "s"];
     let outcome = fit(&flags);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let run = json(&folder.path().join("s"));
-    assert_eq!(run["method"], "pf-smg");
+    assert_eq!(run["solver"], "pf-smg");
     assert!(run["counters"].get("subproblems").is_none());
 }
 
@@ -221,7 +221,7 @@ fn wrong_usage_says_what_is_wrong() {
         "sex",
         "--split",
         "none",
-        "--method",
+        "--solver",
         "eps-fair",
         "--out",
         "r",
@@ -260,7 +260,7 @@ fn a_time_limit_keeps_what_is_done() {
     let args = [
         "fit",
         "demo",
-        "--method",
+        "--solver",
         "eps-fair",
         "--points",
         "1000000",

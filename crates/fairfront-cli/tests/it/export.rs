@@ -167,7 +167,7 @@ fn a_point_of_a_run_is_exported() {
     let fit = [
         "fit",
         "demo(rows=900)",
-        "--method",
+        "--solver",
         "trace",
         "--points",
         "5",

@@ -15,7 +15,7 @@ const SMALL: [&str; 14] = [
     "disparate_impact(sex)",
     "--objective",
     "disparate_impact(race)",
-    "--method",
+    "--solver",
     "pf-smg",
     "--set",
     "max-steps=8",
@@ -310,7 +310,7 @@ fn a_polished_front_is_nowhere_worse() {
         ("toml", vec!["--config", "polish.toml", "--threads", "1"]),
         (
             "bounds",
-            vec!["--polish", "--method", "eps-fair", "--points", "9"],
+            vec!["--polish", "--solver", "eps-fair", "--points", "9"],
         ),
     ] {
         // Settings of pf-smg are none of eps-fair.
@@ -392,11 +392,33 @@ fn a_wrong_key_of_a_toml_file_is_named() {
         "line 1: set: expected",
     );
     refused(
-        "[fit]\n\nmethod = \"x\"\n",
-        "line 3: method: unknown variant `x`",
+        "[fit]\n\nsolver = \"x\"\n",
+        "line 3: solver: unknown variant `x`",
+    );
+    refused(
+        "[fit]\nmethod = \"trace\"\n",
+        "line 2: method: `method` is now called `solver`; rename it",
     );
     refused("[fit]\npionts = 3\n", "line 2: unknown field `pionts`");
     refused("[fit]\nset = \n", "line 2: ");
+}
+
+/// The flag that --solver replaces names it.
+#[test]
+fn an_earlier_name_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    for command in ["fit", "tune"] {
+        let args = [command, "demo", "--method", "trace"];
+        let outcome = run_in(folder.path(), &args, b"");
+        assert_eq!(outcome.code, 2, "{}", outcome.err);
+        assert!(
+            outcome.err.contains("now called `solver`"),
+            "{}",
+            outcome.err
+        );
+    }
+    let outcome = run_in(folder.path(), &["fit", "demo", "--solver", "trade"], b"");
+    assert!(outcome.err.contains("'trace'"), "{}", outcome.err);
 }
 
 /// Beyond a thousand parameters there is no dense matrix, and the unmitigated model is still the
@@ -439,12 +461,12 @@ fn many_features_are_no_obstacle() {
         "--objective",
         "disparate_impact(g)",
     ];
-    let pf_smg = ["--method", "pf-smg", "--out", "pf-smg"];
+    let pf_smg = ["--solver", "pf-smg", "--out", "pf-smg"];
     let json = fit(&[&covariances[..], &pf_smg].concat());
     assert_eq!(json["features"].as_array().map(Vec::len), Some(1_201));
     assert!(json["points"].as_u64() > Some(5));
     let json = fit(&["--out", "weighted", "--penalty", "0.000001"]);
-    assert_eq!(json["method"], "weighted");
+    assert_eq!(json["solver"], "weighted");
     // Towns say something about the labels: the model is better than the share of the larger class, 0.666.
     let accuracy = json["unmitigated"]["values"]["train.accuracy"].as_f64();
     assert!(accuracy > Some(0.675), "{accuracy:?}");

@@ -550,11 +550,24 @@ fn the_list_names_every_data_set() {
 
 #[cfg(not(feature = "download"))]
 #[test]
-fn without_downloads_the_command_says_so() {
-    let outcome = run(&["data", "get", "compas:race"]);
+fn without_downloads_the_command_prints_others() {
+    let folder = TempDir::new().expect("a folder");
+    let outcome = run_in(folder.path(), &["data", "get", "compas:race"], b"");
     assert_eq!((outcome.code, outcome.out.as_str()), (1, ""));
-    assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
-    for words in ["built without downloads", "raw.githubusercontent.com"] {
-        assert!(outcome.err.contains(words), "{}", outcome.err);
-    }
+    let lines: Vec<&str> = outcome.err.lines().collect();
+    let [about, curl, error] = lines[..] else {
+        panic!("{}", outcome.err)
+    };
+    let file = fairfront_data::KNOWN.iter().flat_map(|known| known.files);
+    let file = file.last().expect("a file");
+    assert!(about.contains(file.sha256), "{about}");
+    assert!(
+        curl.starts_with("curl ") && curl.ends_with(file.url),
+        "{curl}"
+    );
+    assert!(curl.contains("/caches/fairfront/"), "{curl}");
+    assert!(
+        error.starts_with("error: ") && error.contains("--features download"),
+        "{error}"
+    );
 }

@@ -52,7 +52,7 @@ fn folder() -> TempDir {
         "keep",
         "--split",
         "none",
-        "--method",
+        "--solver",
         "trace",
         "--points",
         "5",

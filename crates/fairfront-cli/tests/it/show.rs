@@ -89,16 +89,16 @@ fn there_is_no_colour_where_nobody_sees_it() {
 #[test]
 fn a_front_of_one_model_is_shown() {
     use fairfront_data::{Known, Prepared};
-    use fairfront_run::{FitRequest, MethodChoice, Run, fit};
-    use fairfront_solve::{Method, Weighted};
+    use fairfront_run::{FitRequest, Run, SolverChoice, fit};
+    use fairfront_solve::{AnySolver, Weighted};
 
     let known = Known::parse("demo(rows=400)").expect("a name");
     let known = known.expect("a known data set");
     let prepared = Prepared::from_known(&known, &known.spec(), None).expect("rows");
     let request = FitRequest {
         objectives: vec!["error_rate".into()],
-        methods: vec![MethodChoice {
-            method: Method::Weighted(Weighted::default()),
+        solvers: vec![SolverChoice {
+            solver: AnySolver::Weighted(Weighted::default()),
             polish: None,
         }],
         front_in: None,

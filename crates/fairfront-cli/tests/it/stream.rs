@@ -181,7 +181,7 @@ fn what_cannot_be_done_is_said() {
     add(&["rows.csv", "--seed", "2"], "");
     add(&["rows.csv", "--type", "age=numeric"], "");
     add(&["rows.csv", "--reservoir", "50"], "");
-    add(&["rows.csv", "--method", "pf-smg"], "");
+    add(&["rows.csv", "--solver", "pf-smg"], "");
     std::fs::write(at.join("other.csv"), "a,b\n1,2\n").expect("a file");
     add(&["other.csv"], "");
     let outcome = run_in(at, &["verify", "state"], b"");

@@ -110,7 +110,7 @@ fn numbers_are_kept_for_other_programs() {
     let json = tune(folder.path(), &[&tries[..], &["--json"]].concat());
     assert_eq!((json.code, json.err.as_str()), (0, ""));
     let json: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");
-    assert_eq!(json["method"], "pf-smg");
+    assert_eq!(json["solver"], "pf-smg");
     assert_eq!(json["combinations"], 4);
     assert_eq!(json["judged_by"][0], "1 - accuracy");
     assert_eq!(json["reference"].as_array().map(Vec::len), Some(2));
@@ -226,7 +226,7 @@ fn wrong_usage_is_said_in_one_line() {
     }
     // Settings are those of one solver, and something is left to try.
     let fixed = [
-        "--method",
+        "--solver",
         "trace",
         "--objective",
         "log_loss",
@@ -236,7 +236,7 @@ fn wrong_usage_is_said_in_one_line() {
         "0.1",
     ];
     let different = ["--set", "stages=3", "--try", "runs=1,2"];
-    for (more, words) in [(&fixed[..], "--try"), (&different[..], "--method")] {
+    for (more, words) in [(&fixed[..], "--try"), (&different[..], "--solver")] {
         let outcome = run_in(
             folder.path(),
             &[&["tune", "demo(rows=2000)"], more].concat(),

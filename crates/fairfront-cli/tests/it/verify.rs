@@ -24,7 +24,7 @@ fn fitted(args: &[&str]) -> TempDir {
 }
 
 fn small() -> TempDir {
-    fitted(&["demo(rows=900)", "--method", "eps-fair", "--points", "8"])
+    fitted(&["demo(rows=900)", "--solver", "eps-fair", "--points", "8"])
 }
 
 fn verify(folder: &TempDir, args: &[&str]) -> Outcome {
@@ -121,7 +121,7 @@ fn fresh_runs_agree() {
     ] {
         assert!(out.contains(family), "{family}: {out}");
     }
-    let covariances = ["demo(rows=900)", "--method", "trace", "--points", "60"];
+    let covariances = ["demo(rows=900)", "--solver", "trace", "--points", "60"];
     agrees(&fitted(&covariances), &[]);
     let of_sex = [
         "--objective",
@@ -132,7 +132,7 @@ fn fresh_runs_agree() {
     agrees(&fitted(&[&covariances[..], &of_sex].concat()), &[]);
     let polished = [
         "synthetic:2",
-        "--method",
+        "--solver",
         "pf-smg",
         "--points",
         "40",
@@ -148,7 +148,7 @@ fn the_folder_may_have_the_name_of_the_data() {
     let args = [
         "fit",
         "demo(rows=900)",
-        "--method",
+        "--solver",
         "eps-fair",
         "--points",
         "4",

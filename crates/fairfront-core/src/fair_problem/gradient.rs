@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{FairProblem, Weights};
 use crate::Error;
 use crate::engine::{Sample, Wanted};
-use crate::problem::{Batches, Points};
+use crate::problem::{Batches, OuterBatch, Points};
 
 impl FairProblem {
     /// The rows of a batch of an objective; `None` stands for all rows.
@@ -70,8 +70,14 @@ impl FairProblem {
         batches: Batches<'_>,
     ) -> Result<Vec<f64>, Error> {
         let prepared = &self.objectives[index];
-        let paper = matches!(batches, Batches::Sample { paper: true, .. });
-        let mut gradients = if let (Some(linear), false) = (&prepared.linear, paper) {
+        let shared = matches!(
+            batches,
+            Batches::Sample {
+                outer: OuterBatch::Shared,
+                ..
+            }
+        );
+        let mut gradients = if let (Some(linear), false) = (&prepared.linear, shared) {
             let mut gradients = vec![0.0; points.len() * self.n_params];
             let of_points = points.iter().zip(gradients.chunks_exact_mut(self.n_params));
             for (point, gradient) in of_points {
@@ -82,7 +88,7 @@ impl FairProblem {
         } else {
             let batch = self.sample(index, 0, batches);
             // h′ from a batch of its own, so that the product of the two factors has no bias.
-            let of_outer = match paper {
+            let of_outer = match shared {
                 true => batch,
                 false => self.sample(index, 1, batches),
             };

@@ -7,7 +7,11 @@ use crate::objective::{Means, Root};
 use crate::problem::{Points, Roots};
 
 impl FairProblem {
-    pub(super) fn roots_at(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+    pub(super) fn roots_and_gradients(
+        &self,
+        objective: usize,
+        point: &[f64],
+    ) -> Result<Roots, Error> {
         let prepared = &self.objectives[objective];
         let at = Points::from_vec(self.n_params, point.to_vec());
         let roots = self.roots_of(objective, &at)?.swap_remove(0);

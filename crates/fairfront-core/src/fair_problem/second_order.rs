@@ -1,9 +1,9 @@
 //! Second derivatives of the first objective, and Newton's method with them.
 
-use super::{FairProblem, MOST_DENSE};
+use super::{FairProblem, MOST_DENSE, Prepared};
 use crate::engine::{Cells, Form, Statistics, Wanted};
 use crate::objective::Output;
-use crate::problem::{Metric, Points, Problem, SecondOrder};
+use crate::problem::{Points, Preconditioner, Problem, SecondOrder};
 use crate::{Cholesky, Error, StopSignal};
 
 /// Sums of the first objective's value, gradient and second derivatives, divided by the total weight.
@@ -14,19 +14,24 @@ struct Expansion {
 }
 
 impl FairProblem {
+    /// Whether the second derivatives of the first objective are known: the predictor is linear, and the
+    /// objective is a multiple of the mean log loss of all rows.
+    pub(super) fn is_expandable(&self) -> bool {
+        let is_sum = |prepared: &Prepared| {
+            let Statistics::ByCell { output, cells } = prepared.objective.statistics() else {
+                return false;
+            };
+            cells == Cells::ALL && output == Output::Loss && prepared.objective.is_affine()
+        };
+        self.predictor.as_linear().is_some() && self.objectives.first().is_some_and(is_sum)
+    }
+
     /// Value, gradient and second derivatives of the first objective at a point, without its penalty, in one
     /// pass over the rows; `None` if the predictor is not linear or the objective has no second derivatives.
     fn expanded(&self, point: &[f64], form: Form) -> Result<Option<Expansion>, Error> {
-        let Some(prepared) = self.objectives.first() else {
+        let Some(prepared) = self.objectives.first().filter(|_| self.is_expandable()) else {
             return Ok(None);
         };
-        let Statistics::ByCell { output, cells } = prepared.objective.statistics() else {
-            return Ok(None);
-        };
-        let is_sum = cells == Cells::ALL && prepared.objective.is_affine();
-        if self.predictor.as_linear().is_none() || !is_sum || output != Output::Loss {
-            return Ok(None);
-        }
         let n = self.n_params;
         let points = Points::from_vec(n, point.to_vec());
         let pass = self.pass(&points, Wanted::Curvature { form });
@@ -147,11 +152,11 @@ impl FairProblem {
         Ok(Some(x))
     }
 
-    /// One over the diagonal of the first objective's Hessian: the metric if there are too many parameters for
+    /// One over the diagonal of the first objective's Hessian: the preconditioner if there are too many parameters for
     /// all of it.
-    pub fn diagonal_metric(&self, at: &[f64]) -> Result<Metric, Error> {
+    pub fn diagonal_preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error> {
         let Some(found) = self.expanded(at, Form::Diagonal)? else {
-            return Ok(Metric::Identity);
+            return Ok(Preconditioner::Identity);
         };
         let schema = self.engine.schema();
         let lambda = self.objectives[0].objective.penalty();
@@ -163,6 +168,6 @@ impl FairProblem {
             let penalty = if penalised.contains(&i) { lambda } else { 0.0 };
             1.0 / (touched * curvature + penalty).max(1e-12)
         });
-        Ok(Metric::Diagonal(inverse.collect()))
+        Ok(Preconditioner::Diagonal(inverse.collect()))
     }
 }

@@ -1,7 +1,7 @@
 //! Objectives that can fail, as those that call other programs can.
 
 use fairfront_core::{
-    Batches, Error, Lanes, Means, Objective, OwnStatistics, Problem, Rows, Statistics,
+    Batches, Error, Lanes, Means, Objective, OuterBatch, OwnStatistics, Problem, Rows, Statistics,
 };
 
 use crate::objective::points;
@@ -90,7 +90,7 @@ fn fails(failing: Failing) -> [bool; 5] {
     let batches = Batches::Sample {
         sizes: &[100, 100],
         key: (1, [2, 3]),
-        paper: false,
+        outer: OuterBatch::Own,
     };
     [
         failed(all.values(&points).map(drop)),

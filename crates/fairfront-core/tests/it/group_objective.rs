@@ -1,5 +1,5 @@
 use fairfront_core::{
-    Batches, Costs, LogLoss, Objective, Points, Problem, Purpose, StopSignal, Stream,
+    Batches, Costs, LogLoss, Objective, OuterBatch, Points, Problem, Purpose, StopSignal, Stream,
 };
 use proptest::prelude::*;
 
@@ -62,7 +62,7 @@ proptest! {
         let gradients = all.gradients(&points, Batches::All).unwrap();
         let h = 3e-6;
         for k in 0..N_KINDS {
-            prop_assert_eq!(&all.gradient_of(k, points.get(1)).unwrap(), gradients.get(k, 1));
+            prop_assert_eq!(&(&all as &dyn Problem).gradient_of(k, points.get(1)).unwrap(), gradients.get(k, 1));
             for (i, x) in points.iter().enumerate() {
                 for j in 0..N_PARAMS {
                     let moved = |d: f64| {
@@ -154,7 +154,7 @@ proptest! {
         let rows = rows(seed, 80, n_groups, true);
         let all = problem(dataset(&rows, n_groups), objectives(n_groups, &s));
         for k in 0..N_KINDS {
-            prop_assert_eq!(all.convex_below(k), (k == WORST).then_some(f64::INFINITY));
+            prop_assert_eq!((&all as &dyn Problem).convex_below(k), (k == WORST).then_some(f64::INFINITY));
         }
         let mut points = points(seed, 2, scale);
         let between = |x: (&f64, &f64)| share * x.0 + (1.0 - share) * x.1;
@@ -183,14 +183,14 @@ proptest! {
         let all = problem(dataset(&rows, n_groups), mixed(n_groups, &s));
         let other = problem(dataset(&rows, n_groups), mixed(n_groups, &hotter));
         let points = points(seed, 3, 0.7);
-        let softened = all.softened(factor).unwrap();
+        let softened = all.temperature().unwrap().softened(factor).unwrap();
         prop_assert_eq!(softened.values(&points).unwrap(), other.values(&points).unwrap());
         for k in 0..all.n_objectives() {
             prop_assert_eq!(softened.gradients_of(k, &points).unwrap(), other.gradients_of(k, &points).unwrap());
         }
         let losses = vec![plain::objective(0, n_groups), objective(CVAR, n_groups, &s)];
         let losses = problem(dataset(&rows, n_groups), losses);
-        prop_assert!(losses.softened(factor).is_none());
+        prop_assert!(losses.temperature().is_none());
     }
 
     /// Which group is called what changes nothing.
@@ -305,7 +305,7 @@ fn stochastic_gradients_of_errors_are_unbiased() {
         let batches = Batches::Sample {
             sizes: &[40],
             key: (1, [draw, 0]),
-            paper: false,
+            outer: OuterBatch::Own,
         };
         let found = all.gradients(&points, batches).unwrap();
         for (j, g) in found.get(0, 1).iter().enumerate() {
@@ -333,7 +333,7 @@ fn costs_move_the_start() {
             ..Default::default()
         };
         let all = problem(dataset(&rows, 2), vec![Box::new(errors)]);
-        all.start(&StopSignal::default()).unwrap()
+        all.loss().unwrap().start(&StopSignal::default()).unwrap()
     };
     let (equal, other) = (
         start(Costs::EQUAL),
@@ -360,10 +360,21 @@ fn the_error_rate_starts_at_the_least_log_loss() {
             dataset(&rows, 2),
             vec![Box::new(errors), plain::objective(1, 2)],
         );
-        assert!(all.minimiser(&StopSignal::default()).unwrap().is_none());
-        let start = Points::from_vec(N_PARAMS, all.start(&StopSignal::default()).unwrap());
+        assert!(
+            all.loss()
+                .unwrap()
+                .minimizer(None, &StopSignal::default())
+                .unwrap()
+                .is_none()
+        );
+        let start = Points::from_vec(
+            N_PARAMS,
+            all.loss().unwrap().start(&StopSignal::default()).unwrap(),
+        );
         let loss = problem(dataset(&rows, 2), vec![Box::new(LogLoss::default())]);
-        let gradient = loss.gradient_of(0, start.get(0)).unwrap();
+        let gradient = (&loss as &dyn Problem)
+            .gradient_of(0, start.get(0))
+            .unwrap();
         assert!(gradient.iter().all(|g| g.abs() < 1e-9), "{gradient:?}");
         assert!(start.as_slice().iter().any(|x| x.abs() > 1e-3));
     }

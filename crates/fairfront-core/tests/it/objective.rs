@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairfront_core::{Batches, Error, Points, Problem, StopSignal};
+use fairfront_core::{Batches, Error, OuterBatch, Points, Problem, StopSignal};
 use proptest::prelude::*;
 
 use crate::plain::{N_FEATURES, covariances, dataset, objective, problem, rows, smooth_max, value};
@@ -73,7 +73,7 @@ proptest! {
         let gradients = all.gradients(&points, Batches::All).unwrap();
         let h = 1e-5;
         for k in 0..6 {
-            prop_assert_eq!(&all.gradient_of(k, points.get(2)).unwrap(), gradients.get(k, 2));
+            prop_assert_eq!(&(&all as &dyn Problem).gradient_of(k, points.get(2)).unwrap(), gradients.get(k, 2));
             for i in 0..3 {
                 for j in 0..N_PARAMS {
                     let moved = |d: f64| {
@@ -122,12 +122,12 @@ proptest! {
         let all = problem(dataset(&rows, n_groups), (0..6).map(|k| objective(k, n_groups)).collect());
         let points = points(seed, n_points, 0.7);
         let values = all.values(&points).unwrap();
-        prop_assert_eq!(all.n_roots(0), 0);
+        prop_assert_eq!(all.roots().map_or(0, |r| r.n_roots(0)), 0);
         let x = points.get(n_points - 1);
         for k in 1..6 {
             let n_roots = if n_groups == 2 { 1 } else { n_groups };
-            prop_assert_eq!(all.n_roots(k), n_roots);
-            let roots = all.roots(k, x).unwrap();
+            prop_assert_eq!(all.roots().map_or(0, |r| r.n_roots(k)), n_roots);
+            let roots = all.roots().unwrap().roots_at(k, x).unwrap();
             prop_assert_eq!(roots.affine, k < 3, "disparate impact of a linear score is affine");
             let expected = covariances(k, n_groups, &rows, x);
             prop_assert_eq!(roots.values.len(), n_roots);
@@ -139,7 +139,7 @@ proptest! {
             let found = values[(n_points - 1) * 6 + k];
             prop_assert!(close(found, smooth_max(k, &squares), 1e-12));
 
-            let many = all.root_values(k, &points).unwrap();
+            let many = all.roots().unwrap().root_values(k, &points).unwrap();
             prop_assert_eq!(many.len(), n_points * n_roots);
             for (a, b) in many[(n_points - 1) * n_roots..].iter().zip(&roots.values) {
                 prop_assert!(close(*a, *b, 1e-13));
@@ -179,7 +179,7 @@ fn stochastic_gradients_are_unbiased() {
         let batches = Batches::Sample {
             sizes: &[40, 40, 60],
             key: (1, [draw, 0]),
-            paper: false,
+            outer: OuterBatch::Own,
         };
         let found = all.gradients(&points, batches).unwrap();
         for k in 0..3 {
@@ -210,7 +210,7 @@ fn the_hessian_agrees_with_differences_of_gradients() {
     let rows = rows(8, 300, 2, true);
     let loss = problem(dataset(&rows, 2), vec![objective(0, 2)]);
     let x: Vec<f64> = points(8, 1, 0.5).get(0).to_vec();
-    let second = loss.second_order(&x).unwrap().unwrap();
+    let second = loss.second_order().unwrap().expand(&x).unwrap();
     let gradient = |x: &[f64]| {
         let points = Points::from_vec(N_PARAMS, x.to_vec());
         loss.gradients(&points, Batches::All)
@@ -249,15 +249,15 @@ proptest! {
         let rows = rows(seed, 60, n_groups, false);
         let all = problem(dataset(&rows, n_groups), vec![objective(0, n_groups), objective(kind, n_groups)]);
         let points = points(seed, 1, 1.0);
-        let roots = all.roots(1, points.get(0)).unwrap().values;
-        let found = all.of_roots(1, &roots);
+        let roots = all.roots().unwrap().roots_at(1, points.get(0)).unwrap().values;
+        let found = all.roots().unwrap().of_roots(1, &roots).unwrap();
         prop_assert!(close(found.value, all.values(&points).unwrap()[1], 1e-12));
         let (n, h) = (roots.len(), 1e-5);
         for i in 0..n {
             let moved = |by: f64| {
                 let mut roots = roots.clone();
                 roots[i] += by;
-                all.of_roots(1, &roots)
+                all.roots().unwrap().of_roots(1, &roots).unwrap()
             };
             let (up, down) = (moved(h), moved(-h));
             prop_assert!(close(found.slope[i], (up.value - down.value) / (2.0 * h), 1e-8));
@@ -273,7 +273,7 @@ proptest! {
     fn chords_lie_above_where_convexity_is_claimed(seed: u64, n_groups in 2_usize..6, kind in 0_usize..6, share in 0.0..1.0_f64) {
         let rows = rows(seed, 80, n_groups, true);
         let all = problem(dataset(&rows, n_groups), vec![objective(0, n_groups), objective(kind, n_groups)]);
-        let Some(level) = all.convex_below(1) else { return Ok(()) };
+        let Some(level) = (&all as &dyn Problem).convex_below(1) else { return Ok(()) };
         let mut ends = points(seed, 2, 1.0);
         // Moved towards 0 until both values are low enough.
         while all.values_of(1, &ends).unwrap().iter().any(|v| *v > level) {
@@ -294,7 +294,7 @@ proptest! {
         let all = problem(dataset(&rows, 2), vec![objective(0, 2)]);
         let points = points(seed, 1, scale);
         let level = all.values(&points).unwrap()[0];
-        let bounds = all.bounds(level).unwrap().unwrap();
+        let bounds = (&all as &dyn Problem).bounds(level).unwrap().unwrap();
         for (x, radius) in points.get(0).iter().zip(&bounds.radius) {
             prop_assert!(x.abs() <= *radius, "{x} beyond {radius}");
         }
@@ -309,7 +309,12 @@ fn the_unmitigated_model_has_no_gradient_left() {
     let data = dataset(&rows, 2);
     assert_eq!(data.n_rows(), 2_000);
     let loss = problem(data, vec![objective(0, 2), objective(1, 2)]);
-    let x = loss.minimiser(&StopSignal::default()).unwrap().unwrap();
+    let x = loss
+        .loss()
+        .unwrap()
+        .minimizer(None, &StopSignal::default())
+        .unwrap()
+        .unwrap();
     let points = Points::from_vec(N_PARAMS, x);
     let gradient = loss.gradients(&points, Batches::All).unwrap();
     assert!(
@@ -326,7 +331,10 @@ fn a_stop_ends_newtons_method() {
     for looks in [0, 2] {
         let looked = AtomicUsize::new(0);
         let stop = StopSignal::new(move || looked.fetch_add(1, Ordering::Relaxed) >= looks);
-        assert!(matches!(loss.minimiser(&stop), Err(Error::Stopped)));
+        assert!(matches!(
+            loss.loss().unwrap().minimizer(None, &stop),
+            Err(Error::Stopped)
+        ));
     }
 }
 
@@ -334,7 +342,7 @@ fn a_stop_ends_newtons_method() {
 fn steps_orthogonal_to_the_gradients_of_affine_roots_keep_a_zero() {
     let rows = rows(4, 500, 4, true);
     let all = problem(dataset(&rows, 4), vec![objective(0, 4), objective(1, 4)]);
-    let roots = all.roots(1, &[0.0; N_PARAMS]).unwrap();
+    let roots = all.roots().unwrap().roots_at(1, &[0.0; N_PARAMS]).unwrap();
     assert!(roots.affine);
     let directions = roots.gradients;
     assert_eq!(directions.len(), 4);

@@ -5,7 +5,7 @@ use std::path::Path;
 use fairfront_core::Attribute;
 use fairfront_data::{Known as KnownSet, Prepared, Spec};
 use fairfront_run::{
-    Ask, CompareOptions, FitRequest, Grid as TuneGrid, NamedFront, Requirement, Solver, Term,
+    Ask, CompareOptions, FitRequest, Grid as TuneGrid, NamedFront, Requirement, SolverName, Term,
     compare, parse_objective, weights,
 };
 
@@ -160,7 +160,7 @@ grammar!(
 );
 
 grammar!(
-    /// `--set` with `--method`, one setting per line after the name of the solver.
+    /// `--set` with `--solver`, one setting per line after the name of the solver.
     Set,
     "set",
     &[
@@ -171,13 +171,7 @@ grammar!(
     ],
     |text: &str| {
         let mut lines = text.split('\n');
-        let solver = match lines.next() {
-            Some("trace") => Solver::Trace,
-            Some("weighted") => Solver::Weighted,
-            Some("pf-smg") => Solver::PfSmg,
-            Some("eps-fair") => Solver::EpsFair,
-            _ => Solver::Auto,
-        };
+        let solver = lines.next().and_then(SolverName::parse).unwrap_or_default();
         let settings = lines.filter_map(|line| line.split_once('='));
         let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let ask = Ask {

@@ -79,7 +79,7 @@ fn properties(model: &Model) -> Vec<Property> {
         ("points", from.points.to_string()),
         ("source", from.source.clone()),
         ("program", from.program.clone()),
-        ("method", from.method.clone()),
+        ("solver", from.solver.clone()),
         ("seed", from.seed.to_string()),
         ("objectives", from.objectives.join("; ")),
         ("fingerprint", from.fingerprint.clone()),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use fairfront_core::{BLOCK_ROWS, Linear, scores};
+use fairfront_core::{BLOCK_ROWS, predictor_of, scores};
 use fairfront_data::{
     Column, Encoder, Encoding, Error as DataError, NumericRule, Place, RowFacts, Table,
 };
@@ -58,7 +58,7 @@ fn score_block(
         weights: vec![1.0; n],
     };
     let encoded = encoder.encode(&rows, &facts).map_err(|_| all.clone())?;
-    let found = scores(&Linear, &encoded, params).map_err(|_| all)?;
+    let found = scores(&*predictor_of(encoded.schema()), &encoded, params).map_err(|_| all)?;
     if let Some(at) = found.iter().position(|score| !score.is_finite()) {
         return Err(first + at..first + at + 1);
     }

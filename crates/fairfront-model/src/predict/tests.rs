@@ -35,7 +35,7 @@ const MODEL: &str = r#"{
     "reading": {"header": true, "missing_values": ["?", "NA"]},
     "values": {},
     "provenance": {
-        "run": "r", "point": 0, "points": 1, "source": "s", "program": "0", "method": "trace",
+        "run": "r", "point": 0, "points": 1, "source": "s", "program": "0", "solver": "trace",
         "seed": 0, "objectives": [], "fingerprint": "", "front_sha256": ""
     }
 }"#;

@@ -26,7 +26,7 @@ export function modelCard(store: Store): HTMLElement {
     "What it is",
     chosen === UNMITIGATED
       ? `A linear model (fairfront ${run.program}) trained without regard to fairness, of the run `
-      : `A linear model (${run.method}, fairfront ${run.program}), model ${chosen} of ${grouped(front.length)} of the run `,
+      : `A linear model (${run.solver}, fairfront ${run.program}), model ${chosen} of ${grouped(front.length)} of the run `,
     name(data.name, 60),
     ".",
   );

@@ -47,8 +47,8 @@ export interface RunFacts {
     /** Groups with fewer training rows are not compared; older runs do not say. */
     min_group?: number;
   };
-  method: string;
-  settings: Record<string, unknown>;
+  solver: string;
+  solver_settings: Record<string, unknown>;
   reason?: string;
   certificate: { proven: number; largest_gap: number | null; largest_residual: number };
   polish?: Record<string, unknown>;

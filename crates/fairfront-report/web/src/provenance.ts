@@ -13,7 +13,7 @@ import { isWarning, levelName, message } from "./warning.ts";
 /** Longer lists end with a count of the rest. */
 const [MOST_REASONS, MOST_GROUPS] = [12, 40];
 
-const METHODS: Record<string, string> = {
+const SOLVERS: Record<string, string> = {
   trace: "trace: the exact front, followed with second derivatives",
   weighted: "weighted sums of the objectives, many at once",
   "pf-smg": "PF-SMG: stochastic gradients of all objectives, with a list of nondominated points",
@@ -109,9 +109,9 @@ export function provenance(store: Store): HTMLElement {
   const { run } = data;
   const element = section("provenance", "How this was made", null);
   const seconds = Object.values(run.seconds).reduce((a, b) => a + b, 0);
-  const settings = Object.entries(run.settings);
-  const method: [string, (Node | string)[]][] = [
-    ["Solver", [METHODS[run.method] ?? run.method, ...(run.reason ? [` (${run.reason})`] : [])]],
+  const settings = Object.entries(run.solver_settings);
+  const fit: [string, (Node | string)[]][] = [
+    ["Solver", [SOLVERS[run.solver] ?? run.solver, ...(run.reason ? [` (${run.reason})`] : [])]],
     ["Settings", [settings.map(([key, value]) => `${key} ${said(value)}`).join(", ")]],
     ["Seed", [String(run.spec.seed)]],
     ["Objectives", [h("ul", {}, ...run.definitions.map((d) => h("li", {}, h("code", {}, shorten(d, 160)))))]],
@@ -123,9 +123,9 @@ export function provenance(store: Store): HTMLElement {
     ["Time", [`${seconds < 10 ? fixed(seconds, 1) : grouped(Math.round(seconds))} s`]],
     ["Version", [`fairfront ${run.program}`]],
   ];
-  if (run.polish) method.splice(5, 0, ["Polished", [said(run.polish)]]);
+  if (run.polish) fit.splice(5, 0, ["Polished", [said(run.polish)]]);
   element.append(
-    h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Method"), list(method)), h("div", {}, h("h3", {}, "Data"), list(dataFacts(store)))),
+    h("div", { class: "columns" }, h("div", {}, h("h3", {}, "Fit"), list(fit)), h("div", {}, h("h3", {}, "Data"), list(dataFacts(store)))),
   );
   element.append(h("h3", {}, "Warnings and notes"), notices(run));
   element.append(

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Dataset, Decisions, Linear, Measure, Points, Schema, Tallies, bracketed, hex, n_regions, say,
+    Dataset, Decisions, Measure, Points, Schema, Tallies, bracketed, hex, n_regions, predictor_of,
+    say,
 };
 use fairfront_data::setting::MERGE;
 use fairfront_data::{Encoded, Notice, Part, RowRole};
@@ -149,7 +150,7 @@ pub(crate) fn weigh(
 
 impl Counted {
     fn of(split: Part, rows: &Dataset, models: &Points) -> Result<(Self, Decisions), Error> {
-        let decisions = Decisions::of(&Linear, rows, models)?;
+        let decisions = Decisions::of(&*predictor_of(rows.schema()), rows, models)?;
         let counted = Self {
             split,
             rows: rows.n_rows() as u64,

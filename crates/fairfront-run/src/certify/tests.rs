@@ -1,19 +1,19 @@
 use std::sync::LazyLock;
 
 use fairfront_data::{Known, Prepared, SplitRule};
-use fairfront_solve::{Method, Weighted};
+use fairfront_solve::{AnySolver, Weighted};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{FitRequest, MethodChoice, fit, write_run};
+use crate::{FitRequest, SolverChoice, fit, write_run};
 
 const PARITY: &str = "demographic_parity_difference(sex) <= 0.12";
 
 fn request() -> FitRequest {
     FitRequest {
         objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
-        methods: vec![MethodChoice {
-            method: Method::Weighted(Weighted::default()),
+        solvers: vec![SolverChoice {
+            solver: AnySolver::Weighted(Weighted::default()),
             polish: None,
         }],
         front_in: None,

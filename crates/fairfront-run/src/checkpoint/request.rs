@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use fairfront_core::{Message, Name, say};
 use fairfront_data::setting::{self, SEED};
 use fairfront_data::{Prepared, ReadFrom, Spec};
-use fairfront_solve::{Method, Polish};
+use fairfront_solve::{AnySolver, Polish};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::setting::{FRONT_IN, METHOD, OBJECTIVE, PENALTY, POLISH};
+use crate::setting::{FRONT_IN, OBJECTIVE, PENALTY, POLISH, SOLVER};
 use crate::{Error, FitRequest, FrontIn, Penalty, RunInfo};
 
 const FORMAT: &str = "fairfront-fit-request";
@@ -28,7 +28,7 @@ pub(crate) struct Request {
     spec: Spec,
     objectives: Vec<String>,
     /// Solvers that may be used.
-    methods: Vec<Solver>,
+    solvers: Vec<Choice>,
     front_in: Option<FrontIn>,
     #[serde(default)]
     penalty: Penalty,
@@ -37,16 +37,16 @@ pub(crate) struct Request {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Solver {
+struct Choice {
     #[serde(flatten)]
-    method: Method,
+    solver: AnySolver,
     polish: Option<Polish>,
 }
 
 impl Request {
     pub(crate) fn new(prepared: &Prepared, request: &FitRequest, fingerprint: String) -> Self {
-        let solver = |choice: &crate::MethodChoice| Solver {
-            method: choice.method.clone(),
+        let choice = |choice: &crate::SolverChoice| Choice {
+            solver: choice.solver.clone(),
             polish: choice.polish.clone(),
         };
         Self {
@@ -57,7 +57,7 @@ impl Request {
             read: prepared.read.clone(),
             spec: prepared.spec.clone(),
             objectives: request.objectives.clone(),
-            methods: request.methods.iter().map(solver).collect(),
+            solvers: request.solvers.iter().map(choice).collect(),
             front_in: request.front_in,
             penalty: request.penalty,
             fingerprint,
@@ -94,12 +94,12 @@ impl Request {
         if let Some(penalty) = &run.penalty {
             of_run.penalty = penalty.asked();
         }
-        let solver = Solver {
-            method: run.method.clone(),
+        let choice = Choice {
+            solver: run.solver.clone(),
             polish: run.polish.as_ref().map(|p| p.settings.clone()),
         };
-        if !self.methods.contains(&solver) {
-            of_run.methods = vec![solver];
+        if !self.solvers.contains(&choice) {
+            of_run.solvers = vec![choice];
         }
         self.differences_from(&of_run)
     }
@@ -162,17 +162,17 @@ impl Request {
                 flat.insert(Asked::field(&name), value);
             }
         }
-        let names: Vec<&str> = self.methods.iter().map(|s| s.method.name()).collect();
-        flat.insert(Setting(METHOD), names.into());
-        for solver in &self.methods {
-            let of = solver.method.name();
-            let settings = json(serde_json::to_value(&solver.method));
-            if let Some(Value::Object(settings)) = settings.get("settings") {
+        let names: Vec<&str> = self.solvers.iter().map(|s| s.solver.name()).collect();
+        flat.insert(Setting(SOLVER), names.into());
+        for choice in &self.solvers {
+            let of = choice.solver.name();
+            let settings = json(serde_json::to_value(&choice.solver));
+            if let Some(Value::Object(settings)) = settings.get("solver_settings") {
                 for (name, value) in settings {
                     flat.insert(Words(format!("{name} of {of}")), value.clone());
                 }
             }
-            let polish = json(serde_json::to_value(&solver.polish));
+            let polish = json(serde_json::to_value(&choice.polish));
             flat.insert(SettingOf(POLISH, of), polish);
         }
         flat

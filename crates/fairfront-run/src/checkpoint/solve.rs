@@ -11,7 +11,7 @@ use fairfront_solve::{
 use super::Checkpoints;
 use super::snapshot::{Note, Phase, Snapshot};
 use crate::fit::PolishStart;
-use crate::{Error, MethodChoice, PolishInfo, warm};
+use crate::{Error, PolishInfo, SolverChoice, warm};
 
 /// What the solver and polishing came to.
 pub(crate) struct Solved {
@@ -27,7 +27,7 @@ pub(crate) struct Solved {
 /// new ones.
 pub(crate) fn solve(
     (problem, train, penalty): (&FairProblem, &Dataset, Option<f64>),
-    choice: &MethodChoice,
+    choice: &SolverChoice,
     at_zero: &[f64],
     mut checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
@@ -52,7 +52,7 @@ pub(crate) fn solve(
         (Phase::Polish | Phase::Judge, Some(found), _) => found.outcome(problem)?,
         (Phase::Solve, _, Some(checkpoint)) => {
             work.phase = Phase::Solve;
-            choice.method.resume(problem, checkpoint, &mut work)?
+            choice.solver.resume(problem, checkpoint, &mut work)?
         }
         _ => work.start_afresh((problem, train, penalty), choice)?,
     };
@@ -105,18 +105,18 @@ impl Work<'_> {
     fn start_afresh(
         &mut self,
         given: (&FairProblem, &Dataset, Option<f64>),
-        choice: &MethodChoice,
+        choice: &SolverChoice,
     ) -> Result<Outcome, Error> {
-        let mut method = choice.method.clone();
+        let mut solver = choice.solver.clone();
         self.phase = Phase::Begin;
-        let (starts, notice) = warm::starts(given, &method, None, self)?;
+        let (starts, notice) = warm::starts(given, &*solver, None, self)?;
         self.notice = notice;
         if let Some(starts) = starts {
             self.starts = Some(starts.clone());
-            method.set_starts(starts);
+            solver.set_starts(starts);
         }
         self.phase = Phase::Solve;
-        Ok(method.solve(given.0, self)?)
+        Ok(solver.solve(given.0, self)?)
     }
 
     /// Offers a checkpoint between the phases, unless work was cut short.

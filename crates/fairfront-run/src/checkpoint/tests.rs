@@ -9,12 +9,12 @@ use std::sync::{Arc, LazyLock};
 use fairfront_data::{Known, Prepared};
 use fairfront_model::file::names_in;
 use fairfront_solve::{
-    EpsFair, Method, Observer, PfSmg, Polish, Progress, StopSignal, Trace, Weighted,
+    AnySolver, EpsFair, Observer, PfSmg, Polish, Progress, StopSignal, Trace, Weighted,
 };
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Fitted, MethodChoice, Run, fit, fit_with_checkpoints, front_table, run_info};
+use crate::{Fitted, Run, SolverChoice, fit, fit_with_checkpoints, front_table, run_info};
 
 static ROWS: LazyLock<Prepared> = LazyLock::new(|| {
     let known = Known::named("synthetic:3(rows=300)").expect("a name");
@@ -22,11 +22,11 @@ static ROWS: LazyLock<Prepared> = LazyLock::new(|| {
     Prepared::from_known(&known, &known.spec(), None).expect("rows")
 });
 
-fn request(method: Method, polish: bool, objectives: &[&str]) -> FitRequest {
+fn request(solver: AnySolver, polish: bool, objectives: &[&str]) -> FitRequest {
     FitRequest {
         objectives: objectives.iter().map(|o| (*o).to_owned()).collect(),
-        methods: vec![MethodChoice {
-            method,
+        solvers: vec![SolverChoice {
+            solver,
             polish: polish.then(|| Polish {
                 most_steps: 8,
                 ..Polish::default()
@@ -44,8 +44,8 @@ fn covariances() -> Vec<&'static str> {
     vec!["log_loss", format!("disparate_impact({name})").leak()]
 }
 
-fn pf_smg() -> Method {
-    Method::PfSmg(PfSmg {
+fn pf_smg() -> AnySolver {
+    AnySolver::PfSmg(PfSmg {
         most_points: 100_000,
         most_steps: 20,
         most_active: 8,
@@ -56,16 +56,16 @@ fn pf_smg() -> Method {
 
 /// All requests: each solver, with polishing and without.
 fn requests() -> Vec<FitRequest> {
-    let weighted = Method::Weighted(Weighted {
+    let weighted = AnySolver::Weighted(Weighted {
         sums: 6,
         most_steps: 4,
         ..Weighted::default()
     });
-    let eps_fair = Method::EpsFair(EpsFair {
+    let eps_fair = AnySolver::EpsFair(EpsFair {
         points: 100,
         ..EpsFair::default()
     });
-    let trace = Method::Trace(Trace {
+    let trace = AnySolver::Trace(Trace {
         points: 20,
         ..Trace::default()
     });
@@ -164,7 +164,7 @@ const WHOLE: [&str; 4] = ["encoding.json", "front.parquet", "run.json", "tallies
 fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
     for request in requests() {
         let expected = content(&fit(&ROWS, &request, &mut ()).expect("a front"));
-        let name = request.methods[0].method.name();
+        let name = request.solvers[0].solver.name();
         for rounds in [2, 5] {
             let (_folder, run) = folder();
             let mut kills = 0;
@@ -267,7 +267,7 @@ fn another_request_is_refused_by_name() {
         fitted.expect_err("another request").to_string()
     };
     let mut other = request(pf_smg(), false, &[]);
-    other.methods[0].method.set_points(7);
+    other.solvers[0].solver.set_points(7);
     let error = refused(&ROWS, &other);
     let said = "most_points of pf-smg was 100000 when the checkpoint was written, now 7";
     assert!(error.starts_with(said), "{error}");
@@ -449,7 +449,7 @@ fn a_fit_that_is_stopped_while_it_judges_goes_on() {
     let known = Known::named("demo(rows=300000)").expect("a name");
     let known = known.expect("a known data set");
     let rows = Prepared::from_known(&known, &known.spec(), None).expect("rows");
-    let weighted = Method::Weighted(Weighted {
+    let weighted = AnySolver::Weighted(Weighted {
         sums: 4,
         most_steps: 2,
         ..Weighted::default()

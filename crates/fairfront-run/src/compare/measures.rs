@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use fairfront_core::{
-    Decisions, Linear, Points, Redrawn, RowSource, aside, each, normal_quantile, redraw, say,
+    Decisions, Points, Redrawn, RowSource, aside, each, normal_quantile, predictor_of, redraw, say,
 };
 use fairfront_data::setting::{self, BINS, MERGE, MIN_GROUP, SENSITIVE, SPLIT};
 use fairfront_data::{Encoded, Notice, Part};
@@ -332,7 +332,10 @@ fn paired(runs: &[Named], split: Part, places: RowPlaces) -> Result<Option<Paire
         .zip(&models)
         .map(|(encoded, models)| (encoded.part(split) as &dyn RowSource, models))
         .collect();
-    let found = Decisions::paired(&Linear, &sources)?;
+    let Some((rows, _)) = sources.first() else {
+        return Ok(None);
+    };
+    let found = Decisions::paired(&*predictor_of(rows.schema()), &sources)?;
     Ok(found.and_then(|(decisions, firsts)| {
         let first = encoded.into_iter().next()?;
         Some((decisions, firsts, first))

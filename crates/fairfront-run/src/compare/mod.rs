@@ -41,7 +41,7 @@ pub struct Origin {
     /// The files or the data set.
     pub source: String,
     /// The solver.
-    pub method: String,
+    pub solver: String,
     /// Identifies the encoded rows.
     pub fingerprint: String,
     /// The objectives with all their settings.
@@ -95,7 +95,7 @@ pub struct JudgedFront {
     /// Its name.
     pub name: String,
     /// The solver, where it is known.
-    pub method: Option<String>,
+    pub solver: Option<String>,
     /// Points that were judged.
     pub points: usize,
     /// Points it had before it was brought to a common size.
@@ -181,7 +181,7 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
         };
         Ok(JudgedFront {
             name: front.name.clone(),
-            method: run.map(|run| run.method.clone()),
+            solver: run.map(|run| run.solver.clone()),
             points: values.len(),
             points_found: found,
             purity: match options.tolerance > 0.0 {
@@ -321,7 +321,7 @@ mod tests {
         NamedFront {
             run: Some(Origin {
                 source: "rows.csv".into(),
-                method: "pf-smg".into(),
+                solver: "pf-smg".into(),
                 fingerprint: fingerprint.into(),
                 definitions: definitions.collect(),
                 loss: NAMES[0].into(),

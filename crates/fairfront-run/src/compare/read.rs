@@ -56,7 +56,7 @@ impl NamedFront {
             n_objectives: run.objectives.len(),
             run: Some(Origin {
                 source: run.source,
-                method: run.method.name().into(),
+                solver: run.solver.name().into(),
                 fingerprint: run.fingerprint,
                 definitions: run.definitions,
                 loss: run.objectives[0].clone(),

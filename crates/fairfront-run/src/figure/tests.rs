@@ -1,21 +1,21 @@
 //! Figures of small runs.
 
 use fairfront_data::{Known, Ordered, Prepared};
-use fairfront_solve::{Method, PfSmg, Trace, Weighted};
+use fairfront_solve::{AnySolver, PfSmg, Trace, Weighted};
 
 use super::*;
-use crate::{FitRequest, MethodChoice, fit, front_table, run_info};
+use crate::{FitRequest, SolverChoice, fit, front_table, run_info};
 
-fn run_of(name: &str, method: Method) -> (RunInfo, FrontTable) {
+fn run_of(name: &str, solver: AnySolver) -> (RunInfo, FrontTable) {
     let known = Known::named(name).unwrap().unwrap();
     let prepared = Prepared::from_known(&known, &known.spec(), None).unwrap();
     let request = FitRequest {
-        objectives: match method {
-            Method::Weighted(_) => Vec::new(),
+        objectives: match solver {
+            AnySolver::Weighted(_) => Vec::new(),
             _ => vec!["log_loss".into(), "disparate_impact(sex)".into()],
         },
-        methods: vec![MethodChoice {
-            method,
+        solvers: vec![SolverChoice {
+            solver,
             polish: None,
         }],
         front_in: None,
@@ -31,7 +31,7 @@ fn traced() -> (RunInfo, FrontTable) {
         points: 12,
         ..Trace::default()
     };
-    run_of("demo(rows=600)", Method::Trace(trace))
+    run_of("demo(rows=600)", AnySolver::Trace(trace))
 }
 
 fn range_of(front: &FrontTable, column: &str) -> (f64, f64) {
@@ -93,7 +93,7 @@ fn a_front_in_measures_is_drawn_in_them() {
         most_steps: 4,
         ..Weighted::default()
     };
-    let (run, front) = run_of("demo(rows=600)", Method::Weighted(weighted));
+    let (run, front) = run_of("demo(rows=600)", AnySolver::Weighted(weighted));
     let figures = figures(&run, &front);
     assert_eq!(figures.len(), 3);
     let (low, high) = range_of(&front, "test.accuracy");
@@ -121,7 +121,7 @@ fn the_hypervolume_is_drawn_where_there_are_rounds() {
         most_steps: 12,
         ..PfSmg::default()
     };
-    let (run, front) = run_of("demo(rows=600)", Method::PfSmg(pf_smg));
+    let (run, front) = run_of("demo(rows=600)", AnySolver::PfSmg(pf_smg));
     let counters = &run.counters;
     assert_eq!(
         counters.hypervolume_by_round.len(),

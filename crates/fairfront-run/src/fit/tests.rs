@@ -18,11 +18,11 @@ fn prepared(change: impl FnOnce(&mut Spec)) -> Prepared {
     Prepared::from_known(&known, &spec, None).unwrap()
 }
 
-fn request(objectives: &[&str], method: Method) -> FitRequest {
+fn request(objectives: &[&str], solver: AnySolver) -> FitRequest {
     FitRequest {
         objectives: objectives.iter().map(|o| (*o).to_owned()).collect(),
-        methods: vec![MethodChoice {
-            method,
+        solvers: vec![SolverChoice {
+            solver,
             polish: None,
         }],
         front_in: None,
@@ -31,8 +31,8 @@ fn request(objectives: &[&str], method: Method) -> FitRequest {
     }
 }
 
-fn trace() -> Method {
-    Method::Trace(Trace {
+fn trace() -> AnySolver {
+    AnySolver::Trace(Trace {
         points: 9,
         ..Trace::default()
     })
@@ -41,11 +41,11 @@ fn trace() -> Method {
 #[test]
 fn a_loss_alone_gives_the_unmitigated_model() {
     let prepared = prepared(|_| ());
-    let weighted = || Method::Weighted(Weighted::default());
+    let weighted = || AnySolver::Weighted(Weighted::default());
     let auto = |loss: &str| FitRequest {
-        methods: [trace(), weighted()]
-            .map(|method| MethodChoice {
-                method,
+        solvers: [trace(), weighted()]
+            .map(|solver| SolverChoice {
+                solver,
                 polish: None,
             })
             .to_vec(),
@@ -272,7 +272,7 @@ fn own_objectives_are_judged_in_objectives() {
         ..Weighted::default()
     };
     let texts = ["error_rate", "demographic_parity(sex)", "own"];
-    let asked = request(&texts, Method::Weighted(weighted));
+    let asked = request(&texts, AnySolver::Weighted(weighted));
     let custom = [own("own", 1.0)];
     let fitted = fit_with(&prepared, &asked, &custom, &mut ()).unwrap();
     assert_eq!(fitted.judged.front_in, FrontIn::Objectives);
@@ -320,8 +320,8 @@ impl Observer for Impatient {
 fn little_is_done_after_a_stop_and_the_run_says_so() {
     let known = Known::parse("demo(rows=1000000)").unwrap().unwrap();
     let many = Prepared::from_known(&known, &known.spec(), None).unwrap();
-    let weighted = || Method::Weighted(Weighted::default());
-    let trace = Method::Trace(Trace {
+    let weighted = || AnySolver::Weighted(Weighted::default());
+    let trace = AnySolver::Trace(Trace {
         points: 100_000,
         ..Trace::default()
     });
@@ -362,7 +362,7 @@ fn little_is_done_after_a_stop_and_the_run_says_so() {
 fn a_stop_leaves_out_the_cross_validation_of_the_penalty() {
     let known = Known::parse("demo(rows=20000)").unwrap().unwrap();
     let some = Prepared::from_known(&known, &known.spec(), None).unwrap();
-    let request = request(&[], Method::Weighted(Weighted::default()));
+    let request = request(&[], AnySolver::Weighted(Weighted::default()));
     let fitted = fit(&some, &request, &mut Impatient::after(0)).unwrap();
     assert_eq!(fitted.outcome.stop, StopReason::Stopped);
     assert!(fitted.left_out.contains(&LeftOut::CrossValidation));
@@ -372,7 +372,7 @@ fn a_stop_leaves_out_the_cross_validation_of_the_penalty() {
 #[test]
 fn small_tables_are_measured_in_full_after_a_stop() {
     let few = prepared(|_| ());
-    let request = request(&[], Method::Weighted(Weighted::default()));
+    let request = request(&[], AnySolver::Weighted(Weighted::default()));
     let fitted = fit(&few, &request, &mut Impatient::after(1)).unwrap();
     assert_eq!(fitted.outcome.stop, StopReason::Stopped);
     assert!(fitted.left_out.is_empty(), "{:?}", fitted.left_out);

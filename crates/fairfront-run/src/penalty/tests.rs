@@ -1,9 +1,9 @@
 use fairfront_core::Schema;
 use fairfront_data::{Encoded, Known, Part, Prepared};
-use fairfront_solve::{Method, Weighted};
+use fairfront_solve::{AnySolver, Weighted};
 
 use super::*;
-use crate::{FitRequest, MethodChoice, fit};
+use crate::{FitRequest, SolverChoice, fit};
 
 fn demo(rows: usize) -> (Prepared, Dataset) {
     let known = Known::parse(&format!("demo(rows={rows})"))
@@ -102,7 +102,12 @@ fn held_out_losses_are_those_of_models_fitted_from_scratch() {
             let scale = train.n_rows() as f64 / kept.len() as f64;
             let kept = gathered(&train, &kept).unwrap();
             let problem = log_loss(Arc::new(kept), tried * scale).unwrap();
-            let x = problem.minimiser(&StopSignal::default()).unwrap().unwrap();
+            let x = problem
+                .loss()
+                .unwrap()
+                .minimizer(None, &StopSignal::default())
+                .unwrap()
+                .unwrap();
             let block = train.gather(held_out).unwrap();
             let mut loss = 0.0;
             for row in 0..block.n_rows() {
@@ -123,7 +128,7 @@ fn held_out_losses_are_those_of_models_fitted_from_scratch() {
     assert_eq!(info.asked(), Penalty::Auto { seed: 5 });
 }
 
-/// Whichever method follows the path.
+/// Whichever solver follows the path.
 #[test]
 fn both_ways_to_minimize_agree() {
     let (_, train) = demo(500);
@@ -134,7 +139,14 @@ fn both_ways_to_minimize_agree() {
             let n = x.len();
             problem.values(&Points::from_vec(n, x)).unwrap()[0]
         };
-        let exact = value(problem.minimiser(&StopSignal::default()).unwrap().unwrap());
+        let exact = value(
+            problem
+                .loss()
+                .unwrap()
+                .minimizer(None, &StopSignal::default())
+                .unwrap()
+                .unwrap(),
+        );
         let newton = value(minimize(&problem, &zero, &StopSignal::default()).unwrap());
         let wide = value(wide(&problem, &zero, &StopSignal::default()).unwrap());
         assert!((newton - exact).abs() < 1e-9, "{lambda}: {newton} {exact}");
@@ -170,16 +182,16 @@ fn rows_that_cannot_tell_get_the_penalty_of_one_row() {
 fn request(objectives: [&str; 2], penalty: Penalty) -> FitRequest {
     FitRequest {
         objectives: objectives.map(String::from).to_vec(),
-        methods: vec![
-            MethodChoice {
-                method: Method::Trace(Trace {
+        solvers: vec![
+            SolverChoice {
+                solver: AnySolver::Trace(Trace {
                     points: 9,
                     ..Trace::default()
                 }),
                 polish: None,
             },
-            MethodChoice {
-                method: Method::Weighted(Weighted {
+            SolverChoice {
+                solver: AnySolver::Weighted(Weighted {
                     sums: 8,
                     ..Weighted::default()
                 }),

@@ -2,11 +2,11 @@ use std::path::Path;
 
 use fairfront_data::{Column, Known, Prepared};
 use fairfront_model::{PredictOptions, Predictions, predict, score_table};
-use fairfront_solve::{Method, Trace};
+use fairfront_solve::{AnySolver, Trace};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{FitRequest, MethodChoice, fit};
+use crate::{FitRequest, SolverChoice, fit};
 
 fn prepared() -> Prepared {
     let known = Known::parse("demo(rows=2500)").unwrap().unwrap();
@@ -20,8 +20,8 @@ fn fitted(prepared: &Prepared) -> Fitted {
     };
     let request = FitRequest {
         objectives: vec!["log_loss".into(), "disparate_impact(sex)".into()],
-        methods: vec![MethodChoice {
-            method: Method::Trace(trace),
+        solvers: vec![SolverChoice {
+            solver: AnySolver::Trace(trace),
             polish: None,
         }],
         front_in: None,

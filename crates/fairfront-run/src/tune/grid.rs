@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fairfront_core::{Purpose, Stream, each, grouped, say};
 use fairfront_data::near_names;
-use fairfront_solve::Method;
+use fairfront_solve::AnySolver;
 use serde::Serialize;
 
 use crate::setting::{self, MOST, PRESET, SET, TRY};
@@ -22,9 +22,9 @@ pub const MOST_RUNS: usize = 10_000;
 /// A setting with the values that are tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Axis {
-    /// Its name, one of [`Method::names`] or `penalty`.
+    /// Its name, one of [`Settings::settings`](fairfront_solve::Settings::settings) or `penalty`.
     pub name: String,
-    /// Its values as [`Method::set`] takes them, for the penalty numbers and `auto`, in the order in which they are tried.
+    /// Its values as [`Settings::set`](fairfront_solve::Settings::set) takes them, for the penalty numbers and `auto`, in the order in which they are tried.
     pub values: Vec<String>,
 }
 
@@ -85,15 +85,15 @@ impl Grid {
     /// The usual grid of a solver, less what is set already. PF-SMG: runs (p1), steps of a run (p2), step
     /// length and batch sizes, for the paper's settings with the values of its experiments. Weighted sums:
     /// stages, softening and penalty. Solvers that are exact: the penalty alone.
-    pub fn usual(ask: &Ask, method: &Method) -> Result<Self, Error> {
-        let texts: &[&str] = match method {
-            Method::PfSmg(_) if ask.paper => &[
+    pub fn usual(ask: &Ask, solver: &AnySolver) -> Result<Self, Error> {
+        let texts: &[&str] = match solver {
+            AnySolver::PfSmg(_) if ask.paper => &[
                 "runs=1,2,3",
                 "steps=1,2,3",
                 "step=0.3,2.1,4",
                 "batches=80*1.018,50*1.018;80*1.005",
             ],
-            Method::PfSmg(_) => &[
+            AnySolver::PfSmg(_) => &[
                 "runs=1,2,3",
                 "steps=1,2,4",
                 "step=0.5,1,2",
@@ -105,8 +105,8 @@ impl Grid {
                     "pass the settings and their values with ", TRY
                 ]));
             }
-            Method::Weighted(_) => &["stages=2,4", "softening=3,9", PENALTIES],
-            Method::Trace(_) | Method::EpsFair(_) => &[PENALTIES],
+            AnySolver::Weighted(_) => &["stages=2,4", "softening=3,9", PENALTIES],
+            AnySolver::Trace(_) | AnySolver::EpsFair(_) => &[PENALTIES],
         };
         let texts: Vec<String> = texts.iter().map(|text| (*text).into()).collect();
         let mut grid = Self::parse(&texts)?;
@@ -132,20 +132,18 @@ impl Grid {
 
     /// What is to be run, in order: settings in the order in which the solver lists them, the last one
     /// changing fastest. Refuses what this solver cannot be told.
-    pub(super) fn plan(mut self, method: &Method, ask: &Ask) -> Result<Plan, Error> {
+    pub(super) fn plan(mut self, solver: &AnySolver, ask: &Ask) -> Result<Plan, Error> {
         for axis in &self.axes {
             match axis.name.as_str() {
                 PENALTY => axis.check_penalty(ask)?,
-                _ => axis.check(method, &ask.settings)?,
+                _ => axis.check(solver, &ask.settings)?,
             }
         }
         // The penalty comes last.
         let place = |axis: &Axis| {
-            let names = method.names().iter();
-            names
-                .into_iter()
-                .position(|(name, _)| *name == axis.name)
-                .unwrap_or(usize::MAX)
+            let settings = solver.settings().into_iter();
+            let place = settings.map(|s| s.name).position(|name| name == axis.name);
+            place.unwrap_or(usize::MAX)
         };
         self.axes.sort_by_key(place);
         if self.axes.is_empty() {
@@ -222,11 +220,12 @@ impl Axis {
     }
 
     /// Says what a solver cannot be told.
-    fn check(&self, method: &Method, fixed: &[(String, String)]) -> Result<(), Error> {
+    fn check(&self, solver: &AnySolver, fixed: &[(String, String)]) -> Result<(), Error> {
         let Self { name, values } = self;
-        let known = method.names().iter().map(|(name, _)| *name);
+        let settings = solver.settings();
+        let known = settings.iter().map(|setting| setting.name);
         if !known.clone().any(|known| known == name) {
-            let (of, near) = (method.name(), near_names(name, known));
+            let (of, near) = (solver.name(), near_names(name, known));
             return Err(Error::usage(say![
                 TRY.of(name),
                 ": there is no such setting of {of}; {near}"
@@ -240,9 +239,9 @@ impl Axis {
                 " fixes it; leave one of the two out"
             ]));
         }
-        let mut before: Vec<Method> = Vec::new();
+        let mut before: Vec<AnySolver> = Vec::new();
         for value in values {
-            let mut changed = method.clone();
+            let mut changed = solver.clone();
             changed
                 .set(name, value)
                 .map_err(|error| Error::usage(say![TRY, " \"{name}={value}\": {error}"]))?;
@@ -271,12 +270,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Refuses values that cannot be right, whatever the others.
-    pub(super) fn check(&self, method: &Method, n_params: usize) -> Result<(), Error> {
+    pub(super) fn check(&self, solver: &AnySolver, n_params: usize) -> Result<(), Error> {
         // What is wrong without any of the values is not theirs.
-        method.check(n_params)?;
+        solver.check(n_params)?;
         for Axis { name, values } in self.axes.iter().filter(|axis| axis.name != PENALTY) {
             for value in values {
-                let mut changed = method.clone();
+                let mut changed = solver.clone();
                 let checked = changed
                     .set(name, value)
                     .and_then(|()| changed.check(n_params));

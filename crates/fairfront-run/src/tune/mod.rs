@@ -57,7 +57,7 @@ pub struct Tuning {
     /// Canonical names of the objectives.
     pub objectives: Vec<String>,
     /// The solver.
-    pub method: &'static str,
+    pub solver: &'static str,
     /// Seed of the split, of the solver and of the combinations drawn.
     pub seed: u64,
     /// What was tried, in the order of the solver's settings.
@@ -160,12 +160,12 @@ pub struct Score {
 ///
 /// ```
 /// use fairfront_data::{Known, Prepared};
-/// use fairfront_run::{Ask, Grid, Solver, tune};
+/// use fairfront_run::{Ask, Grid, SolverName, tune};
 ///
 /// let known = Known::parse("demo(rows=600)")?.expect("a known data set");
 /// let prepared = Prepared::from_known(&known, &known.spec(), None)?;
 /// let ask = Ask {
-///     solver: Solver::PfSmg,
+///     solver: SolverName::PfSmg,
 ///     settings: vec![("max-steps".into(), "4".into())],
 ///     ..Ask::default()
 /// };
@@ -186,8 +186,8 @@ pub fn tune(
     let names: Vec<&str> = names.filter(|name| *name != PENALTY).collect();
     let mut request = ask.request_with(&source, &attribute_texts(&prepared.spec), &names)?;
     // Wrong values of a solver that is named are errors before any work.
-    if let ([only], false) = (request.methods.as_slice(), grid.axes.is_empty()) {
-        grid.clone().plan(&only.method, ask)?;
+    if let ([only], false) = (request.solvers.as_slice(), grid.axes.is_empty()) {
+        grid.clone().plan(&only.solver, ask)?;
     }
     if prepared.target.is_some() && prepared.split.part(Part::Validation).is_empty() {
         return Err(Error::usage(say![
@@ -201,7 +201,7 @@ pub fn tune(
     let candidate = task.candidate.clone();
     let mut grid = grid.clone();
     if grid.axes.is_empty() {
-        grid.axes = Grid::usual(ask, &candidate.method)?.axes;
+        grid.axes = Grid::usual(ask, &candidate.solver)?.axes;
         if task.penalty.is_none() {
             grid.axes.retain(|axis| axis.name != PENALTY);
         }
@@ -211,11 +211,11 @@ pub fn tune(
             ": the loss sets lambda itself; remove lambda from the objective"
         ]));
     }
-    let plan = grid.plan(&candidate.method, ask)?;
-    plan.check(&candidate.method, task.problem.n_params())?;
+    let plan = grid.plan(&candidate.solver, ask)?;
+    plan.check(&candidate.solver, task.problem.n_params())?;
 
     // The solver and the penalty of a fit without other settings are chosen once.
-    request.methods = vec![candidate.clone()];
+    request.solvers = vec![candidate.clone()];
     if let Some(penalty) = &task.penalty {
         request.penalty = Penalty::Fixed(penalty.chosen);
     }
@@ -246,7 +246,7 @@ pub fn tune(
         train_rows: encoded.part(Part::Train).n_rows(),
         validation_rows: encoded.part(Part::Validation).n_rows(),
         objectives: task.names,
-        method: candidate.method.name(),
+        solver: candidate.solver.name(),
         seed: ask.seed,
         tried: plan.axes,
         combinations: plan.combinations,
@@ -310,8 +310,8 @@ impl Search<'_> {
                 }
                 continue;
             }
-            for choice in &mut request.methods {
-                choice.method.set(name, value)?;
+            for choice in &mut request.solvers {
+                choice.solver.set(name, value)?;
             }
         }
         // Blocks of rows are shared, not copied.

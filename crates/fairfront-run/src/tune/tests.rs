@@ -1,11 +1,11 @@
 use std::ops::ControlFlow;
 
 use fairfront_data::{Known, Spec};
-use fairfront_solve::{EpsFair, Method, PfSmg, Progress, StopSignal, Trace, Weighted};
+use fairfront_solve::{AnySolver, EpsFair, PfSmg, Progress, StopSignal, Trace, Weighted};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Solver, fit, front_table};
+use crate::{SolverName, fit, front_table};
 
 fn prepared(change: impl FnOnce(&mut Spec)) -> Prepared {
     let known = Known::parse("demo(rows=2000)").unwrap().unwrap();
@@ -20,7 +20,7 @@ fn ask(settings: &[(&str, &str)]) -> Ask {
     let short = [("max-steps", "6"), ("holes", "4"), ("active", "8")];
     let settings = short.iter().chain(settings);
     Ask {
-        solver: Solver::PfSmg,
+        solver: SolverName::PfSmg,
         points: Some(40),
         settings: settings
             .map(|(name, value)| ((*name).into(), (*value).into()))
@@ -340,11 +340,11 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
     let twice = error(&["step=1", "step=2"], &ask(&[]));
     assert!(twice.contains("try of \"step\" is given twice"), "{twice}");
     let auto = Ask {
-        solver: Solver::Auto,
+        solver: SolverName::Auto,
         ..Ask::default()
     };
     let different = error(&["step=1,2", "stages=1,2"], &auto);
-    assert!(different.ends_with("name one with method"), "{different}");
+    assert!(different.ends_with("name one with solver"), "{different}");
     let unknown = error(&["stpe=1,2"], &auto);
     assert!(
         unknown.contains("try of \"stpe\": unknown setting; did you mean"),
@@ -381,7 +381,7 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
 
 #[test]
 fn the_usual_grids_hold_what_is_said() {
-    let pf_smg = Method::PfSmg(PfSmg::default());
+    let pf_smg = AnySolver::PfSmg(PfSmg::default());
     let count = |ask: &Ask| Grid::usual(ask, &pf_smg).unwrap().n_combinations();
     let paper = Ask {
         paper: true,
@@ -398,15 +398,15 @@ fn the_usual_grids_hold_what_is_said() {
     ];
     assert!(Grid::usual(&ask(&all), &pf_smg).unwrap_err().is_usage());
     let others = [
-        (Method::Weighted(Weighted::default()), 16),
-        (Method::Trace(Trace::default()), 4),
-        (Method::EpsFair(EpsFair::default()), 4),
+        (AnySolver::Weighted(Weighted::default()), 16),
+        (AnySolver::Trace(Trace::default()), 4),
+        (AnySolver::EpsFair(EpsFair::default()), 4),
     ];
-    for (method, combinations) in others {
-        let grid = Grid::usual(&Ask::default(), &method).unwrap();
+    for (solver, combinations) in others {
+        let grid = Grid::usual(&Ask::default(), &solver).unwrap();
         assert_eq!(grid.n_combinations(), Some(combinations));
         assert!(
-            Grid::usual(&paper, &method)
+            Grid::usual(&paper, &solver)
                 .unwrap_err()
                 .to_string()
                 .contains("with try")
@@ -415,32 +415,32 @@ fn the_usual_grids_hold_what_is_said() {
             penalty: Some(0.5),
             ..Ask::default()
         };
-        let names = Grid::usual(&fixed, &method).map_or_else(|_| 0, |grid| grid.axes.len());
+        let names = Grid::usual(&fixed, &solver).map_or_else(|_| 0, |grid| grid.axes.len());
         assert_eq!(names, grid.axes.len() - 1);
         // The settings of a default fit are among those that are tried.
-        let plan = grid.plan(&method, &Ask::default()).unwrap();
+        let plan = grid.plan(&solver, &Ask::default()).unwrap();
         let is_default = |position: &&usize| {
-            let mut changed = method.clone();
+            let mut changed = solver.clone();
             plan.settings(**position)
                 .iter()
                 .all(|(name, value)| match name.as_str() {
                     "penalty" => value == "auto",
                     _ => changed.set(name, value).is_ok(),
                 })
-                && changed == method
+                && changed == solver
         };
         assert_eq!(plan.positions.iter().filter(is_default).count(), 1);
     }
     // Our own settings are among those that are tried.
-    let ours = Method::PfSmg(PfSmg::default());
+    let ours = AnySolver::PfSmg(PfSmg::default());
     let plan = Grid::usual(&ask(&[]), &ours).unwrap();
     let plan = plan.plan(&ours, &Ask::default()).unwrap();
     let is_ours = |position: &&usize| {
-        let mut method = ours.clone();
+        let mut solver = ours.clone();
         for (name, value) in plan.settings(**position) {
-            method.set(&name, &value).unwrap();
+            solver.set(&name, &value).unwrap();
         }
-        method == ours
+        solver == ours
     };
     assert_eq!(plan.positions.iter().filter(is_ours).count(), 1);
 }
@@ -460,8 +460,8 @@ fn the_solver_of_a_default_fit_is_tuned() {
     let tuning = tune(&prepared, &default, &few, &mut ()).unwrap();
     let request = default.request("demo", &["sex".into()]).unwrap();
     let fitted = fit(&prepared, &request, &mut ()).unwrap();
-    assert_eq!(tuning.method, "weighted");
-    assert_eq!(fitted.method.name(), "weighted");
+    assert_eq!(tuning.solver, "weighted");
+    assert_eq!(fitted.solver.name(), "weighted");
     assert_eq!((tuning.trials.len(), tuning.combinations), (3, 16));
     let names: Vec<&str> = tuning.tried.iter().map(|axis| axis.name.as_str()).collect();
     assert_eq!(names, ["stages", "softening", "penalty"]);
@@ -489,7 +489,7 @@ fn the_solver_of_a_default_fit_is_tuned() {
         ..default
     };
     assert_eq!(
-        tune(&prepared, &short, &runs, &mut ()).unwrap().method,
+        tune(&prepared, &short, &runs, &mut ()).unwrap().solver,
         "pf-smg"
     );
 }
@@ -530,8 +530,8 @@ proptest! {
             values: (1..=*n).map(|v| v.to_string()).collect(),
         }).collect();
         let grid = Grid { axes, most: None };
-        let method = Method::PfSmg(PfSmg::default());
-        let plan = grid.clone().plan(&method, &Ask { seed, ..Ask::default() }).unwrap();
+        let solver = AnySolver::PfSmg(PfSmg::default());
+        let plan = grid.clone().plan(&solver, &Ask { seed, ..Ask::default() }).unwrap();
         let all: Vec<Vec<(String, String)>> =
             plan.positions.iter().map(|p| plan.settings(*p)).collect();
         prop_assert_eq!(all.len(), counts.iter().product::<usize>());
@@ -539,7 +539,7 @@ proptest! {
         let key = |s: &Vec<(String, String)>| s.iter().map(|(_, v)| v.clone()).collect::<String>();
         prop_assert!(all.windows(2).all(|w| key(&w[0]) < key(&w[1])));
 
-        let drawn = Grid { most: Some(most), ..grid }.plan(&method, &Ask { seed, ..Ask::default() }).unwrap();
+        let drawn = Grid { most: Some(most), ..grid }.plan(&solver, &Ask { seed, ..Ask::default() }).unwrap();
         prop_assert_eq!(drawn.positions.len(), most.min(all.len()));
         prop_assert!(drawn.positions.windows(2).all(|w| w[0] < w[1]));
         prop_assert!(drawn.positions.iter().all(|p| *p < all.len()));
@@ -548,14 +548,14 @@ proptest! {
 
 #[test]
 fn other_seeds_draw_other_combinations() {
-    let method = Method::PfSmg(PfSmg::default());
+    let solver = AnySolver::PfSmg(PfSmg::default());
     let draw = |seed: u64| {
         let grid = Grid {
             most: Some(5),
-            ..Grid::usual(&ask(&[]), &method).unwrap()
+            ..Grid::usual(&ask(&[]), &solver).unwrap()
         };
         grid.plan(
-            &method,
+            &solver,
             &Ask {
                 seed,
                 ..Ask::default()

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fairfront_core::{
-    Calibration, FairProblem, Linear, Measure, Message, Points, Problem, Schema, aside, say,
+    Calibration, FairProblem, Measure, Message, Points, Problem, Schema, aside, predictor_of, say,
 };
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_model::seal::sum;
@@ -113,7 +113,8 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         parse_objectives(&info.requested, train.schema(), &[], lambda).map_err(in_run)?;
     let names: Vec<String> = objectives.iter().map(|o| o.name()).collect();
     let definitions: Vec<String> = objectives.iter().map(|o| o.definition()).collect();
-    let problem = FairProblem::of_shared(Arc::new(train.clone()), Box::new(Linear), objectives)?;
+    let predictor = predictor_of(train.schema());
+    let problem = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
 
     let mut checks: Vec<Check> = damaged.into_iter().map(of_state).collect();
     checks.push(data(&info, &encoded));
@@ -561,7 +562,7 @@ impl Recomputed {
             points,
             n_objectives: problem.n_objectives(),
         };
-        let has_measures = problem.softened(2.0).is_some() || !info.judged.measures.is_empty();
+        let has_measures = problem.temperature().is_some() || !info.judged.measures.is_empty();
         Ok(Self {
             certificates: match left_out(LeftOut::OptimalityProofs) {
                 true => Ok(Vec::new()),
@@ -585,7 +586,7 @@ impl Recomputed {
         let stored = &info.judged;
         // As many as there were, unless they were more than asked for.
         let fewer = info.left_out.contains(&LeftOut::Candidates);
-        let kept = |stored: usize| match fewer || n >= info.method.points() {
+        let kept = |stored: usize| match fewer || n >= info.solver.points() {
             true => stored.max(n),
             false => n,
         };

@@ -1,110 +1,151 @@
-//! Where a solver is in its work, as bytes that another process can go on from.
+//! The progress of a solver, as bytes that another process can resume from.
 
-mod code;
-mod outcome;
+pub(crate) mod exact;
+mod sound;
 
-pub(crate) use code::{Reader, Writer, ensure};
+pub(crate) use sound::{Sound, are_counts};
 
 use fairfront_core::Problem;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::Error;
+use crate::{Error, Outcome};
 
 const MAGIC: &[u8] = b"fairfront-solver\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Length of a SHA-256 sum.
 const SUM: usize = 32;
+/// The kind of a solver's result.
+const OUTCOME: &str = "outcome";
 
-/// Where a solver is between two rounds. Solving on from there
-/// ([`Method::resume`](crate::Method::resume), [`resume_polish`](crate::resume_polish)) with the same
-/// settings on the same problem ends in exactly what solving without a break ends in, for any number of
+/// The progress of a solver between two rounds. Resuming from there
+/// ([`Solver::resume`](crate::Solver::resume), [`resume_polish`](crate::resume_polish)) with the same
+/// settings on the same problem ends in exactly the same result as solving without a break, for any number of
 /// threads.
 ///
-/// Random streams are keyed by round, so none is part of it; what follows from the problem alone
-/// (metrics, second derivatives) is found again. Numbers are kept by their bits.
+/// Random streams are keyed by round, so a checkpoint holds none; whatever follows from the problem alone
+/// (preconditioners, second derivatives) is computed again. Numbers are exact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    kind: String,
-    n_params: usize,
-    n_objectives: usize,
+    header: Header,
+    /// The state as JSON.
     state: Vec<u8>,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    kind: String,
+    n_params: usize,
+    n_objectives: usize,
+}
+
 impl Checkpoint {
-    pub(crate) fn new(kind: &str, problem: &dyn Problem, state: Writer) -> Self {
+    pub(crate) fn new(kind: &str, problem: &dyn Problem, state: &impl Serialize) -> Self {
         Self {
-            kind: kind.into(),
-            n_params: problem.n_params(),
-            n_objectives: problem.n_objectives(),
-            state: state.into_bytes(),
+            header: Header {
+                version: VERSION,
+                kind: kind.into(),
+                n_params: problem.n_params(),
+                n_objectives: problem.n_objectives(),
+            },
+            // It cannot fail: states hold no maps.
+            state: serde_json::to_vec(state).unwrap_or_default(),
         }
     }
 
-    /// What wrote it: the name of a method, `polish`, or `outcome` for a solver's result.
-    pub fn kind(&self) -> &str {
-        &self.kind
+    /// A solver's result, for work that begins with it.
+    pub fn of_outcome(problem: &dyn Problem, outcome: &Outcome) -> Self {
+        Self::new(OUTCOME, problem, outcome)
     }
 
-    /// As bytes: a line that names the format, its version, what wrote it, numbers of parameters and
-    /// objectives, the state (numbers little-endian), and the SHA-256 sum of all that.
+    /// The result that [`Checkpoint::of_outcome`] was given.
+    pub fn outcome(&self, problem: &dyn Problem) -> Result<Outcome, Error> {
+        self.state(OUTCOME, problem)
+    }
+
+    /// The name of the solver that wrote it, `polish`, or `outcome` for a solver's result.
+    pub fn kind(&self) -> &str {
+        &self.header.kind
+    }
+
+    /// As bytes: a line that names the format, a line of JSON with its version, kind, and numbers of parameters
+    /// and objectives, the state as JSON, and the SHA-256 sum of all of this.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut writer = Writer::default();
-        writer.raw(MAGIC);
-        writer.raw(&VERSION.to_le_bytes());
-        writer.bytes(self.kind.as_bytes());
-        writer.count(self.n_params);
-        writer.count(self.n_objectives);
-        writer.bytes(&self.state);
-        let mut bytes = writer.into_bytes();
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(serde_json::to_vec(&self.header).unwrap_or_default());
+        bytes.push(b'\n');
+        bytes.extend_from_slice(&self.state);
         let sum = Sha256::digest(&bytes);
         bytes.extend_from_slice(&sum);
         bytes
     }
 
-    /// From [`Checkpoint::to_bytes`]; whatever is not exactly that is refused.
+    /// From [`Checkpoint::to_bytes`]; any other bytes are refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let damaged = |what: &str| Error::Checkpoint(format!("it is damaged ({what})"));
-        if !bytes.starts_with(MAGIC) || bytes.len() < MAGIC.len() + SUM {
-            return Err(damaged("no checkpoint of a solver"));
-        }
+        let Some(rest) = bytes.strip_prefix(MAGIC).filter(|rest| rest.len() > SUM) else {
+            return Err(corrupted("not a checkpoint of a solver"));
+        };
         let (content, sum) = bytes.split_at(bytes.len() - SUM);
         if Sha256::digest(content).as_slice() != sum {
-            return Err(damaged("its checksum is wrong"));
+            return Err(corrupted("its checksum is wrong"));
         }
-        let mut reader = Reader::new(&content[MAGIC.len()..]);
-        let version = reader.raw(4)?;
-        if version != VERSION.to_le_bytes() {
-            return Err(Error::Checkpoint(
-                "it is of another version of the format; start afresh".into(),
-            ));
-        }
-        let kind = String::from_utf8(reader.bytes()?.to_vec()).map_err(|_| damaged("its name"))?;
-        let checkpoint = Self {
-            kind,
-            n_params: reader.count()?,
-            n_objectives: reader.count()?,
-            state: reader.bytes()?.to_vec(),
+        let rest = &rest[..rest.len() - SUM];
+        let mut lines = rest.splitn(2, |byte| *byte == b'\n');
+        let (Some(header), Some(state)) = (lines.next(), lines.next()) else {
+            return Err(other_version());
         };
-        reader.end()?;
-        Ok(checkpoint)
+        let header: Header = serde_json::from_slice(header).map_err(|_| other_version())?;
+        match header.version == VERSION {
+            true => Ok(Self {
+                header,
+                state: state.to_vec(),
+            }),
+            false => Err(other_version()),
+        }
     }
 
-    /// The state, if this was written by that solver for a problem of that shape.
-    pub(crate) fn read(&self, kind: &str, problem: &dyn Problem) -> Result<Reader<'_>, Error> {
-        if self.kind != kind {
+    /// The state, if this solver wrote it for a problem of this shape.
+    pub(crate) fn state<S: DeserializeOwned + Sound>(
+        &self,
+        kind: &str,
+        problem: &dyn Problem,
+    ) -> Result<S, Error> {
+        let header = &self.header;
+        if header.kind != kind {
             return Err(Error::Checkpoint(format!(
                 "it is of {}, not of {kind}",
-                self.kind
+                header.kind
             )));
         }
-        let own = (self.n_params, self.n_objectives);
-        let asked = (problem.n_params(), problem.n_objectives());
-        if own != asked {
+        let own = (header.n_params, header.n_objectives);
+        let (n, m) = (problem.n_params(), problem.n_objectives());
+        if own != (n, m) {
             return Err(Error::Checkpoint(format!(
-                "it is of a problem with {} parameters and {} objectives, this one has {} and {}",
-                own.0, own.1, asked.0, asked.1
+                "it is of a problem with {} parameters and {} objectives, this one has {n} and {m}",
+                own.0, own.1
             )));
         }
-        Ok(Reader::new(&self.state))
+        let state: S =
+            serde_json::from_slice(&self.state).map_err(|e| corrupted(&e.to_string()))?;
+        ensure(state.is_sound(n, m))?;
+        Ok(state)
+    }
+}
+
+fn corrupted(why: &str) -> Error {
+    Error::Checkpoint(format!("it is corrupted ({why})"))
+}
+
+fn other_version() -> Error {
+    Error::Checkpoint("it is of another version of the format; start again".into())
+}
+
+/// Refuses a state that does not fit.
+pub(crate) fn ensure(holds: bool) -> Result<(), Error> {
+    match holds {
+        true => Ok(()),
+        false => Err(corrupted("its numbers do not fit together")),
     }
 }

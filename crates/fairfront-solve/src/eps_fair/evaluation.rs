@@ -27,7 +27,7 @@ pub(super) struct Slopes {
 impl Work<'_> {
     pub(super) fn point(&self, v: &[f64]) -> Vec<f64> {
         let mut x = v.to_vec();
-        self.setup.metric.to_params(&mut x);
+        self.setup.preconditioner.to_params(&mut x);
         x.iter_mut()
             .zip(self.start)
             .for_each(|(x, start)| *x += start);
@@ -50,7 +50,7 @@ impl Work<'_> {
         if !slopes {
             let mut roots = Vec::with_capacity(self.bounds.len());
             for objective in setup.objectives() {
-                let values = setup.problem.root_values(objective + 1, &points)?;
+                let values = setup.problem.roots_of(objective + 1)?.values(&points)?;
                 roots.extend(values.iter().map(|c| c / setup.scale(objective)));
             }
             return Ok(Evaluated {
@@ -60,12 +60,12 @@ impl Work<'_> {
                 slopes: None,
             });
         }
-        let second_order = match setup.newton {
-            true => setup.problem.second_order(points.get(0))?,
-            false => None,
-        };
+        let second_order = setup.problem.second_order().filter(|_| setup.newton);
+        let second_order = second_order
+            .map(|facet| facet.expand(points.get(0)))
+            .transpose()?;
         let transformed = |mut gradient: Vec<f64>| {
-            setup.metric.to_variables(&mut gradient);
+            setup.preconditioner.to_variables(&mut gradient);
             gradient
         };
         let (loss, gradient) = match &second_order {
@@ -77,7 +77,7 @@ impl Work<'_> {
         };
         let (mut roots, mut root_slopes) = (Vec::new(), Vec::new());
         for objective in setup.objectives() {
-            let of = setup.problem.roots(objective + 1, points.get(0))?;
+            let of = setup.problem.roots_of(objective + 1)?.at(points.get(0))?;
             let share = 1.0 / setup.scale(objective);
             roots.extend(of.values.iter().map(|c| c * share));
             root_slopes.extend(of.gradients.into_iter().map(|mut gradient| {
@@ -123,7 +123,7 @@ impl Work<'_> {
         for objective in setup.objectives() {
             let n_roots = setup.problem.n_roots(objective + 1);
             let share = 1.0 / setup.scale(objective);
-            let all = setup.problem.root_values(objective + 1, &points)?;
+            let all = setup.problem.roots_of(objective + 1)?.values(&points)?;
             for k in 0..n_roots {
                 let of_root = all.iter().skip(k).step_by(n_roots);
                 let values: Vec<f64> = of_root.map(|c| c * share).collect();

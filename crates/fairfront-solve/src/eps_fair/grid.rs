@@ -17,7 +17,7 @@ impl Grid {
             return Err(Error::Setting {
                 setting: "points",
                 value: points.to_string(),
-                rule: "at least 2 to the power of the number of fairness objectives",
+                rule: "at least 2 to the power of the number of fairness objectives".into(),
             });
         }
         // The root by floating point can be one off.

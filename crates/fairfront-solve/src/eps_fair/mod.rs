@@ -12,7 +12,7 @@ pub use settings::EpsFair;
 
 use std::ops::{ControlFlow, Range};
 
-use fairfront_core::{MOST_DENSE, Metric, Points, Problem, Purpose, Stream};
+use fairfront_core::{MOST_DENSE, Points, Preconditioner, Problem, Purpose, Stream, grouped};
 use fairfront_pareto::hypervolume;
 use rayon::prelude::*;
 
@@ -21,37 +21,83 @@ use self::state::State;
 use self::subproblem::{Setup, Solution};
 use crate::Error;
 use crate::checkpoint::Checkpoint;
-use crate::ground::Ground;
+use crate::ground::{Ground, without_roots};
 use crate::outcome::{
     Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal, Subproblems,
 };
 use crate::pf_smg::MOST_JUDGED;
-use crate::update::Known;
+use crate::setting::Settings;
+use crate::update::{Known, update};
+use crate::{Solver, Suits};
+
+/// The name of the solver and of its checkpoints.
+const NAME: &str = "eps-fair";
 
 /// Chains of subproblems that run side by side, each from the unmitigated model towards tighter
 /// bounds. Their number is fixed so that the result does not depend on threads.
 const CHAINS: usize = 16;
 
-impl EpsFair {
+impl Solver for EpsFair {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn suits(&self, problem: &dyn Problem) -> Suits {
+        let n = problem.n_params();
+        match without_roots(problem) {
+            Some(i) => Suits::Impossible(format!("objective {} is made of no covariances", i + 1)),
+            None if n > MOST_DENSE => Suits::Impossible(format!(
+                "{n} parameters are more than the {} that its dense matrices allow",
+                grouped(MOST_DENSE)
+            )),
+            None => Suits::Possible("all objectives are made of covariances".into()),
+        }
+    }
+
+    fn needs_covariances(&self) -> bool {
+        true
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
     /// Computes a front: min f₁ subject to |c| ≤ ε for every covariance c whose square the other
     /// objectives are made of, for evenly spaced ε from 0 to that of the unmitigated model, which
     /// is in the list too. Dominated solutions are left out.
-    pub fn solve(
-        &self,
-        problem: &dyn Problem,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
+    fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.run(problem, None, observer)
     }
 
-    /// Updates a front: every bound starts from the point that is nearest to it.
-    pub(crate) fn update(
+    fn resume(
         &self,
         problem: &dyn Problem,
-        known: &Known,
+        checkpoint: &Checkpoint,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
-        self.run(problem, Some(known), observer)
+        self.check_for(problem)?;
+        let (work, state) = Work::read(self, problem, checkpoint, observer.stop_signal())?;
+        work.go_on(state, observer)
+    }
+
+    /// Every bound starts from the point that is nearest to it.
+    fn update(
+        &self,
+        problem: &dyn Problem,
+        current: &Points,
+        _round: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        update(self, problem, current, observer, |known, observer| {
+            self.run(problem, Some(known), observer)
+        })
+    }
+}
+
+impl EpsFair {
+    fn check_for(&self, problem: &dyn Problem) -> Result<(), Error> {
+        self.check(problem.n_params())?;
+        self.suits(problem).ensure(NAME)
     }
 
     fn run(
@@ -60,8 +106,7 @@ impl EpsFair {
         known: Option<&Known>,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
-        self.check()?;
-        check_problem(problem)?;
+        self.check_for(problem)?;
         let stop = observer.stop_signal();
         let mut counters = Counters {
             gradient_evaluations: vec![0; problem.n_objectives()],
@@ -69,33 +114,24 @@ impl EpsFair {
             ..Counters::default()
         };
         let origin = vec![0.0; problem.n_params()];
-        let metric = self.metric(problem, &origin)?;
+        let preconditioner = self.preconditioner_at(problem, &origin)?;
         let least = known.map(Known::least);
-        let ground = Ground::find(problem, least, &metric, &mut counters, &stop)?;
+        let ground = Ground::find(problem, least, &preconditioner, &mut counters, &stop)?;
         let mut work = Work::new(self, problem, ground, stop)?;
         work.near = nearest(problem, known, &work.bounds, &work.setup.largest)?;
         let state = State::new(&work, counters);
         work.go_on(state, observer)
     }
 
-    /// Goes on from a checkpoint of [`EpsFair::solve`].
-    pub(crate) fn resume(
+    /// In which steps are measured that start at a point.
+    fn preconditioner_at(
         &self,
         problem: &dyn Problem,
-        checkpoint: &Checkpoint,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
-        self.check()?;
-        check_problem(problem)?;
-        let (work, state) = Work::read(self, problem, checkpoint, observer.stop_signal())?;
-        work.go_on(state, observer)
-    }
-
-    /// In which steps are measured that start at a point.
-    fn metric(&self, problem: &dyn Problem, at: &[f64]) -> Result<Metric, Error> {
-        Ok(match self.metric {
-            true => problem.metric(at)?,
-            false => Metric::Identity,
+        at: &[f64],
+    ) -> Result<Preconditioner, Error> {
+        Ok(match self.preconditioner {
+            true => problem.preconditioner(at)?,
+            false => Preconditioner::Identity,
         })
     }
 
@@ -130,25 +166,25 @@ impl<'a> Work<'a> {
         let bounded: Vec<bool> = ground.fixed[1..].iter().map(|fixed| !fixed).collect();
         let affine = are_affine(problem, &bounded, unmitigated)?;
         let newton = affine
-            && settings.metric
+            && settings.preconditioner
             && !settings.finite_differences
-            && problem.second_order(unmitigated)?.is_some();
+            && problem.second_order().is_some();
         // Newton's steps are the same in all variables.
-        let metric = match newton {
-            true => Metric::Identity,
-            false => settings.metric(problem, unmitigated)?,
+        let preconditioner = match newton {
+            true => Preconditioner::Identity,
+            false => settings.preconditioner_at(problem, unmitigated)?,
         };
-        let loss_metric = match settings.metric {
-            true => Metric::Identity,
-            false => problem.metric(unmitigated)?,
+        let loss_preconditioner = match settings.preconditioner {
+            true => Preconditioner::Identity,
+            false => problem.preconditioner(unmitigated)?,
         };
         let setup = Setup {
             problem,
             settings,
             affine,
             newton,
-            metric,
-            loss_metric,
+            preconditioner,
+            loss_preconditioner,
             loss_scale: ground.loss_scale(),
             bounded,
             stop,
@@ -267,28 +303,10 @@ impl<'a> Work<'a> {
     }
 }
 
-fn check_problem(problem: &dyn Problem) -> Result<(), Error> {
-    if let Some(i) = (1..problem.n_objectives()).find(|i| problem.n_roots(*i) == 0) {
-        return Err(Error::Problem(format!(
-            "objective {} is made of no covariances that could be bounded; leave it out, or use \
-             pf-smg",
-            i + 1
-        )));
-    }
-    let n = problem.n_params();
-    match n > MOST_DENSE {
-        false => Ok(()),
-        true => Err(Error::Problem(format!(
-            "eps-fair takes {MOST_DENSE} parameters at most, not {n}, because its steps need dense \
-             matrices; use pf-smg, or fewer features"
-        ))),
-    }
-}
-
 /// Whether all covariances that have bounds are affine in the parameters.
 fn are_affine(problem: &dyn Problem, bounded: &[bool], at: &[f64]) -> Result<bool, Error> {
     for objective in (0..bounded.len()).filter(|objective| bounded[*objective]) {
-        if !problem.roots(objective + 1, at)?.affine {
+        if !problem.roots_of(objective + 1)?.at(at)?.affine {
             return Ok(false);
         }
     }
@@ -302,7 +320,7 @@ fn largest(problem: &dyn Problem, ground: &Ground) -> Result<Vec<f64>, Error> {
         if ground.fair[i] {
             return Ok(0.0);
         }
-        let roots = problem.root_values(i, &ground.unmitigated.points)?;
+        let roots = problem.roots_of(i)?.values(&ground.unmitigated.points)?;
         Ok(roots.iter().fold(0.0, |most, c| c.abs().max(most)))
     };
     (1..problem.n_objectives()).map(of).collect()
@@ -322,7 +340,7 @@ fn nearest(
     // Of each point the largest covariance of each fairness objective.
     let mut sizes = vec![Vec::new(); points.len()];
     for objective in 1..problem.n_objectives() {
-        let roots = problem.root_values(objective, points)?;
+        let roots = problem.roots_of(objective)?.values(points)?;
         let roots = roots.chunks_exact(problem.n_roots(objective));
         for (size, roots) in sizes.iter_mut().zip(roots) {
             size.push(roots.iter().fold(0.0, |most: f64, c| most.max(c.abs())));

@@ -1,7 +1,8 @@
+use std::ops::Bound::{Excluded, Included, Unbounded};
+
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::setting::{parse, unknown, wrong};
+use crate::setting::{Declared, Declares, Kind, field};
 
 /// EPS-fair, the baseline: the loss is minimised with every covariance bounded by ε, once for each
 /// of many ε. [`EpsFair::default`] are our settings, [`EpsFair::paper`] those of the paper.
@@ -26,7 +27,7 @@ pub struct EpsFair {
     /// Whether steps use second derivatives of the loss: everywhere, if the covariances are affine and
     /// gradients are exact. Otherwise those at the unmitigated model are the first guess at the
     /// curvature.
-    pub metric: bool,
+    pub preconditioner: bool,
     /// Seed of the random starts.
     pub seed: u64,
 }
@@ -41,14 +42,14 @@ impl Default for EpsFair {
             cold: false,
             start_radius: 5.0,
             finite_differences: false,
-            metric: true,
+            preconditioner: true,
             seed: 0,
         }
     }
 }
 
 impl EpsFair {
-    /// The paper's way with this many ε: random starts, finite differences, no metric. It does not
+    /// The paper's way with this many ε: random starts, finite differences, no preconditioner. It does not
     /// say its tolerances; these are the defaults of the solver it used.
     pub fn paper(points: usize) -> Self {
         Self {
@@ -57,87 +58,62 @@ impl EpsFair {
             feasibility: 1e-6,
             cold: true,
             finite_differences: true,
-            metric: false,
+            preconditioner: false,
             ..Self::default()
         }
     }
+}
 
-    /// Names that [`EpsFair::set`] takes, with what they mean.
-    pub const NAMES: [(&'static str, &'static str); 7] = [
-        (
+impl Declares for EpsFair {
+    const POINTS: Declared<Self> = Declared::new(
+        "points",
+        Kind::Count(2, 10_000_000),
+        "bounds",
+        field!(Count, points),
+    );
+
+    const SETTINGS: &'static [Declared<Self>] = &[
+        Declared::new(
             "tolerance",
+            Kind::Number(Excluded(0.0), Included(1.0)),
             "most that the loss could still fall, as a share of the loss at 0",
+            field!(Number, tolerance),
         ),
-        (
+        Declared::new(
             "feasibility",
-            "what a bound may be exceeded by, as a share of the unmitigated covariance",
+            Kind::Number(Excluded(0.0), Included(1.0)),
+            "how far a bound may be exceeded, as a share of the unmitigated covariance",
+            field!(Number, feasibility),
         ),
-        ("max-evaluations", "evaluations of a subproblem, at most"),
-        (
+        Declared::new(
+            "max-evaluations",
+            Kind::Count(1, 1_000_000_000),
+            "evaluations of a subproblem, at most",
+            field!(Count, most_evaluations),
+        ),
+        Declared::new(
             "cold",
-            "start each subproblem from a random point (true, false)",
+            Kind::Flag,
+            "start each subproblem from a random point",
+            field!(Flag, cold),
         ),
-        (
+        Declared::new(
             "start-radius",
-            "half width of the box random starts are drawn from",
+            Kind::Number(Included(0.0), Unbounded),
+            "half width of the box that random starts are drawn from",
+            field!(Number, start_radius),
         ),
-        (
+        Declared::new(
             "finite-differences",
-            "forward differences instead of exact gradients (true, false)",
+            Kind::Flag,
+            "forward differences instead of exact gradients",
+            field!(Flag, finite_differences),
         ),
-        ("metric", "use second derivatives of the loss (true, false)"),
+        Declared::new(
+            "preconditioner",
+            Kind::Flag,
+            "use second derivatives of the loss",
+            field!(Flag, preconditioner),
+        ),
     ];
-
-    /// Sets one setting by its name.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
-        let number = || parse::<f64>(value, "a number");
-        let flag = || parse::<bool>(value, "true or false");
-        match name {
-            "tolerance" => self.tolerance = number()?,
-            "feasibility" => self.feasibility = number()?,
-            "max-evaluations" => self.most_evaluations = parse(value, "a whole number")?,
-            "cold" => self.cold = flag()?,
-            "start-radius" => self.start_radius = number()?,
-            "finite-differences" => self.finite_differences = flag()?,
-            "metric" => self.metric = flag()?,
-            _ => return unknown(name),
-        }
-        Ok(())
-    }
-
-    /// Says what cannot be right.
-    pub fn check(&self) -> Result<(), Error> {
-        // Bounds far beyond any use, so that a slip of the finger does not fill the memory.
-        let counts = [
-            ("points", self.points, 2, 10_000_000),
-            ("max-evaluations", self.most_evaluations, 1, 1_000_000_000),
-        ];
-        for (setting, value, least, most) in counts {
-            if value < least {
-                let rule = if least == 2 {
-                    "at least 2"
-                } else {
-                    "at least 1"
-                };
-                return wrong(setting, value.to_string(), rule);
-            }
-            if value > most {
-                let rule = "a smaller number: it would take too long";
-                return wrong(setting, value.to_string(), rule);
-            }
-        }
-        for (setting, value) in [
-            ("tolerance", self.tolerance),
-            ("feasibility", self.feasibility),
-        ] {
-            if !(value > 0.0 && value <= 1.0) {
-                return wrong(setting, value.to_string(), "above 0 and at most 1");
-            }
-        }
-        if !(self.start_radius.is_finite() && self.start_radius >= 0.0) {
-            let rule = "a number that is not negative";
-            return wrong("start-radius", self.start_radius.to_string(), rule);
-        }
-        Ok(())
-    }
 }

@@ -1,17 +1,18 @@
-//! Where EPS-fair is between two rounds of its chains.
+//! The progress of EPS-fair between two rounds of its chains.
 
 use std::collections::BTreeSet;
 
 use fairfront_core::{Points, Problem};
+use serde::{Deserialize, Serialize};
 
-use super::{EpsFair, Work, bits};
+use super::{EpsFair, NAME, Work, bits};
 use crate::Error;
-use crate::checkpoint::{Checkpoint, Writer, ensure};
+use crate::checkpoint::{Checkpoint, Sound, are_counts, ensure};
+use crate::ground::Ground;
 use crate::outcome::{Counters, Front, StopSignal, Subproblems};
 
-const KIND: &str = "eps-fair";
-
-/// What changes from round to round.
+/// Everything that changes from round to round.
+#[derive(Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) round: usize,
     /// Where each chain goes on from.
@@ -41,30 +42,24 @@ impl State {
     }
 }
 
+impl Sound for (Ground, State) {
+    fn is_sound(&self, n: usize, m: usize) -> bool {
+        let (ground, state) = self;
+        ground.is_sound(n, m)
+            && state.starts.n_params() == n
+            && state.starts.as_slice().len().is_multiple_of(n.max(1))
+            && state.list.is_sound(n, m)
+            && !state.list.is_empty()
+            && state.tally.is_sound(n, m)
+            && state.counters.is_sound(n, m)
+            && state.seen.iter().all(|bits| bits.len() == n)
+            && are_counts(&[state.round])
+    }
+}
+
 impl<'a> Work<'a> {
     pub(super) fn checkpoint(&self, state: &State) -> Checkpoint {
-        let mut writer = Writer::default();
-        writer.ground(&self.ground);
-        let State {
-            round,
-            starts,
-            list,
-            tally,
-            counters,
-            seen,
-        } = state;
-        writer.count(*round);
-        writer.points(starts);
-        writer.front(list);
-        writer.subproblems(tally);
-        writer.counters(counters);
-        let mut points = Points::new(starts.n_params());
-        for bits in seen {
-            let point: Vec<f64> = bits.iter().map(|b| f64::from_bits(*b)).collect();
-            points.push(&point);
-        }
-        writer.points(&points);
-        Checkpoint::new(KIND, self.setup.problem, writer)
+        Checkpoint::new(NAME, self.setup.problem, &(&self.ground, state))
     }
 
     /// The work and its state, from a checkpoint.
@@ -74,19 +69,9 @@ impl<'a> Work<'a> {
         checkpoint: &Checkpoint,
         stop: StopSignal,
     ) -> Result<(Self, State), Error> {
-        let (n, m) = (problem.n_params(), problem.n_objectives());
-        let mut reader = checkpoint.read(KIND, problem)?;
-        let work = Self::new(settings, problem, reader.ground(n, m)?, stop)?;
-        let state = State {
-            round: reader.count()?,
-            starts: reader.points(n)?,
-            list: reader.front(n, m)?,
-            tally: reader.subproblems()?,
-            counters: reader.counters(m)?,
-            seen: reader.points(n)?.iter().map(bits).collect(),
-        };
-        reader.end()?;
-        ensure(state.starts.len() == work.chains.len() && !state.list.is_empty())?;
+        let (ground, state): (Ground, State) = checkpoint.state(NAME, problem)?;
+        let work = Self::new(settings, problem, ground, stop)?;
+        ensure(state.starts.len() == work.chains.len())?;
         Ok((work, state))
     }
 }

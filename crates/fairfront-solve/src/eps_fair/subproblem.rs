@@ -1,6 +1,6 @@
 //! One subproblem: the loss under bounds on the covariances, by sequential quadratic programming.
 
-use fairfront_core::{Metric, Problem};
+use fairfront_core::{Preconditioner, Problem};
 
 use super::EpsFair;
 use super::curvature::Curvature;
@@ -31,11 +31,11 @@ pub(super) struct Setup<'a> {
     /// Whether steps use second derivatives of the loss, which are those of the Lagrangian if the
     /// covariances are affine. Otherwise steps learn from gradients.
     pub(super) newton: bool,
-    /// The metric in which the variables of a subproblem are measured.
-    pub(super) metric: Metric,
+    /// The preconditioner in which the variables of a subproblem are measured.
+    pub(super) preconditioner: Preconditioner,
     /// The Hessian of the loss at the unmitigated model in these variables, whatever the settings: it
     /// turns gradients into amounts of loss. Newton's method does not need it.
-    pub(super) loss_metric: Metric,
+    pub(super) loss_preconditioner: Preconditioner,
     /// The unmitigated model's largest covariance of each fairness objective.
     pub(super) largest: Vec<f64>,
     /// For each fairness objective whether there is anything to bound.
@@ -362,13 +362,13 @@ impl Work<'_> {
     }
 
     /// How much smaller the loss could still become within the bounds, to second order: by duality,
-    /// ½‖∇f₁ + Σ λₖ∇cₖ‖² in the loss's own metric and Σ (ε|λₖ| − λₖcₖ).
+    /// ½‖∇f₁ + Σ λₖ∇cₖ‖² in the norm of the loss's own preconditioner and Σ (ε|λₖ| − λₖcₖ).
     fn gap(&self, curvature: &Curvature, here: &Evaluated, step: &Step) -> f64 {
         let square = match curvature {
             Curvature::Exact(_) => -dot(&step.rest, &step.direction),
             Curvature::Learned { .. } => {
                 let mut rest = step.rest.clone();
-                self.setup.loss_metric.to_variables(&mut rest);
+                self.setup.loss_preconditioner.to_variables(&mut rest);
                 dot(&rest, &rest)
             }
         };

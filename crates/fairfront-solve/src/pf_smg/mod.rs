@@ -1,7 +1,12 @@
 //! PF-SMG: the Pareto front of stochastic multi-gradient runs.
+//!
+//! `algorithm.rs` has the paper's algorithm, `smg.rs` its steps. Around them stand our additions: where it
+//! starts (`start.rs`), which further runs a round has (`spread.rs`), and when it ends (here).
 
+mod algorithm;
 mod settings;
 mod smg;
+mod spread;
 mod start;
 mod state;
 
@@ -9,17 +14,21 @@ pub use settings::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 
 use std::ops::ControlFlow;
 
-use fairfront_core::{Metric, Points, Problem, Purpose, Stream};
-use fairfront_pareto::{holes, hypervolume, ranges, select_spread, thin};
+use fairfront_core::{Points, Preconditioner, Problem, Purpose, Stream};
+use fairfront_pareto::{hypervolume, ranges, select_spread};
 
-use self::smg::{Frame, Pace, Run, Way};
+use self::smg::{Frame, Pace};
 use self::state::State;
 use crate::Error;
 use crate::checkpoint::Checkpoint;
 use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
-use crate::remainder::Remainder;
-use crate::update::Known;
+use crate::setting::Settings;
+use crate::update::{Known, update};
+use crate::{Solver, Suits};
+
+/// The name of the solver and of its checkpoints.
+const NAME: &str = "pf-smg";
 
 /// An improvement of the hypervolume below this share of it is none.
 const IMPROVEMENT: f64 = 5e-5;
@@ -34,25 +43,64 @@ const MOST_STARTS: usize = 96;
 /// An update spends the last share of the budget.
 const UPDATE_SHARE: f64 = 0.1;
 
-/// For this share of the budget steps go by softened objectives.
-const SOFT_SHARE: f64 = 0.4;
+impl Solver for PfSmg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
 
-impl PfSmg {
+    /// It is the solver of choice where no other is.
+    fn suits(&self, _problem: &dyn Problem) -> Suits {
+        Suits::Best("it takes any objectives".into())
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn set_starts(&mut self, starts: Points) {
+        self.starts = Some(starts);
+    }
+
+    fn takes_starts(&self) -> bool {
+        self.starts.is_none() && self.anchors
+    }
+
     /// Computes a front.
     ///
     /// Repeats: every listed point starts `runs` runs of `steps` stochastic multi-gradient steps;
     /// the end points join the list; dominated points leave it; dense regions are thinned.
-    pub fn solve(
-        &self,
-        problem: &dyn Problem,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
+    fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.run(problem, None, observer)
     }
 
-    /// Updates a front: a selection of it is the starting list, from which a run goes on as one that
-    /// has spent most of its budget.
-    pub(crate) fn update(
+    fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        self.check(problem.n_params())?;
+        let (search, state) = Search::read(problem, self, checkpoint, observer.stop_signal())?;
+        search.go_on(state, observer)
+    }
+
+    /// A selection of the current front is the starting list, from which a run continues as one that has
+    /// spent most of its budget.
+    fn update(
+        &self,
+        problem: &dyn Problem,
+        current: &Points,
+        round: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        update(self, problem, current, observer, |known, observer| {
+            self.renew(problem, known, round, observer)
+        })
+    }
+}
+
+impl PfSmg {
+    fn renew(
         &self,
         problem: &dyn Problem,
         known: &Known,
@@ -83,27 +131,15 @@ impl PfSmg {
     ) -> Result<Outcome, Error> {
         self.check(problem.n_params())?;
         let near = warm.as_ref().map(|warm| warm.near);
-        let mut solver = Solver::new(problem, self, near, observer.stop_signal())?;
-        if solver.ground.is_all() {
-            let front = solver.ground.unmitigated.clone();
-            return solver.outcome(front, StopReason::Converged);
+        let mut search = Search::new(problem, self, near, observer.stop_signal())?;
+        if search.ground.is_all() {
+            let front = search.ground.unmitigated.clone();
+            return search.outcome(front, StopReason::Converged);
         }
-        let list = solver.start(warm.is_some())?;
-        solver.spent = warm.map_or(0, |warm| warm.k);
-        let state = State::new(list, solver.spent);
-        solver.go_on(state, observer)
-    }
-
-    /// Goes on from a checkpoint of [`PfSmg::solve`].
-    pub(crate) fn resume(
-        &self,
-        problem: &dyn Problem,
-        checkpoint: &Checkpoint,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
-        self.check(problem.n_params())?;
-        let (solver, state) = Solver::read(problem, self, checkpoint, observer.stop_signal())?;
-        solver.go_on(state, observer)
+        let (list, corner) = search.start(warm.is_some())?;
+        search.spent = warm.map_or(0, |warm| warm.k);
+        let state = State::new(list, corner, search.spent);
+        search.go_on(state, observer)
     }
 }
 
@@ -115,23 +151,20 @@ struct Warm<'a> {
     k: usize,
 }
 
-pub(crate) struct Solver<'a> {
+pub(crate) struct Search<'a> {
     problem: &'a dyn Problem,
     settings: &'a PfSmg,
     m: usize,
     frame: Frame,
     /// Ranges, thinning and holes use points inside its reference only.
     ground: Ground,
-    /// A tenth of the starting front's range beyond it: improvements are judged in this corner,
-    /// where the front fills most of the volume.
-    corner: Vec<f64>,
     /// Steps that counted as spent at the beginning.
     spent: usize,
     counters: Counters,
     stop: StopSignal,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> Search<'a> {
     fn new(
         problem: &'a dyn Problem,
         settings: &'a PfSmg,
@@ -143,8 +176,8 @@ impl<'a> Solver<'a> {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
-        let metric = metric(problem, settings)?;
-        let found = Ground::find(problem, near, &metric, &mut counters, &stop);
+        let preconditioner = preconditioner_of(problem, settings)?;
+        let found = Ground::find(problem, near, &preconditioner, &mut counters, &stop);
         let ground = match (found, &settings.starts) {
             // After a stop the first start has to do.
             (Err(Error::Evaluation(fairfront_core::Error::Stopped)), Some(starts)) => {
@@ -158,13 +191,12 @@ impl<'a> Solver<'a> {
             }
             (found, _) => found?,
         };
-        let frame = Frame::new(problem, settings, metric, &ground, &mut counters)?;
+        let frame = Frame::new(problem, settings, preconditioner, &ground, &mut counters)?;
         Ok(Self {
             problem,
             settings,
             m,
             frame,
-            corner: ground.reference.clone(),
             ground,
             spent: 0,
             counters,
@@ -175,6 +207,7 @@ impl<'a> Solver<'a> {
     /// Rounds until one of the reasons to stop holds.
     fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let (settings, m) = (self.settings, self.m);
+        let signal = self.stop.clone();
         let stop = loop {
             if state.list.len() >= settings.most_points {
                 break StopReason::Points;
@@ -185,7 +218,13 @@ impl<'a> Solver<'a> {
             if !self.stop.is_set() {
                 observer.checkpoint(&|| self.checkpoint(&state));
             }
-            state.list = self.round(state.list, state.round, state.k, state.idle)?;
+            let pace = Pace {
+                round: state.round,
+                k: state.k,
+                idle: state.idle,
+                stop: &signal,
+            };
+            state.list = self.round(state.list, &pace)?;
             self.counters.points_by_round.push(state.list.len());
             if m <= MOST_JUDGED {
                 let volume = hypervolume(state.list.judged()?, &self.ground.reference)?;
@@ -207,7 +246,7 @@ impl<'a> Solver<'a> {
                 break StopReason::Stopped;
             }
             if settings.patience > 0 && m <= MOST_JUDGED {
-                let volume = hypervolume(state.list.judged()?, &self.corner)?;
+                let volume = hypervolume(state.list.judged()?, &state.corner)?;
                 state.idle = if volume > state.best * (1.0 + IMPROVEMENT) {
                     0
                 } else {
@@ -238,15 +277,18 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// The starting list, evaluated and filtered; with its ends of now where it is that of an update.
-    fn start(&mut self, update: bool) -> Result<Front, Error> {
+    /// The starting list, evaluated and filtered, with its current ends if it is that of an update; and the
+    /// corner in which improvements are judged.
+    fn start(&mut self, update: bool) -> Result<(Front, Vec<f64>), Error> {
         let points = match &self.settings.starts {
             Some(points) if update => self.with_ends(points)?,
             Some(points) => points.clone(),
             None => self.draw_starts()?,
         };
+        let mut corner = self.ground.reference.clone();
         let empty = Front::empty(points.n_params(), self.m);
-        let list = self.join(empty, &points)?;
+        let list = self.add(empty, &points)?;
+        let list = self.thin(list)?;
         // Where the origin is the minimum of an objective, its value there bounds nothing.
         for i in 0..self.m {
             let own = self.ground.unmitigated.values[i];
@@ -256,7 +298,7 @@ impl<'a> Solver<'a> {
             }
         }
         let ranges = ranges(list.judged()?, Some(&self.ground.reference));
-        for (corner, (low, high)) in self.corner.iter_mut().zip(ranges) {
+        for (corner, (low, high)) in corner.iter_mut().zip(ranges) {
             if high > low {
                 *corner = low + 1.1 * (high - low);
             }
@@ -266,147 +308,14 @@ impl<'a> Solver<'a> {
                 "no starting point has finite values of all objectives".into(),
             ));
         }
-        Ok(list)
-    }
-
-    /// One round: runs from the listed points, evaluation, filter, thinning.
-    ///
-    /// `idle` rounds in a row brought nothing: steps get shorter and batches larger, because noise
-    /// is what is left.
-    fn round(&mut self, list: Front, round: usize, k: usize, idle: usize) -> Result<Front, Error> {
-        let runs = self.runs(&list, round, k)?;
-        // Early steps go by smoother objectives, where there are any.
-        let early = (k as f64) < SOFT_SHARE * self.settings.most_steps as f64;
-        let softened = match early && self.settings.softening > 1.0 {
-            true => self.problem.softened(self.settings.softening),
-            false => None,
-        };
-        let ends = self.frame.execute(
-            softened.as_deref().unwrap_or(self.problem),
-            self.settings,
-            &runs,
-            &Pace {
-                round,
-                k,
-                idle,
-                stop: &self.stop,
-            },
-        )?;
-        for run in &runs {
-            let steps = (run.steps * run.starts.len()) as u64;
-            for (i, count) in self.counters.gradient_evaluations.iter_mut().enumerate() {
-                if run.way.uses(i) {
-                    *count += steps;
-                }
-            }
-        }
-        self.join(list, &ends)
-    }
-
-    /// Which runs this round has: the same number of blocks whatever the number of threads.
-    fn runs(&self, list: &Front, round: usize, k: usize) -> Result<Vec<Run>, Error> {
-        let settings = self.settings;
-        let values = list.judged()?;
-        let ranges = ranges(values, Some(&self.ground.reference));
-        let active = select_spread(values, settings.most_active, &ranges);
-        let mut runs = Vec::new();
-        let mut starts = list.points.select(&active);
-        let mut held: Vec<u32> = active.iter().map(|i| self.held(list.value(*i))).collect();
-        if settings.perturbations > 0 {
-            let mut random = Stream::new(settings.seed, Purpose::Solver, [1, round as u64]);
-            for _ in 0..settings.perturbations {
-                for i in &active {
-                    let radius = settings.perturbation_radius;
-                    let moved = list.points.get(*i).iter();
-                    let moved: Vec<f64> = moved
-                        .map(|x| x + radius * (2.0 * random.uniform() - 1.0))
-                        .collect();
-                    starts.push(&moved);
-                    held.push(0);
-                }
-            }
-        }
-        for _ in 0..settings.runs {
-            Run::add(&mut runs, &starts, &held, settings.steps, Way::Common);
-        }
-        if let Some(explore) = &settings.exploration
-            && (k as f64) < explore.share * settings.most_steps as f64
-            && k % explore.every < settings.steps
-        {
-            for objective in 0..self.m {
-                for _ in 0..explore.runs {
-                    let none = vec![0; starts.len()];
-                    Run::add(
-                        &mut runs,
-                        &starts,
-                        &none,
-                        explore.steps,
-                        Way::Single(objective),
-                    );
-                }
-            }
-        }
-        if let Some(filling) = &settings.holes {
-            let mut starts = Points::new(list.points.n_params());
-            let mut random = Stream::new(settings.seed, Purpose::Solver, [2, round as u64]);
-            for hole in holes(values, &ranges, filling.holes) {
-                let (a, b) = (list.points.get(hole.below), list.points.get(hole.above));
-                for run in 0..filling.runs {
-                    if filling.between {
-                        let t = 0.25 + 0.5 * random.uniform();
-                        let mixed: Vec<f64> =
-                            a.iter().zip(b).map(|(a, b)| a + t * (b - a)).collect();
-                        starts.push(&mixed);
-                    } else {
-                        starts.push(if run % 2 == 0 { a } else { b });
-                    }
-                }
-            }
-            let none = vec![0; starts.len()];
-            Run::add(&mut runs, &starts, &none, settings.steps, Way::Common);
-        }
-        Ok(runs)
-    }
-
-    /// Which objectives count as 0 at these values, as bits: steps keep them so.
-    fn held(&self, values: &[f64]) -> u32 {
-        let zero = |i: &usize| {
-            let held = self.settings.metric || self.ground.fixed[*i];
-            held && self.problem.n_roots(*i) > 0 && values[*i] <= self.ground.zeros[*i]
-        };
-        (0..self.m).filter(zero).fold(0, |bits, i| bits | 1 << i)
-    }
-
-    /// Evaluates new points, joins them to the list and thins it. After a stop those that would take long
-    /// are left out, except the first.
-    fn join(&mut self, mut list: Front, new: &Points) -> Result<Front, Error> {
-        let remainder = Remainder::new(self.problem, self.stop.clone());
-        let numbers: Vec<usize> = (0..new.len()).collect();
-        let mut found = Front::empty(new.n_params(), self.m);
-        for some in numbers.chunks(remainder.chunk()) {
-            if remainder.is_too_much(new.len()) && !found.is_empty() {
-                break;
-            }
-            let some = new.select(some);
-            let some = self
-                .ground
-                .evaluate(self.problem, &some, &mut self.counters)?;
-            some.points.iter().for_each(|x| found.points.push(x));
-            found.values.extend(some.values);
-        }
-        list = self.ground.merge(list, &found)?;
-        let Some(share) = self.settings.thinning else {
-            return Ok(list);
-        };
-        let ranges = ranges(list.judged()?, Some(&self.ground.reference));
-        Ok(list.select(&thin(list.judged()?, share, &ranges)))
+        Ok((list, corner))
     }
 }
 
 /// In which steps are measured.
-fn metric(problem: &dyn Problem, settings: &PfSmg) -> Result<Metric, Error> {
-    Ok(match settings.metric {
-        true => problem.metric(&vec![0.0; problem.n_params()])?,
-        false => Metric::Identity,
+fn preconditioner_of(problem: &dyn Problem, settings: &PfSmg) -> Result<Preconditioner, Error> {
+    Ok(match settings.preconditioner {
+        true => problem.preconditioner(&vec![0.0; problem.n_params()])?,
+        false => Preconditioner::Identity,
     })
 }

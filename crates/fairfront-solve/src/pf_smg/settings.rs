@@ -1,8 +1,10 @@
-use fairfront_core::Points;
+use std::ops::Bound::{Excluded, Included, Unbounded};
+
+use fairfront_core::{OuterBatch, Points};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::setting::{parse, unknown, wrong};
+use crate::setting::{Declared, Declares, Kind, Value, field, wrong};
 
 /// Rows drawn for an objective at step k: initial · growth^k, capped at a share of all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -87,14 +89,14 @@ pub struct PfSmg {
     /// by a tenth of it) by less than 5e-5 of itself (0 turns this off; needs two or three
     /// objectives). Each such round has shorter steps and larger batches than the one before.
     pub patience: usize,
-    /// Whether steps use a metric made from second derivatives of the first objective, objectives
+    /// Whether steps use a preconditioner made from second derivatives of the first objective, objectives
     /// are scaled to comparable curvature, and steps at a zero of a covariance keep it.
-    pub metric: bool,
+    pub preconditioner: bool,
     /// For the first 40 % of the budget, temperatures of smooth objectives are this much higher in
     /// steps; 1 turns it off.
     pub softening: f64,
-    /// Whether one batch serves both factors of a gradient, as in the paper.
-    pub paper_batches: bool,
+    /// The batch of the outer factor of a gradient; in the paper the batch of the other factor.
+    pub outer_batch: OuterBatch,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -129,9 +131,9 @@ impl Default for PfSmg {
             most_points: 1_500,
             most_steps: 1_000,
             patience: 12,
-            metric: true,
+            preconditioner: true,
             softening: 3.0,
-            paper_batches: false,
+            outer_batch: OuterBatch::Own,
             seed: 0,
         }
     }
@@ -170,245 +172,231 @@ impl PfSmg {
             thinning: Some(1.0 / 800.0),
             most_active: usize::MAX,
             patience: 0,
-            metric: false,
+            preconditioner: false,
             softening: 1.0,
-            paper_batches: true,
+            outer_batch: OuterBatch::Shared,
             ..Self::default()
         }
     }
+}
 
-    /// Names that [`PfSmg::set`] takes, with what they mean.
-    pub const NAMES: [(&'static str, &'static str); 25] = [
-        ("starts", "points drawn to start from"),
-        ("start-radius", "half width of the box they are drawn from"),
-        (
+/// Exploration as its settings change it, one after the other.
+const EXPLORATION: Exploration = Exploration {
+    share: 0.0,
+    every: 15,
+    runs: 2,
+    steps: 9,
+};
+
+/// Hole filling, likewise.
+const HOLES: HoleFilling = HoleFilling {
+    holes: 0,
+    runs: 1,
+    between: true,
+};
+
+macro_rules! explore {
+    ($kind:ident, $field:ident) => {
+        field!(
+            $kind,
+            |s| s.exploration.unwrap_or(EXPLORATION).$field,
+            |s| s.exploration.get_or_insert(EXPLORATION).$field
+        )
+    };
+}
+
+macro_rules! hole {
+    ($kind:ident, $field:ident) => {
+        field!($kind, |s| s.holes.unwrap_or(HOLES).$field, |s| s
+            .holes
+            .get_or_insert(HOLES)
+            .$field)
+    };
+}
+
+impl Declares for PfSmg {
+    const POINTS: Declared<Self> = Declared::new(
+        "points",
+        Kind::Count(1, 100_000_000),
+        "models of the front, at most",
+        field!(Count, most_points),
+    );
+
+    const SETTINGS: &'static [Declared<Self>] = &[
+        Declared::new(
+            "starts",
+            Kind::Count(0, 1_000_000),
+            "points drawn to start from",
+            field!(Count, n_starts),
+        ),
+        Declared::new(
+            "start-radius",
+            Kind::Number(Included(0.0), Unbounded),
+            "half width of the box they are drawn from",
+            field!(Number, start_radius),
+        ),
+        Declared::new(
             "anchors",
-            "start from the minima of the objectives too (true, false)",
+            Kind::Flag,
+            "start from the minima of the objectives too",
+            field!(Flag, anchors),
         ),
-        (
+        Declared::new(
             "perturbations",
+            Kind::Count(0, 1_000),
             "perturbed copies of every point in each round (r)",
+            field!(Count, perturbations),
         ),
-        (
-            "softening",
-            "how much higher temperatures are in steps of the first 40 %; 1: not at all",
-        ),
-        (
+        Declared::new(
             "perturbation-radius",
+            Kind::Number(Included(0.0), Unbounded),
             "their largest distance along a coordinate",
+            field!(Number, perturbation_radius),
         ),
-        ("runs", "runs from each point and round (p1)"),
-        ("steps", "steps of a run (p2)"),
-        ("step", "step length (α0)"),
-        ("step-factor", "what it is multiplied by …"),
-        ("step-every", "… each time this many steps are passed"),
-        (
+        Declared::new(
+            "softening",
+            Kind::Number(Included(1.0), Included(1e6)),
+            "how much higher temperatures are in steps of the first 40%; 1 turns it off",
+            field!(Number, softening),
+        ),
+        Declared::new(
+            "runs",
+            Kind::Count(1, 1_000),
+            "runs from each point and round (p1)",
+            field!(Count, runs),
+        ),
+        Declared::new(
+            "steps",
+            Kind::Count(1, 1_000_000),
+            "steps of a run (p2)",
+            field!(Count, steps),
+        ),
+        Declared::new(
+            "step",
+            Kind::Number(Excluded(0.0), Included(1e6)),
+            "step length (α0)",
+            field!(Number, step),
+        ),
+        Declared::new(
+            "step-factor",
+            Kind::Number(Excluded(0.0), Included(1e6)),
+            "factor of the step length …",
+            field!(Number, step_factor),
+        ),
+        Declared::new(
+            "step-every",
+            Kind::Count(1, usize::MAX),
+            "… each time this many steps are passed",
+            field!(Count, step_every),
+        ),
+        Declared::new(
             "batches",
-            "rows at step k for each objective, as 80*1.018,50*1.018",
+            Kind::Batches,
+            "rows at step k, a schedule for each objective: 80*1.018,50*1.018",
+            field!(Batches, batches),
         ),
-        ("batch-share", "largest batch as a share of the rows"),
-        (
+        Declared::new(
+            "batch-share",
+            Kind::Number(Excluded(0.0), Included(1.0)),
+            "largest batch as a share of the rows",
+            field!(Number, batch_share),
+        ),
+        Declared::new(
             "explore-share",
-            "share of the budget with steps along one objective (0: none)",
+            Kind::Number(Included(0.0), Included(1.0)),
+            "share of the budget with steps along one objective; 0 turns them off",
+            explore!(Number, share),
         ),
-        ("explore-every", "steps between two of them"),
-        ("explore-runs", "runs from each point"),
-        ("explore-steps", "steps of such a run"),
-        ("holes", "widest holes that get extra runs (0: none)"),
-        ("hole-runs", "runs for each"),
-        (
+        Declared::new(
+            "explore-every",
+            Kind::Count(1, usize::MAX),
+            "steps between two of them",
+            explore!(Count, every),
+        ),
+        Declared::new(
+            "explore-runs",
+            Kind::Count(0, 1_000),
+            "runs from each point",
+            explore!(Count, runs),
+        ),
+        Declared::new(
+            "explore-steps",
+            Kind::Count(0, 1_000_000),
+            "steps of such a run",
+            explore!(Count, steps),
+        ),
+        Declared::new(
+            "holes",
+            Kind::Count(0, 1_000_000),
+            "widest holes that get extra runs; 0 turns them off",
+            hole!(Count, holes),
+        ),
+        Declared::new(
+            "hole-runs",
+            Kind::Count(0, 1_000),
+            "runs for each",
+            hole!(Count, runs),
+        ),
+        Declared::new(
             "hole-between",
-            "start them between the two points beside the hole (true, false)",
+            Kind::Flag,
+            "start them between the two points next to the hole",
+            hole!(Flag, between),
         ),
-        (
+        Declared::new(
             "thinning",
-            "points nearer than this share of the range go (0: none)",
+            Kind::Number(Included(0.0), Excluded(1.0)),
+            "thin out points nearer than this share of the range; 0 turns it off",
+            (
+                |s| Value::Number(s.thinning.unwrap_or(0.0)),
+                |s, value| {
+                    if let Value::Number(share) = value {
+                        s.thinning = Some(share).filter(|share| *share != 0.0);
+                    }
+                },
+            ),
         ),
-        ("active", "points that get runs in a round, at most"),
-        ("max-steps", "steps of a trajectory, at most"),
-        (
+        Declared::new(
+            "active",
+            Kind::Count(1, usize::MAX),
+            "points that get runs in a round, at most",
+            field!(Count, most_active),
+        ),
+        Declared::new(
+            "max-steps",
+            Kind::Count(1, usize::MAX),
+            "steps of a trajectory, at most",
+            field!(Count, most_steps),
+        ),
+        Declared::new(
             "patience",
-            "rounds without improvement until the end (0: never)",
+            Kind::Count(0, usize::MAX),
+            "rounds without improvement until the end; 0 means never",
+            field!(Count, patience),
         ),
-        ("metric", "use second derivatives of the loss (true, false)"),
+        Declared::new(
+            "preconditioner",
+            Kind::Flag,
+            "use second derivatives of the loss",
+            field!(Flag, preconditioner),
+        ),
     ];
 
-    /// Sets one setting by its name.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
-        let count = || parse::<usize>(value, "a whole number");
-        let number = || parse::<f64>(value, "a number");
-        let flag = || parse::<bool>(value, "true or false");
-        let explore = Exploration {
-            share: 0.0,
-            every: 15,
-            runs: 2,
-            steps: 9,
-        };
-        let holes = HoleFilling {
-            holes: 0,
-            runs: 1,
-            between: true,
-        };
-        match name {
-            "starts" => self.n_starts = count()?,
-            "start-radius" => self.start_radius = number()?,
-            "anchors" => self.anchors = flag()?,
-            "perturbations" => self.perturbations = count()?,
-            "perturbation-radius" => self.perturbation_radius = number()?,
-            "softening" => self.softening = number()?,
-            "runs" => self.runs = count()?,
-            "steps" => self.steps = count()?,
-            "step" => self.step = number()?,
-            "step-factor" => self.step_factor = number()?,
-            "step-every" => self.step_every = count()?,
-            "batches" => {
-                let schedule = |text: &str| {
-                    let (initial, growth) = text.split_once('*').unwrap_or((text, "1"));
-                    let rule = "rows*growth, such as 80*1.018";
-                    Ok(BatchSchedule {
-                        initial: parse(initial.trim(), rule)?,
-                        growth: parse(growth.trim(), rule)?,
-                    })
-                };
-                self.batches = value
-                    .split(',')
-                    .map(schedule)
-                    .collect::<Result<_, Error>>()?;
-            }
-            "batch-share" => self.batch_share = number()?,
-            "explore-share" => self.exploration.get_or_insert(explore).share = number()?,
-            "explore-every" => self.exploration.get_or_insert(explore).every = count()?,
-            "explore-runs" => self.exploration.get_or_insert(explore).runs = count()?,
-            "explore-steps" => self.exploration.get_or_insert(explore).steps = count()?,
-            "holes" => self.holes.get_or_insert(holes).holes = count()?,
-            "hole-runs" => self.holes.get_or_insert(holes).runs = count()?,
-            "hole-between" => self.holes.get_or_insert(holes).between = flag()?,
-            "thinning" => self.thinning = Some(number()?).filter(|share| *share != 0.0),
-            "active" => self.most_active = count()?,
-            "max-steps" => self.most_steps = count()?,
-            "patience" => self.patience = count()?,
-            "metric" => self.metric = flag()?,
-            _ => return unknown(name),
-        }
-        Ok(())
-    }
-
-    fn check_counts(&self) -> Result<(), Error> {
-        // Bounds far beyond any use, so that a slip of the finger does not fill the memory.
-        let counts = [
-            ("runs", self.runs, 1, 1_000),
-            ("steps", self.steps, 1, 1_000_000),
-            ("points", self.most_points, 1, 100_000_000),
-            ("max-steps", self.most_steps, 1, usize::MAX),
-            ("active", self.most_active, 1, usize::MAX),
-            ("step-every", self.step_every, 1, usize::MAX),
-            ("starts", self.n_starts, 0, 1_000_000),
-            ("perturbations", self.perturbations, 0, 1_000),
-            ("holes", self.holes.map_or(0, |h| h.holes), 0, 1_000_000),
-            ("hole-runs", self.holes.map_or(0, |h| h.runs), 0, 1_000),
-            (
-                "explore-runs",
-                self.exploration.map_or(0, |e| e.runs),
-                0,
-                1_000,
-            ),
-            (
-                "explore-steps",
-                self.exploration.map_or(0, |e| e.steps),
-                0,
-                1_000_000,
-            ),
-        ];
-        for (setting, value, least, most) in counts {
-            if value < least {
-                return wrong(setting, value.to_string(), "at least 1");
-            }
-            if value > most {
-                return wrong(
-                    setting,
-                    value.to_string(),
-                    "a smaller number: it would take too long",
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Says what cannot be right.
-    pub fn check(&self, n_params: usize) -> Result<(), Error> {
-        self.check_counts()?;
-        let positive = [
-            ("step", self.step),
-            ("step-factor", self.step_factor),
-            ("batch-share", self.batch_share),
-        ];
-        for (setting, value) in positive {
-            if !(value.is_finite() && value > 0.0) {
-                return wrong(setting, value.to_string(), "a positive number");
-            }
-            if value > 1e6 {
-                return wrong(setting, value.to_string(), "at most 1e6");
-            }
-        }
-        if self.batch_share > 1.0 {
-            return wrong("batch-share", self.batch_share.to_string(), "at most 1");
-        }
-        let radii = [
-            ("start-radius", self.start_radius),
-            ("perturbation-radius", self.perturbation_radius),
-        ];
-        for (setting, value) in radii {
-            if !(value.is_finite() && value >= 0.0) {
-                return wrong(setting, value.to_string(), "a number that is not negative");
-            }
-        }
-        if !(self.softening >= 1.0 && self.softening <= 1e6) {
-            let rule = "at least 1 and at most 1,000,000";
-            return wrong("softening", self.softening.to_string(), rule);
-        }
-        if self.batches.is_empty() {
-            return wrong("batches", "empty".into(), "one schedule at least");
-        }
-        for batch in &self.batches {
-            if !(batch.initial.is_finite() && batch.initial >= 1.0) {
-                return wrong("batch size", batch.initial.to_string(), "at least 1");
-            }
-            if !(batch.growth.is_finite() && batch.growth > 0.0) {
-                return wrong(
-                    "batch growth",
-                    batch.growth.to_string(),
-                    "a positive number",
-                );
-            }
-        }
-        if let Some(explore) = &self.exploration {
-            let share = explore.share;
-            if !(share.is_finite() && (0.0..=1.0).contains(&share)) {
-                return wrong("explore-share", share.to_string(), "between 0 and 1");
-            }
-            if explore.every == 0 {
-                return wrong("explore-every", "0".into(), "at least 1");
-            }
-        }
-        if let Some(share) = self.thinning
-            && !(share.is_finite() && share > 0.0 && share < 1.0)
-        {
-            return wrong("thinning", share.to_string(), "between 0 and 1");
-        }
+    fn check_together(&self, n_params: usize) -> Result<(), Error> {
         match &self.starts {
             Some(starts) if starts.n_params() != n_params => wrong(
                 "starting list",
                 format!("of points with {} parameters", starts.n_params()),
-                "of points with as many parameters as the problem",
+                "of points with as many parameters as the problem".into(),
             ),
             Some(starts) if starts.is_empty() => {
-                wrong("starting list", "empty".into(), "not empty")
+                wrong("starting list", "empty".into(), "not empty".into())
             }
             Some(starts) if starts.as_slice().iter().any(|v| !v.is_finite()) => {
-                wrong("starting list", "not finite".into(), "finite")
+                wrong("starting list", "not finite".into(), "finite".into())
             }
             None if self.n_starts == 0 && !self.anchors => {
-                wrong("starts", "0".into(), "at least 1")
+                wrong("starts", "0".into(), "at least 1".into())
             }
             _ => Ok(()),
         }

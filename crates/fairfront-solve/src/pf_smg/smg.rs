@@ -1,4 +1,4 @@
-use fairfront_core::{Batches, LANES, Metric, Points, Problem};
+use fairfront_core::{Batches, LANES, Points, Preconditioner, Problem};
 use rayon::prelude::*;
 
 use super::PfSmg;
@@ -32,18 +32,34 @@ pub(crate) struct Run {
     pub(crate) way: Way,
 }
 
-impl Run {
-    /// Adds runs from all these points, in blocks.
-    pub(crate) fn add(runs: &mut Vec<Self>, starts: &Points, held: &[u32], steps: usize, way: Way) {
-        let positions: Vec<usize> = (0..starts.len()).collect();
-        for block in positions.chunks(LANES) {
-            runs.push(Self {
-                starts: starts.select(block),
-                held: block.iter().map(|i| held[*i]).collect(),
-                steps,
-                way,
-            });
+/// Points to start from.
+pub(crate) struct Starts {
+    pub(crate) points: Points,
+    /// For each point the objectives that are 0 and stay so, as bits.
+    pub(crate) held: Vec<u32>,
+}
+
+impl Starts {
+    /// Points without an objective that stays 0.
+    pub(crate) fn free(points: Points) -> Self {
+        Self {
+            held: vec![0; points.len()],
+            points,
         }
+    }
+}
+
+impl Run {
+    /// Runs from all these points, in blocks: their number does not depend on that of threads.
+    pub(crate) fn from_all(starts: &Starts, steps: usize, way: Way) -> Vec<Self> {
+        let positions: Vec<usize> = (0..starts.points.len()).collect();
+        let run = |block: &[usize]| Self {
+            starts: starts.points.select(block),
+            held: block.iter().map(|i| starts.held[*i]).collect(),
+            steps,
+            way,
+        };
+        positions.chunks(LANES).map(run).collect()
     }
 }
 
@@ -57,10 +73,10 @@ pub(crate) struct Pace<'a> {
     pub(crate) stop: &'a StopSignal,
 }
 
-/// How steps are measured: the metric, the scale of each objective, and what must not change at
+/// How steps are measured: the preconditioner, the scale of each objective, and what must not change at
 /// its zero.
 pub(crate) struct Frame {
-    metric: Metric,
+    preconditioner: Preconditioner,
     scales: Vec<f64>,
     /// For each objective an orthonormal basis bⱼ (in M⁻¹) of the directions to keep, with M⁻¹bⱼ.
     kept: Vec<Vec<(Vec<f64>, Vec<f64>)>>,
@@ -70,31 +86,34 @@ impl Frame {
     pub(crate) fn new(
         problem: &dyn Problem,
         settings: &PfSmg,
-        metric: Metric,
+        preconditioner: Preconditioner,
         ground: &Ground,
         counters: &mut Counters,
     ) -> Result<Self, Error> {
         let unmitigated = &ground.unmitigated;
         let m = problem.n_objectives();
         let mut frame = Self {
-            metric,
+            preconditioner,
             scales: vec![1.0; m],
             kept: vec![Vec::new(); m],
         };
-        if !settings.metric {
+        if !settings.preconditioner {
             return Ok(frame);
         }
         let gradients = problem.gradients(&unmitigated.points, Batches::All)?;
         // Where there is nothing but rounding, curvature and directions are rounding too.
         for i in (1..m).filter(|i| !ground.fixed[*i]) {
             counters.gradient_evaluations[i] += 1;
-            // For a square, ‖∇f‖²/(2f) is its curvature; 1 in the metric is that of the loss.
+            // For a square, ‖∇f‖²/(2f) is its curvature; 1 in its norm is that of the loss.
             let gradient = gradients.get(i, 0);
             let square = dot(gradient, &frame.stepped(gradient));
             let mut curvature = square / (2.0 * unmitigated.values[i]);
             if ground.fair[i] {
                 // That of c² where c is 0.
-                let roots = problem.roots(i, unmitigated.points.get(0))?.gradients;
+                let roots = problem
+                    .roots_of(i)?
+                    .at(unmitigated.points.get(0))?
+                    .gradients;
                 let curvatures = roots.iter().map(|g| 2.0 * dot(g, &frame.stepped(g)));
                 curvature = curvatures.fold(0.0, f64::max);
             }
@@ -102,7 +121,7 @@ impl Frame {
                 frame.scales[i] = 1.0 / curvature;
             }
             if problem.n_roots(i) > 0 {
-                let roots = problem.roots(i, unmitigated.points.get(0))?;
+                let roots = problem.roots_of(i)?.at(unmitigated.points.get(0))?;
                 if roots.affine {
                     frame.kept[i] = frame.basis(roots.gradients);
                 }
@@ -111,13 +130,13 @@ impl Frame {
         Ok(frame)
     }
 
-    pub(super) fn metric(&self) -> &Metric {
-        &self.metric
+    pub(super) fn preconditioner(&self) -> &Preconditioner {
+        &self.preconditioner
     }
 
     fn stepped(&self, gradient: &[f64]) -> Vec<f64> {
         let mut step = gradient.to_vec();
-        self.metric.step(&mut step);
+        self.preconditioner.step(&mut step);
         step
     }
 
@@ -210,7 +229,7 @@ impl Frame {
                     settings.seed,
                     [pace.round as u64, ((number as u64) << 20) + s as u64],
                 ),
-                paper: settings.paper_batches,
+                outer: settings.outer_batch,
             };
             let gradients = problem.gradients(&points, batches)?;
             let alpha = step_length(settings, k) / calm;
@@ -219,13 +238,13 @@ impl Frame {
                 match run.way {
                     Way::Single(objective) => {
                         let scale = self.scales[objective];
-                        solver.push(gradients.get(objective, i), scale, &self.metric);
+                        solver.push(gradients.get(objective, i), scale, &self.preconditioner);
                         solver.gradient_step(0, &mut step);
                     }
                     Way::Common => {
                         for objective in (0..m).filter(|o| held >> o & 1 == 0) {
                             let scale = self.scales[objective];
-                            solver.push(gradients.get(objective, i), scale, &self.metric);
+                            solver.push(gradients.get(objective, i), scale, &self.preconditioner);
                         }
                         solver.solve();
                         solver.direction(&mut step);
@@ -246,7 +265,7 @@ fn step_length(settings: &PfSmg, k: usize) -> f64 {
 }
 
 /// Rows of each objective's batch at step k.
-fn batch_sizes(settings: &PfSmg, n_rows: usize, m: usize, k: usize, calm: f64) -> Vec<usize> {
+fn batch_sizes(settings: &PfSmg, n_rows: u64, m: usize, k: usize, calm: f64) -> Vec<usize> {
     let most = ((settings.batch_share * calm).min(1.0) * n_rows as f64).max(1.0);
     let size = |i: usize| {
         let schedule = &settings.batches[i.min(settings.batches.len() - 1)];

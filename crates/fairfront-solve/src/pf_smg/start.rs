@@ -1,13 +1,13 @@
 use fairfront_core::{Points, Purpose, Stream};
 
-use super::Solver;
+use super::Search;
 use crate::Error;
 use crate::descend::descend;
 
 /// Points between two anchors.
 const BETWEEN: usize = 24;
 
-impl Solver<'_> {
+impl Search<'_> {
     /// The points a run starts from where none are given.
     pub(super) fn draw_starts(&mut self) -> Result<Points, Error> {
         let settings = self.settings;
@@ -39,7 +39,7 @@ impl Solver<'_> {
     }
 }
 
-impl Solver<'_> {
+impl Search<'_> {
     /// Starts with the unmitigated model of now, and without what the fairest of them have left of a
     /// covariance: a zero on the rows before is none on others.
     pub(super) fn with_ends(&mut self, starts: &Points) -> Result<Points, Error> {
@@ -75,13 +75,13 @@ impl Solver<'_> {
                 return Ok(projected);
             }
         }
-        let metric = self.frame.metric();
+        let preconditioner = self.frame.preconditioner();
         let (problem, counters) = (self.problem, &mut self.counters);
         descend(
             problem,
             objective,
             unmitigated,
-            metric,
+            preconditioner,
             counters,
             &self.stop,
         )

@@ -1,19 +1,25 @@
-//! Where PF-SMG is between two rounds.
+//! The progress of PF-SMG between two rounds.
 
 use fairfront_core::Problem;
+use serde::{Deserialize, Serialize};
 
 use super::smg::Frame;
-use super::{PfSmg, Solver, metric};
+use super::{NAME, PfSmg, Search, preconditioner_of};
 use crate::Error;
-use crate::checkpoint::{Checkpoint, Writer, ensure};
+use crate::checkpoint::{Checkpoint, Sound, are_counts, exact};
+use crate::ground::Ground;
 use crate::outcome::{Counters, Front, StopSignal};
 
-const KIND: &str = "pf-smg";
-
-/// What changes from round to round.
+/// Everything that changes from round to round.
+#[derive(Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) list: Front,
+    /// A tenth of the starting front's range beyond it: improvements are judged in this corner,
+    /// where the front fills most of the volume.
+    #[serde(with = "exact")]
+    pub(super) corner: Vec<f64>,
     /// The largest hypervolume so far.
+    #[serde(with = "exact")]
     pub(super) best: f64,
     /// Rounds in a row that did not improve it.
     pub(super) idle: usize,
@@ -24,9 +30,10 @@ pub(super) struct State {
 
 impl State {
     /// Before the first round, with so many steps spent.
-    pub(super) fn new(list: Front, k: usize) -> Self {
+    pub(super) fn new(list: Front, corner: Vec<f64>, k: usize) -> Self {
         Self {
             list,
+            corner,
             best: 0.0,
             idle: 0,
             k,
@@ -35,67 +42,51 @@ impl State {
     }
 }
 
-impl<'a> Solver<'a> {
+impl Sound for (Ground, Counters, State) {
+    fn is_sound(&self, n: usize, m: usize) -> bool {
+        let (ground, counters, state) = self;
+        ground.is_sound(n, m)
+            && counters.is_sound(n, m)
+            && state.list.is_sound(n, m)
+            && !state.list.is_empty()
+            && state.corner.len() == m
+            && are_counts(&[state.idle, state.k, state.round])
+    }
+}
+
+impl<'a> Search<'a> {
     pub(super) fn checkpoint(&self, state: &State) -> Checkpoint {
-        let mut writer = Writer::default();
-        writer.ground(&self.ground);
-        writer.numbers(&self.corner);
-        writer.counters(&self.counters);
-        let State {
-            list,
-            best,
-            idle,
-            k,
-            round,
-        } = state;
-        writer.front(list);
-        writer.number(*best);
-        for count in [*idle, *k, *round] {
-            writer.count(count);
-        }
-        Checkpoint::new(KIND, self.problem, writer)
+        Checkpoint::new(NAME, self.problem, &(&self.ground, &self.counters, state))
     }
 
-    /// The solver and its state, from a checkpoint.
+    /// The search and its state, from a checkpoint.
     pub(super) fn read(
         problem: &'a dyn Problem,
         settings: &'a PfSmg,
         checkpoint: &Checkpoint,
         stop: StopSignal,
     ) -> Result<(Self, State), Error> {
-        let (n, m) = (problem.n_params(), problem.n_objectives());
-        let mut reader = checkpoint.read(KIND, problem)?;
-        let ground = reader.ground(n, m)?;
-        let corner = reader.exactly(m)?;
-        let counters = reader.counters(m)?;
-        let state = State {
-            list: reader.front(n, m)?,
-            best: reader.number()?,
-            idle: reader.count()?,
-            k: reader.count()?,
-            round: reader.count()?,
-        };
-        reader.end()?;
-        ensure(!state.list.is_empty())?;
-        // What it spends is in the counters already.
+        let (ground, counters, state): (Ground, Counters, State) =
+            checkpoint.state(NAME, problem)?;
+        let m = problem.n_objectives();
+        // The counters include its gradients already.
         let mut spent = Counters {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
-        let metric = metric(problem, settings)?;
-        let frame = Frame::new(problem, settings, metric, &ground, &mut spent)?;
-        let solver = Self {
+        let preconditioner = preconditioner_of(problem, settings)?;
+        let frame = Frame::new(problem, settings, preconditioner, &ground, &mut spent)?;
+        let search = Self {
             problem,
             settings,
             m,
             frame,
             ground,
-            corner,
             // Only updates begin with steps spent, and they keep no checkpoints.
             spent: 0,
             counters,
             stop,
         };
-        Ok((solver, state))
+        Ok((search, state))
     }
 }

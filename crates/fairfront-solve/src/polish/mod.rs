@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use self::model::{Model, Reference};
 use crate::Error;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, exact};
 use crate::ground::Ground;
 use crate::outcome::{
     Counters, Front, Observer, Outcome, Polished, Progress, StopReason, StopSignal,
 };
 use crate::setting::wrong;
 
-/// Numbers that the metrics of all references may hold together.
+/// Numbers that the preconditioners of all references may hold together.
 const MOST_NUMBERS: usize = 8_000_000;
 /// Rounds after which the references are chosen anew.
 const REFRESH: usize = 5;
@@ -63,7 +63,7 @@ impl Polish {
     /// Says what cannot be right.
     pub fn check(&self) -> Result<(), Error> {
         if !(self.tolerance > 0.0 && self.tolerance <= 1.0) {
-            let rule = "above 0 and at most 1";
+            let rule = "above 0 and at most 1".into();
             return wrong("tolerance", self.tolerance.to_string(), rule);
         }
         for (setting, value) in [
@@ -71,7 +71,7 @@ impl Polish {
             ("references", self.references),
         ] {
             if value == 0 {
-                return wrong(setting, value.to_string(), "at least 1");
+                return wrong(setting, value.to_string(), "at least 1".into());
             }
         }
         Ok(())
@@ -88,7 +88,7 @@ impl Polish {
 ///
 /// ```
 /// # use fairfront_core::{Batches, Error, Gradients, Points, Problem};
-/// use fairfront_solve::{PfSmg, Polish, polish};
+/// use fairfront_solve::{PfSmg, Polish, Solver, polish};
 ///
 /// /// Squared distances from (0, 0) and from (1, 0): the best compromises lie between the two.
 /// struct Distances;
@@ -267,16 +267,19 @@ impl<'a> Bench<'a> {
 }
 
 /// A point at work.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Piece {
     x: Vec<f64>,
+    #[serde(with = "exact")]
     values: Vec<f64>,
     /// Which reference it uses.
     reference: usize,
     /// Length of its last step.
+    #[serde(with = "exact")]
     length: f64,
     /// Gradients at points where the last steps had to be short, by objective: beside a kink, those
     /// of both sides are needed to go along it.
+    #[serde(with = "exact")]
     before: Vec<(usize, Vec<f64>)>,
     moved: bool,
     done: bool,

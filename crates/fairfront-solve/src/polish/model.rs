@@ -1,6 +1,6 @@
 //! What is known around a point, and the step that follows from it.
 
-use fairfront_core::{Cholesky, Metric, Problem};
+use fairfront_core::{Cholesky, Preconditioner, Problem};
 
 use crate::descend::dot;
 use crate::{Error, MOST_OBJECTIVES, MinNorm};
@@ -8,11 +8,11 @@ use crate::{Error, MOST_OBJECTIVES, MinNorm};
 /// Rounds of the dual's coordinate descent at most; two objectives need one.
 const DUAL: usize = 500;
 
-/// A place on the front where curvature is known. Vectors are kept in variables in which its metric
+/// A place on the front where curvature is known. Vectors are kept in variables in which its preconditioner
 /// is the identity.
 pub(super) struct Reference {
     pub(super) point: Vec<f64>,
-    pub(super) metric: Metric,
+    pub(super) preconditioner: Preconditioner,
     /// For each objective that is made of several squares the gradients of its roots, as long as
     /// their curvature asks for: the Hessian of the objective is about the sum of their squares.
     curved: Vec<Vec<Vec<f64>>>,
@@ -20,15 +20,15 @@ pub(super) struct Reference {
 
 impl Reference {
     pub(super) fn new(problem: &dyn Problem, point: &[f64]) -> Result<Self, Error> {
-        let metric = problem.metric(point)?;
+        let preconditioner = problem.preconditioner(point)?;
         let mut curved = vec![Vec::new(); problem.n_objectives()];
         for (i, curved) in curved.iter_mut().enumerate() {
             // A single square is straight along its level sets, and steps stay on those.
             if problem.n_roots(i) > 1 {
-                let roots = problem.roots(i, point)?;
+                let roots = problem.roots_of(i)?.at(point)?;
                 let length = (2.0 / roots.gradients.len() as f64).sqrt();
                 for mut gradient in roots.gradients {
-                    metric.to_variables(&mut gradient);
+                    preconditioner.to_variables(&mut gradient);
                     gradient.iter_mut().for_each(|g| *g *= length);
                     curved.push(gradient);
                 }
@@ -36,7 +36,7 @@ impl Reference {
         }
         Ok(Self {
             point: point.to_vec(),
-            metric,
+            preconditioner,
             curved,
         })
     }
@@ -89,12 +89,12 @@ impl<'a> Model<'a> {
     ) -> Result<Self, Error> {
         let in_variables = |gradient: &[f64]| {
             let mut gradient = gradient.to_vec();
-            reference.metric.to_variables(&mut gradient);
+            reference.preconditioner.to_variables(&mut gradient);
             gradient
         };
         let mut kept = Vec::new();
         for objective in (1..values.len()).filter(|i| held >> i & 1 == 1) {
-            let roots = problem.roots(objective, point)?;
+            let roots = problem.roots_of(objective)?.at(point)?;
             for (gradient, value) in roots.gradients.iter().zip(roots.values) {
                 keep(&mut kept, objective, in_variables(gradient), value);
             }
@@ -237,7 +237,7 @@ impl<'a> Model<'a> {
     pub(super) fn common(&self, length: f64) -> (Vec<f64>, f64) {
         let rows = &self.rows[..self.rows.len().min(MOST_OBJECTIVES - 1)];
         let mut solver = MinNorm::new(1 + rows.len(), self.loss.len());
-        solver.push(&self.free_loss, 1.0, &Metric::Identity);
+        solver.push(&self.free_loss, 1.0, &Preconditioner::Identity);
         for row in rows {
             // For a square, ‖∇f‖²/(2f) is its curvature; 1 is that of the loss.
             let curvature = row.norm * row.norm / (2.0 * row.value);
@@ -245,7 +245,7 @@ impl<'a> Model<'a> {
                 true => row.norm / curvature,
                 false => row.norm,
             };
-            solver.push(&row.free, scale, &Metric::Identity);
+            solver.push(&row.free, scale, &Preconditioner::Identity);
         }
         solver.solve();
         let mut step = vec![0.0; self.loss.len()];
@@ -256,7 +256,7 @@ impl<'a> Model<'a> {
 
     fn finish(&self, mut step: Vec<f64>) -> (Vec<f64>, f64) {
         let fall = -dot(&self.loss, &step);
-        self.reference.metric.to_params(&mut step);
+        self.reference.preconditioner.to_params(&mut step);
         (step, fall)
     }
 }

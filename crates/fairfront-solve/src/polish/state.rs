@@ -1,98 +1,69 @@
-//! Where polishing is between two rounds.
+//! The progress of polishing between two rounds.
+
+use serde::{Deserialize, Serialize};
 
 use super::model::Reference;
 use super::{Bench, Piece, REFRESH};
 use crate::Error;
-use crate::checkpoint::{Checkpoint, Reader, Writer, ensure};
+use crate::checkpoint::{Checkpoint, Sound, are_counts, ensure};
+use crate::outcome::Counters;
 
-const KIND: &str = "polish";
+const NAME: &str = "polish";
+
+/// The state of a [`Bench`]: second derivatives are computed again from the points they belong to.
+#[derive(Serialize, Deserialize)]
+struct State<P, C> {
+    round: usize,
+    counters: C,
+    references: Vec<Vec<f64>>,
+    points: P,
+}
+
+impl Sound for State<Vec<Piece>, Counters> {
+    fn is_sound(&self, n: usize, m: usize) -> bool {
+        let sound = |piece: &Piece| {
+            let before = &piece.before;
+            [piece.x.len(), piece.values.len()] == [n, m]
+                && (before.iter()).all(|(i, gradient)| (1..m).contains(i) && gradient.len() == n)
+        };
+        are_counts(&[self.round])
+            && self.counters.is_sound(n, m)
+            && self.references.iter().all(|x| x.len() == n)
+            && self.points.iter().all(sound)
+    }
+}
 
 impl Bench<'_> {
     pub(super) fn checkpoint(&self) -> Checkpoint {
-        let mut writer = Writer::default();
-        writer.count(self.round);
-        writer.counters(&self.counters);
-        writer.count(self.workshop.references.len());
-        for reference in &self.workshop.references {
-            writer.numbers(&reference.point);
-        }
-        writer.count(self.points.len());
-        self.points.iter().for_each(|p| p.write(&mut writer));
-        Checkpoint::new(KIND, self.workshop.problem, writer)
+        let references = self.workshop.references.iter();
+        let state = State {
+            round: self.round,
+            counters: &self.counters,
+            references: references.map(|r| r.point.clone()).collect(),
+            points: &self.points,
+        };
+        Checkpoint::new(NAME, self.workshop.problem, &state)
     }
 
     /// Takes the state of a checkpoint.
     pub(super) fn read(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let problem = self.workshop.problem;
-        let (n, m) = (problem.n_params(), problem.n_objectives());
-        let mut reader = checkpoint.read(KIND, problem)?;
-        self.round = reader.count()?;
-        self.counters = reader.counters(m)?;
-        let n_references = reader.length(8 * n)?;
-        ensure(n_references <= self.workshop.most_references)?;
-        let mut references = Vec::with_capacity(n_references);
-        for _ in 0..n_references {
-            references.push(reader.exactly(n)?);
-        }
-        let n_points = reader.length(8 * n)?;
-        ensure(n_points == self.points.len())?;
-        let points = (0..n_points).map(|_| Piece::read(&mut reader, n, m));
-        self.points = points.collect::<Result<_, _>>()?;
-        reader.end()?;
-        // Second derivatives are found again where the next round uses them.
-        if !self.round.is_multiple_of(REFRESH) {
-            let used = |p: &Piece| p.done || p.reference < n_references;
-            ensure(self.points.iter().all(used))?;
+        let State {
+            round,
+            counters,
+            references,
+            points,
+        }: State<Vec<Piece>, Counters> = checkpoint.state(NAME, problem)?;
+        ensure(references.len() <= self.workshop.most_references)?;
+        ensure(points.len() == self.points.len())?;
+        // Second derivatives are computed again if the next round uses them.
+        if !round.is_multiple_of(REFRESH) {
+            let used = |p: &Piece| p.done || p.reference < references.len();
+            ensure(points.iter().all(used))?;
             let found = references.iter().map(|x| Reference::new(problem, x));
             self.workshop.references = found.collect::<Result<_, _>>()?;
         }
+        (self.round, self.counters, self.points) = (round, counters, points);
         Ok(())
-    }
-}
-
-impl Piece {
-    fn write(&self, writer: &mut Writer) {
-        let Self {
-            x,
-            values,
-            reference,
-            length,
-            before,
-            moved,
-            done,
-        } = self;
-        writer.numbers(x);
-        writer.numbers(values);
-        writer.count(*reference);
-        writer.number(*length);
-        writer.count(before.len());
-        for (objective, gradient) in before {
-            writer.count(*objective);
-            writer.numbers(gradient);
-        }
-        for flag in [*moved, *done] {
-            writer.flag(flag);
-        }
-    }
-
-    fn read(reader: &mut Reader, n: usize, m: usize) -> Result<Self, Error> {
-        let (x, values) = (reader.exactly(n)?, reader.exactly(m)?);
-        let (reference, length) = (reader.count()?, reader.number()?);
-        let n_before = reader.length(8 * n)?;
-        let mut before = Vec::with_capacity(n_before);
-        for _ in 0..n_before {
-            let objective = reader.count()?;
-            ensure((1..m).contains(&objective))?;
-            before.push((objective, reader.exactly(n)?));
-        }
-        Ok(Self {
-            x,
-            values,
-            reference,
-            length,
-            before,
-            moved: reader.flag()?,
-            done: reader.flag()?,
-        })
     }
 }

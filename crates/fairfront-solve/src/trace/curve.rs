@@ -165,7 +165,7 @@ impl<'a> Curve<'a> {
                 roots: Vec::new(),
             });
         }
-        let of = self.model.problem.of_roots(1, &roots.values);
+        let of = self.model.problem.roots_of(1)?.combined(&roots.values)?;
         let k = self.n_roots;
         let value = of.value.sqrt();
         let slope: Vec<f64> = of.slope.iter().map(|s| s / (2.0 * value)).collect();

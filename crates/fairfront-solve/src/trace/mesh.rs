@@ -105,7 +105,7 @@ impl<'a> Mesh<'a> {
             let mut solved = gradient.clone();
             match (&start.kkt, &model.wide) {
                 (Some(kkt), _) => kkt.solve(&mut solved),
-                (None, Some(metric)) => metric.step(&mut solved),
+                (None, Some(preconditioner)) => preconditioner.step(&mut solved),
                 (None, None) => {}
             }
             let scale = 2.0 * ground.unmitigated.values[i] / dot(&gradient, &solved);

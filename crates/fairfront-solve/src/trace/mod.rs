@@ -10,7 +10,7 @@ mod wide;
 
 pub use settings::Trace;
 
-use fairfront_core::{LANES, MOST_DENSE, Metric, Points, Problem};
+use fairfront_core::{LANES, MOST_DENSE, Points, Preconditioner, Problem};
 use fairfront_pareto::{nondominated, ranges, select_spread};
 
 use self::curve::Curve;
@@ -18,55 +18,84 @@ use self::mesh::{MOST_AXES, Mesh};
 use self::model::Model;
 use crate::Error;
 use crate::certificate::{Certificate, Evaluated, certify_unless_stopped};
-use crate::checkpoint::{Checkpoint, Writer};
-use crate::ground::Ground;
+use crate::checkpoint::Checkpoint;
+use crate::ground::{Ground, without_roots};
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 use crate::remainder::Remainder;
-use crate::update::Known;
+use crate::setting::Settings;
+use crate::update::{Known, update, update_curve};
+use crate::{Solver, Suits};
 
 /// Points of a curve are mended where their gap is above this share of the loss at 0, a few times at
 /// most.
 const LOOSE: f64 = 1e-6;
 const REPAIRS: usize = 2;
 
-/// The name of its checkpoints.
-const KIND: &str = "trace";
+/// The name of the solver and of its checkpoints.
+const NAME: &str = "trace";
 
-impl Trace {
-    /// Whether the exact front of a problem can be followed with a proof, and why or why not.
-    pub fn suits(&self, problem: &dyn Problem) -> Result<String, String> {
-        let m = problem.n_objectives();
-        if m > MOST_AXES + 1 {
-            return Err(format!("{m} objectives are too many to follow their front"));
-        }
-        if let Some(i) = (1..m).find(|i| problem.n_roots(*i) == 0) {
-            return Err(format!("objective {} is made of no covariances", i + 1));
-        }
-        if let Some(i) = (0..m).find(|i| problem.convex_below(*i).is_none()) {
-            return Err(format!("objective {} is not convex", i + 1));
-        }
-        Ok("all objectives are convex and smooth".into())
+impl Solver for Trace {
+    fn name(&self) -> &'static str {
+        NAME
     }
 
-    /// Computes a front. Fails where the loss has no second derivatives, or another objective is
-    /// not made of covariances.
-    pub fn solve(
-        &self,
-        problem: &dyn Problem,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
+    /// It is the solver of choice if the front can be followed with a proof.
+    fn suits(&self, problem: &dyn Problem) -> Suits {
+        let m = problem.n_objectives();
+        if m > MOST_AXES + 1 {
+            return Suits::Impossible(format!("{m} objectives are too many to follow their front"));
+        }
+        if let Some(i) = without_roots(problem) {
+            return Suits::Impossible(format!("objective {} is made of no covariances", i + 1));
+        }
+        let has_curvature = problem.second_order().is_some() || problem.n_params() > MOST_DENSE;
+        let not_convex = (0..m).find(|i| problem.convex_below(*i).is_none());
+        match not_convex.map(|i| format!("objective {} is not convex", i + 1)) {
+            _ if m > 1 && !has_curvature => {
+                Suits::Impossible("the loss has no second derivatives".into())
+            }
+            Some(why) => Suits::Possible(why),
+            None => Suits::Best("all objectives are convex and smooth".into()),
+        }
+    }
+
+    fn needs_covariances(&self) -> bool {
+        true
+    }
+
+    fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         self.follow(problem, None, None, observer)
     }
 
-    /// Whether the front is followed as a curve.
-    pub(crate) fn is_curve(problem: &dyn Problem) -> Result<bool, Error> {
-        let n = problem.n_params();
-        Ok(problem.n_objectives() == 2
-            && problem.n_roots(1) > 0
-            && n <= MOST_DENSE
-            && problem.roots(1, &vec![0.0; n])?.affine)
+    /// Starts again: the checkpoint only records that the solver started.
+    fn resume(
+        &self,
+        problem: &dyn Problem,
+        checkpoint: &Checkpoint,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        checkpoint.state::<()>(NAME, problem)?;
+        self.solve(problem, observer)
     }
 
+    /// A curve is followed again from the unmitigated model. Every point of a surface is solved again.
+    fn update(
+        &self,
+        problem: &dyn Problem,
+        current: &Points,
+        _round: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        if is_curve(problem)? {
+            return update_curve(self, problem, current, observer);
+        }
+        update(self, problem, current, observer, |known, observer| {
+            self.follow(problem, Some(known.least()), Some(known), observer)
+        })
+    }
+}
+
+impl Trace {
     /// Computes a front, from a point near the unmitigated model where one is known. Of a surface that is
     /// known every point is solved anew.
     pub(crate) fn follow(
@@ -76,17 +105,18 @@ impl Trace {
         known: Option<&Known>,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Error> {
-        self.check()?;
+        self.check(problem.n_params())?;
+        self.suits(problem).ensure(NAME)?;
         let m = problem.n_objectives();
         let mut counters = Counters {
             gradient_evaluations: vec![0; m],
             ..Counters::default()
         };
-        observer.checkpoint(&|| Checkpoint::new(KIND, problem, Writer::default()));
+        observer.checkpoint(&|| Checkpoint::new(NAME, problem, &()));
         let stop = observer.stop_signal();
         let model = Model::new(problem, &stop)?;
-        let metric = model.wide.as_ref().unwrap_or(&Metric::Identity);
-        let ground = Ground::find(problem, near, metric, &mut counters, &stop)?;
+        let preconditioner = model.wide.as_ref().unwrap_or(&Preconditioner::Identity);
+        let ground = Ground::find(problem, near, preconditioner, &mut counters, &stop)?;
         let remainder = Remainder::new(problem, stop.clone());
         let (front, certificates, complete) = match m {
             // Stopped before there was anything else.
@@ -100,12 +130,6 @@ impl Trace {
             // A curve is followed where it is known between its points.
             2 if model.wide.is_none() && model.is_affine() => {
                 self.curve(&model, &ground, &mut counters, observer)?
-            }
-            _ if m > MOST_AXES + 1 => {
-                return Err(Error::Problem(format!(
-                    "a surface of {m} objectives cannot be followed; {} at most can, use pf-smg",
-                    MOST_AXES + 1
-                )));
             }
             _ => {
                 let mesh = Mesh::new(&model, self, &ground, &mut counters)?;
@@ -143,17 +167,6 @@ impl Trace {
             },
             counters,
         })
-    }
-
-    /// Begins again: what [`Trace::solve`] keeps of its work is that it began.
-    pub(crate) fn resume(
-        &self,
-        problem: &dyn Problem,
-        checkpoint: &Checkpoint,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
-        checkpoint.read(KIND, problem)?.end()?;
-        self.solve(problem, observer)
     }
 
     /// Two objectives: points along the curve with their certificates, mended where a cubic
@@ -218,4 +231,13 @@ impl Trace {
             return Ok((front, certificates.unwrap_or_default(), complete));
         }
     }
+}
+
+/// Whether the front is followed as a curve.
+fn is_curve(problem: &dyn Problem) -> Result<bool, Error> {
+    let n = problem.n_params();
+    Ok(problem.n_objectives() == 2
+        && problem.n_roots(1) > 0
+        && n <= MOST_DENSE
+        && problem.roots_of(1)?.at(&vec![0.0; n])?.affine)
 }

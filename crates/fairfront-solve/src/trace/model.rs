@@ -1,6 +1,6 @@
 //! What Newton's method sees: the loss to second order, the other objectives through their roots.
 
-use fairfront_core::{MOST_DENSE, Metric, Points, Problem, Roots, SecondOrder};
+use fairfront_core::{MOST_DENSE, Points, Preconditioner, Problem, Roots, SecondOrder};
 
 use super::kkt::Kkt;
 use crate::Error;
@@ -24,7 +24,7 @@ pub(super) struct Model<'a> {
     /// For objectives with affine roots: their values at x = 0 and their gradients.
     affine: Vec<Option<Roots>>,
     /// What stands in for second derivatives where there are too many parameters for them.
-    pub(super) wide: Option<Metric>,
+    pub(super) wide: Option<Preconditioner>,
 }
 
 /// A solution of a subproblem, with what it leaves for its neighbours.
@@ -47,22 +47,15 @@ pub(super) enum Weight {
 }
 
 impl<'a> Model<'a> {
-    /// Fails where an objective has no roots.
+    /// Fails if an objective has no roots.
     pub(super) fn new(problem: &'a dyn Problem, stop: &'a StopSignal) -> Result<Self, Error> {
         let origin = vec![0.0; problem.n_params()];
         let mut affine = vec![None];
         for i in 1..problem.n_objectives() {
-            if problem.n_roots(i) == 0 {
-                return Err(Error::Problem(format!(
-                    "objective {} is made of no covariances that could be followed; leave it out, or \
-                     use pf-smg",
-                    i + 1
-                )));
-            }
-            affine.push(Some(problem.roots(i, &origin)?).filter(|roots| roots.affine));
+            affine.push(Some(problem.roots_of(i)?.at(&origin)?).filter(|roots| roots.affine));
         }
         let wide = match problem.n_params() > MOST_DENSE {
-            true => Some(problem.metric(&origin)?),
+            true => Some(problem.preconditioner(&origin)?),
             false => None,
         };
         Ok(Self {
@@ -89,7 +82,7 @@ impl<'a> Model<'a> {
     /// The roots of an objective and their gradients.
     pub(super) fn roots(&self, objective: usize, x: &[f64]) -> Result<Roots, Error> {
         match &self.affine[objective] {
-            None => Ok(self.problem.roots(objective, x)?),
+            None => Ok(self.problem.roots_of(objective)?.at(x)?),
             Some(at_zero) => {
                 let pairs = at_zero.values.iter().zip(&at_zero.gradients);
                 Ok(Roots {
@@ -104,8 +97,9 @@ impl<'a> Model<'a> {
     pub(super) fn loss(&self, x: &[f64], counters: &mut Counters) -> Result<SecondOrder, Error> {
         counters.evaluations += 1;
         counters.gradient_evaluations[0] += 1;
-        let found = self.problem.second_order(x)?;
-        found.ok_or_else(|| Error::Problem("the loss has no second derivatives; use pf-smg".into()))
+        let facet = self.problem.second_order();
+        let facet = facet.ok_or(fairfront_core::Error::NoSecondOrder)?;
+        Ok(facet.expand(x)?)
     }
 
     /// Values of all objectives at one point.
@@ -141,8 +135,8 @@ impl<'a> Model<'a> {
         start: &[f64],
         counters: &mut Counters,
     ) -> Result<Solved, Error> {
-        if let Some(metric) = &self.wide {
-            return self.minimise_wide(metric, weights, start, counters);
+        if let Some(preconditioner) = &self.wide {
+            return self.minimise_wide(preconditioner, weights, start, counters);
         }
         let n = start.len();
         let mut x = start.to_vec();
@@ -169,7 +163,7 @@ impl<'a> Model<'a> {
                     }
                     Weight::Finite(0.0) => {}
                     Weight::Finite(w) => {
-                        let of = self.problem.of_roots(i + 1, &roots.values);
+                        let of = self.problem.roots_of(i + 1)?.combined(&roots.values)?;
                         value += w * of.value;
                         for (slope, g) in of.slope.iter().zip(&roots.gradients) {
                             add(&mut gradient, w * slope, g);

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use fairfront_core::{LANES, Metric, Points, SecondOrder};
+use fairfront_core::{LANES, Points, Preconditioner, SecondOrder};
 use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
 
@@ -107,9 +107,9 @@ impl Mesh<'_> {
     /// as well as can be.
     fn places(&self, front: &Front, counters: &mut Counters) -> Result<Vec<Vec<f64>>, Error> {
         let (problem, n) = (self.model.problem, front.points.n_params());
-        let metric = match &self.model.wide {
-            Some(metric) => metric.clone(),
-            None => problem.metric(self.ground.unmitigated.points.get(0))?,
+        let preconditioner = match &self.model.wide {
+            Some(preconditioner) => preconditioner.clone(),
+            None => problem.preconditioner(self.ground.unmitigated.points.get(0))?,
         };
         let numbers: Vec<usize> = (0..front.len()).collect();
         counters.gradient_evaluations[0] += front.len() as u64;
@@ -118,7 +118,7 @@ impl Mesh<'_> {
             .map(|block| {
                 let gradients = problem.gradients_of(0, &front.points.select(block))?;
                 let each = gradients.chunks_exact(n).zip(block);
-                each.map(|(gradient, i)| self.place(&metric, gradient, front, *i))
+                each.map(|(gradient, i)| self.place(&preconditioner, gradient, front, *i))
                     .collect()
             })
             .collect::<Result<_, Error>>()?;
@@ -127,7 +127,7 @@ impl Mesh<'_> {
 
     fn place(
         &self,
-        metric: &Metric,
+        preconditioner: &Preconditioner,
         loss: &[f64],
         front: &Front,
         number: usize,
@@ -136,16 +136,20 @@ impl Mesh<'_> {
         let mut gradients = Vec::new();
         for objective in 1..values.len() {
             let roots = self.model.roots(objective, x)?;
-            let of = self.model.problem.of_roots(objective, &roots.values);
+            let of = self
+                .model
+                .problem
+                .roots_of(objective)?
+                .combined(&roots.values)?;
             let mut gradient = vec![0.0; x.len()];
             for (slope, g) in of.slope.iter().zip(&roots.gradients) {
                 add(&mut gradient, *slope, g);
             }
-            metric.to_variables(&mut gradient);
+            preconditioner.to_variables(&mut gradient);
             gradients.push(gradient);
         }
         let mut loss = loss.to_vec();
-        metric.to_variables(&mut loss);
+        preconditioner.to_variables(&mut loss);
         let mut weights = vec![0.0; gradients.len()];
         for _ in 0..SWEEPS {
             let mut moved = 0.0_f64;
@@ -334,7 +338,11 @@ impl Mesh<'_> {
                 }
                 Weight::Finite(0.0) => {}
                 Weight::Finite(w) => {
-                    let of = self.model.problem.of_roots(i + 1, &roots.values);
+                    let of = self
+                        .model
+                        .problem
+                        .roots_of(i + 1)?
+                        .combined(&roots.values)?;
                     for (slope, g) in of.slope.iter().zip(&roots.gradients) {
                         add(&mut gradient, w * slope, g);
                     }

@@ -1,6 +1,6 @@
 //! Too many parameters for a dense matrix: limited-memory BFGS instead of Newton's method.
 
-use fairfront_core::Metric;
+use fairfront_core::Preconditioner;
 
 use super::model::{Model, Solved, Weight, add};
 use crate::Error;
@@ -15,7 +15,7 @@ struct Weighted<'a> {
 }
 
 /// Directions that keep some affine functions: what is left of gradients after theirs are removed, in
-/// a metric.
+/// a preconditioner.
 struct Space {
     basis: Vec<Axis>,
 }
@@ -31,11 +31,11 @@ struct Axis {
 }
 
 impl Space {
-    fn new(metric: &Metric, gradients: Vec<Vec<f64>>, values: &[f64]) -> Self {
+    fn new(preconditioner: &Preconditioner, gradients: Vec<Vec<f64>>, values: &[f64]) -> Self {
         let mut basis: Vec<Axis> = Vec::new();
         let stepped = |g: &[f64]| {
             let mut step = g.to_vec();
-            metric.step(&mut step);
+            preconditioner.step(&mut step);
             step
         };
         for (mut gradient, value) in gradients.into_iter().zip(values) {
@@ -116,7 +116,7 @@ impl Model<'_> {
     /// of affine covariances.
     pub(super) fn minimise_wide(
         &self,
-        metric: &Metric,
+        preconditioner: &Preconditioner,
         weights: &[Weight],
         start: &[f64],
         counters: &mut Counters,
@@ -136,14 +136,14 @@ impl Model<'_> {
                 gradients.extend(roots.gradients);
             }
         }
-        let space = Space::new(metric, gradients, &values);
+        let space = Space::new(preconditioner, gradients, &values);
         space.enter(&mut x);
         let function = Weighted {
             model: self,
             weights,
             space,
         };
-        let (x, promised) = minimise(&function, &x, metric, counters, self.stop)?;
+        let (x, promised) = minimise(&function, &x, preconditioner, counters, self.stop)?;
         Ok(Solved {
             x,
             kkt: None,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_start_moves_to_where_all_functions_are_zero() {
-        let metric = Metric::Diagonal(vec![1.0, 0.5, 4.0, 2.0]);
+        let preconditioner = Preconditioner::Diagonal(vec![1.0, 0.5, 4.0, 2.0]);
         let gradients = vec![
             vec![1.0, 1.0, 0.0, 0.0],
             vec![2.0, 2.0, 0.0, 0.0],
@@ -171,7 +171,7 @@ mod tests {
                 .map(|(g, offset)| dot(g, x) + offset)
                 .collect()
         };
-        let space = Space::new(&metric, gradients.clone(), &value(&start));
+        let space = Space::new(&preconditioner, gradients.clone(), &value(&start));
         assert_eq!(space.basis.len(), 2, "the second says what the first does");
         let mut x = start;
         space.enter(&mut x);
@@ -179,7 +179,7 @@ mod tests {
         // A step along what is left of a gradient keeps them 0.
         let mut gradient = vec![0.3, -1.0, 2.0, 0.7];
         space.project(&mut gradient);
-        metric.step(&mut gradient);
+        preconditioner.step(&mut gradient);
         let moved: Vec<f64> = x.iter().zip(&gradient).map(|(x, s)| x - 3.0 * s).collect();
         assert!(value(&moved).iter().all(|v| v.abs() < 1e-13));
     }

@@ -1,9 +1,9 @@
 //! The descent of one weighted sum: a state that says where to look next and is told what is there.
 
-use fairfront_core::Metric;
+use fairfront_core::Preconditioner;
+use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::checkpoint::{Reader, Writer};
+use crate::checkpoint::{are_counts, exact};
 use crate::descend::{Memory, dot};
 
 /// A step is enough if the sum falls by this share of what its gradient promises.
@@ -12,16 +12,23 @@ const ENOUGH: f64 = 1e-4;
 const SHORTER: f64 = 0.4;
 const MOST_TRIALS: usize = 14;
 
+#[derive(Serialize, Deserialize)]
 pub(super) struct Descent {
+    #[serde(with = "exact")]
     pub(super) x: Vec<f64>,
     /// Of each objective.
+    #[serde(with = "exact")]
     pub(super) weights: Vec<f64>,
     /// The sum and its gradient at x; not known at first.
+    #[serde(with = "exact")]
     known: Option<(f64, Vec<f64>)>,
     memory: Memory,
+    #[serde(with = "exact")]
     step: Vec<f64>,
     /// What a step of length 1 promises.
+    #[serde(with = "exact")]
     promised: f64,
+    #[serde(with = "exact")]
     length: f64,
     trials: usize,
     steps: usize,
@@ -52,50 +59,11 @@ impl Descent {
         );
     }
 
-    pub(super) fn write(&self, writer: &mut Writer) {
-        let Self {
-            x,
-            weights,
-            known,
-            memory,
-            step,
-            promised,
-            length,
-            trials,
-            steps,
-            done,
-        } = self;
-        writer.numbers(x);
-        writer.numbers(weights);
-        writer.option(known.as_ref(), |w, (value, gradient)| {
-            w.number(*value);
-            w.numbers(gradient);
-        });
-        memory.write(writer);
-        writer.numbers(step);
-        for number in [*promised, *length] {
-            writer.number(number);
-        }
-        for count in [*trials, *steps] {
-            writer.count(count);
-        }
-        writer.flag(*done);
-    }
-
-    /// A descent in `n` parameters of a sum of `m` objectives.
-    pub(super) fn read(reader: &mut Reader, n: usize, m: usize) -> Result<Self, Error> {
-        Ok(Self {
-            x: reader.exactly(n)?,
-            weights: reader.exactly(m)?,
-            known: reader.option(|r| Ok((r.number()?, r.exactly(n)?)))?,
-            memory: Memory::read(reader, n)?,
-            step: reader.exactly(n)?,
-            promised: reader.number()?,
-            length: reader.number()?,
-            trials: reader.count()?,
-            steps: reader.count()?,
-            done: reader.flag()?,
-        })
+    pub(super) fn is_sound(&self, n: usize, m: usize) -> bool {
+        [self.x.len(), self.step.len(), self.weights.len()] == [n, n, m]
+            && self.known.as_ref().is_none_or(|(_, g)| g.len() == n)
+            && self.memory.is_sound(n)
+            && are_counts(&[self.trials, self.steps])
     }
 
     /// Where to look next.
@@ -110,21 +78,21 @@ impl Descent {
         trial: Vec<f64>,
         values: &[f64],
         gradient: &[f64],
-        metric: &Metric,
+        preconditioner: &Preconditioner,
         (most_steps, tolerance): (usize, f64),
     ) {
         let value = dot(values, &self.weights);
         let sound = value.is_finite() && gradient.iter().all(|g| g.is_finite());
         match &self.known {
             None if !sound => self.done = true,
-            None => self.go(trial, value, gradient, metric),
+            None => self.go(trial, value, gradient, preconditioner),
             Some((old, _)) => {
                 let enough = ENOUGH * self.length * self.promised;
                 if sound && value <= old - enough {
                     self.steps += 1;
                     let settled = old - value <= tolerance * old.abs();
                     self.done = settled || self.steps >= most_steps;
-                    self.go(trial, value, gradient, metric);
+                    self.go(trial, value, gradient, preconditioner);
                     return;
                 }
                 self.trials += 1;
@@ -137,17 +105,17 @@ impl Descent {
     }
 
     /// Moves to a better point and chooses the next step.
-    fn go(&mut self, x: Vec<f64>, value: f64, gradient: &[f64], metric: &Metric) {
+    fn go(&mut self, x: Vec<f64>, value: f64, gradient: &[f64], preconditioner: &Preconditioner) {
         if let Some((_, old)) = &self.known {
             self.memory.learn(&self.x, &x, old, gradient);
         }
         self.x = x;
-        self.step = self.memory.step(gradient, metric);
+        self.step = self.memory.step(gradient, preconditioner);
         self.promised = dot(&self.step, gradient);
         if self.promised.is_nan() || self.promised <= 0.0 {
-            // The memory is of no use here; the metric alone always goes down.
+            // The memory is of no use here; the preconditioner alone always goes down.
             self.memory = Memory::default();
-            self.step = self.memory.step(gradient, metric);
+            self.step = self.memory.step(gradient, preconditioner);
             self.promised = dot(&self.step, gradient);
         }
         if !(self.promised > 0.0 && self.promised.is_finite()) {

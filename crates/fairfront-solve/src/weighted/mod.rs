@@ -11,7 +11,7 @@ pub use settings::Weighted;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use fairfront_core::{LANES, Metric, Points, Problem};
+use fairfront_core::{LANES, Points, Preconditioner, Problem};
 use fairfront_pareto::{ranges, select_spread};
 
 use self::descent::Descent;
@@ -19,10 +19,15 @@ use self::lattice::lattice;
 use self::state::State;
 use crate::Error;
 use crate::checkpoint::Checkpoint;
-use crate::ground::{Ground, check};
+use crate::ground::{Ground, check, without_roots};
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
 use crate::remainder::Remainder;
-use crate::update::Known;
+use crate::setting::Settings;
+use crate::update::{Known, update};
+use crate::{Solver, Suits};
+
+/// The name of the solver and of its checkpoints.
+const NAME: &str = "weighted";
 
 /// An update takes half of the sums, and half of the steps for each: much is known already.
 const UPDATE: usize = 2;
@@ -31,26 +36,38 @@ const UPDATE: usize = 2;
 /// for all of it.
 const PRICE: f64 = 0.1;
 
-impl Weighted {
-    /// Whether this is the solver of choice: there are objectives with a temperature, or some that
-    /// are made of no covariances.
-    pub fn suits(&self, problem: &dyn Problem) -> Result<String, String> {
-        let fair = 1..problem.n_objectives();
-        match problem.softened(2.0).is_some() || fair.into_iter().any(|i| problem.n_roots(i) == 0) {
-            true => Ok("there are objectives made of rates or of groups' losses".into()),
-            false => Err("all objectives are made of covariances".into()),
+impl Solver for Weighted {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// It is the solver of choice if there are objectives with a temperature, or some that are made of no
+    /// covariances.
+    fn suits(&self, problem: &dyn Problem) -> Suits {
+        match problem.temperature().is_some() || without_roots(problem).is_some() {
+            true => Suits::Best("there are objectives made of rates or of groups' losses".into()),
+            false => Suits::Possible("all objectives are made of covariances".into()),
         }
+    }
+
+    fn set_starts(&mut self, starts: Points) {
+        self.starts = Some(starts);
+    }
+
+    fn takes_starts(&self) -> bool {
+        self.starts.is_none()
+    }
+
+    /// A descent keeps its position, its step and its memory of earlier steps.
+    fn vectors_per_point(&self) -> usize {
+        24
     }
 
     /// Computes a front: for each of many weights the sum of the objectives is minimised from the
     /// start that is best for it, at a high temperature first and then, from where that ended, at
     /// lower ones. The front is what is nondominated, at the objectives' own temperature, among the
     /// starts and the ends of all stages; all of them are [`Outcome::candidates`].
-    pub fn solve(
-        &self,
-        problem: &dyn Problem,
-        observer: &mut dyn Observer,
-    ) -> Result<Outcome, Error> {
+    fn solve(&self, problem: &dyn Problem, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let n = problem.n_params();
         self.check(n)?;
         check(problem)?;
@@ -66,8 +83,7 @@ impl Weighted {
         work.go_on(state, observer)
     }
 
-    /// Goes on from a checkpoint of [`Weighted::solve`].
-    pub(crate) fn resume(
+    fn resume(
         &self,
         problem: &dyn Problem,
         checkpoint: &Checkpoint,
@@ -79,9 +95,22 @@ impl Weighted {
         work.go_on(state, observer)
     }
 
-    /// Updates a front: every sum starts from the best for it of a selection, with fewer steps at each
-    /// temperature.
-    pub(crate) fn update(
+    /// Every sum starts from the best of a selection for it, with fewer steps at each temperature.
+    fn update(
+        &self,
+        problem: &dyn Problem,
+        current: &Points,
+        _round: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        update(self, problem, current, observer, |known, observer| {
+            self.renew(problem, known, observer)
+        })
+    }
+}
+
+impl Weighted {
+    fn renew(
         &self,
         problem: &dyn Problem,
         known: &Known,
@@ -89,12 +118,13 @@ impl Weighted {
     ) -> Result<Outcome, Error> {
         let mut starts = known.spread(self.sums)?;
         let remainder = Remainder::new(problem, observer.stop_signal());
-        if let Some(minimiser) = problem.minimiser_from(known.least(), &remainder.signal(LANES))? {
+        let stop = remainder.signal(LANES);
+        if let Some(minimizer) = problem.minimizer(Some(known.least()), &stop)? {
             // Beside a single point, which may be anywhere, it would say wrongly what objectives cost.
             if starts.len() == 1 {
                 starts = Points::new(problem.n_params());
             }
-            starts.push(&minimiser);
+            starts.push(&minimizer);
         }
         let settings = Self {
             starts: Some(starts),
@@ -109,7 +139,7 @@ impl Weighted {
 struct Work<'a> {
     problem: &'a dyn Problem,
     settings: &'a Weighted,
-    metric: Metric,
+    preconditioner: Preconditioner,
     counters: Counters,
     stop: StopSignal,
     remainder: Remainder,
@@ -126,7 +156,7 @@ impl<'a> Work<'a> {
         Ok(Self {
             problem,
             settings,
-            metric: problem.metric(start)?,
+            preconditioner: problem.preconditioner(start)?,
             counters: Counters {
                 gradient_evaluations: vec![0; problem.n_objectives()],
                 ..Counters::default()
@@ -138,7 +168,7 @@ impl<'a> Work<'a> {
 
     /// By what the temperature is multiplied in each stage.
     fn factors(&self) -> Vec<f64> {
-        match self.problem.softened(self.settings.softening) {
+        match self.problem.temperature() {
             Some(_) => self.settings.factors(),
             None => vec![1.0],
         }
@@ -155,7 +185,8 @@ impl<'a> Work<'a> {
                 break;
             }
             let factor = factors[state.stage];
-            let softened = (factor > 1.0).then(|| whole.softened(factor)).flatten();
+            let temperature = whole.temperature().filter(|_| factor > 1.0);
+            let softened = temperature.map(|t| t.softened(factor)).transpose()?;
             let problem = softened.as_deref().unwrap_or(whole);
             match state.stage {
                 // A checkpoint is of a stage that has begun.
@@ -325,7 +356,7 @@ impl<'a> Work<'a> {
             let gradient = &gradients[place * n..(place + 1) * n];
             let limits = (self.settings.most_steps, self.settings.tolerance);
             let trial = trials.get(place).to_vec();
-            descents[*i].take(trial, of_trial, gradient, &self.metric, limits);
+            descents[*i].take(trial, of_trial, gradient, &self.preconditioner, limits);
             values[i * m..(i + 1) * m].copy_from_slice(of_trial);
         }
         Ok(())

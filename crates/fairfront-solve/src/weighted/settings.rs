@@ -1,8 +1,10 @@
+use std::ops::Bound::{Excluded, Included};
+
 use fairfront_core::Points;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::setting::{parse, unknown, wrong};
+use crate::setting::{Declared, Declares, Kind, field, wrong};
 
 /// Weighted sums of the objectives, many at once, followed while their temperature falls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,67 +40,66 @@ impl Default for Weighted {
     }
 }
 
-impl Weighted {
-    /// Names that [`Weighted::set`] takes, with what they mean.
-    pub const NAMES: [(&'static str, &'static str); 5] = [
-        ("sums", "how many sums, each with weights of its own"),
-        ("stages", "stages in which the temperature falls"),
-        (
-            "softening",
-            "how much higher the temperature is in the first stage",
+impl Declares for Weighted {
+    const POINTS: Declared<Self> = Declared::new(
+        "points",
+        Kind::Count(1, 1_000_000),
+        "models of the front, at most",
+        field!(Count, points),
+    );
+
+    const SETTINGS: &'static [Declared<Self>] = &[
+        Declared::new(
+            "sums",
+            Kind::Count(1, 1_000_000),
+            "how many sums, each with weights of its own",
+            field!(Count, sums),
         ),
-        ("max-steps", "steps of a sum in a stage at most"),
-        (
+        Declared::new(
+            "stages",
+            Kind::Count(1, 100),
+            "stages in which the temperature falls",
+            field!(Count, stages),
+        ),
+        Declared::new(
+            "softening",
+            Kind::Number(Included(1.0), Included(1e6)),
+            "how much higher the temperature is in the first stage",
+            field!(Number, softening),
+        ),
+        Declared::new(
+            "max-steps",
+            Kind::Count(1, 1_000_000),
+            "steps of a sum in a stage, at most",
+            field!(Count, most_steps),
+        ),
+        Declared::new(
             "tolerance",
+            Kind::Number(Included(0.0), Excluded(1.0)),
             "a sum is done when a step lowers it by less than this share",
+            field!(Number, tolerance),
         ),
     ];
 
-    /// Sets one setting by its name.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
-        let count = || parse::<usize>(value, "a whole number");
-        let number = || parse::<f64>(value, "a number");
-        match name {
-            "sums" => self.sums = count()?,
-            "stages" => self.stages = count()?,
-            "softening" => self.softening = number()?,
-            "max-steps" => self.most_steps = count()?,
-            "tolerance" => self.tolerance = number()?,
-            _ => return unknown(name),
-        }
-        Ok(())
-    }
-
-    /// Says what cannot be right.
-    pub fn check(&self, n_params: usize) -> Result<(), Error> {
-        for (setting, value, most) in [
-            ("points", self.points, 1_000_000),
-            ("sums", self.sums, 1_000_000),
-            ("stages", self.stages, 100),
-            ("max-steps", self.most_steps, 1_000_000),
-        ] {
-            if value == 0 || value > most {
-                let rule = "at least 1, and no number that would take for ever";
-                return wrong(setting, value.to_string(), rule);
-            }
-        }
-        if !(self.softening >= 1.0 && self.softening <= 1e6) {
-            let rule = "at least 1 and at most 1,000,000";
-            return wrong("softening", self.softening.to_string(), rule);
-        }
-        if !(self.tolerance >= 0.0 && self.tolerance < 1.0) {
-            let rule = "at least 0 and below 1";
-            return wrong("tolerance", self.tolerance.to_string(), rule);
-        }
+    fn check_together(&self, n_params: usize) -> Result<(), Error> {
         match &self.starts {
             Some(starts) if starts.is_empty() || starts.n_params() != n_params => {
                 let found = format!("{} of {} parameters", starts.len(), starts.n_params());
-                wrong("starts", found, "points with the problem's parameters")
+                wrong(
+                    "starts",
+                    found,
+                    "points with the problem's parameters".into(),
+                )
+            }
+            Some(starts) if starts.as_slice().iter().any(|v| !v.is_finite()) => {
+                wrong("starts", "not finite".into(), "finite".into())
             }
             _ => Ok(()),
         }
     }
+}
 
+impl Weighted {
     /// By what the temperature is multiplied in each stage: 1 in the last.
     pub(super) fn factors(&self) -> Vec<f64> {
         let last = self.stages - 1;

@@ -1,22 +1,24 @@
-//! Where weighted sums are between two steps.
+//! The progress of weighted sums between two steps.
 
 use fairfront_core::{Points, Problem};
+use serde::{Deserialize, Serialize};
 
-use super::{Descent, Weighted, Work};
+use super::{Descent, NAME, Weighted, Work};
 use crate::Error;
-use crate::checkpoint::{Checkpoint, Writer, ensure};
-use crate::outcome::StopSignal;
+use crate::checkpoint::{Checkpoint, Sound, are_counts, ensure, exact};
+use crate::outcome::{Counters, StopSignal};
 
-const KIND: &str = "weighted";
-
-/// What changes from step to step.
+/// Everything that changes from step to step.
+#[derive(Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) descents: Vec<Descent>,
     /// The starts, and the ends of the stages before.
     pub(super) candidates: Points,
     /// Beyond the starts' values.
+    #[serde(with = "exact")]
     pub(super) reference: Vec<f64>,
-    /// The last values seen of each descent, for whoever watches.
+    /// The last values seen of each descent, for the observer.
+    #[serde(with = "exact")]
     pub(super) values: Vec<f64>,
     pub(super) stage: usize,
     /// Whether its descents know where they start from.
@@ -27,29 +29,24 @@ pub(super) struct State {
     pub(super) round: usize,
 }
 
+impl Sound for (Counters, State) {
+    fn is_sound(&self, n: usize, m: usize) -> bool {
+        let (counters, state) = self;
+        counters.is_sound(n, m)
+            && state.candidates.is_sound(n, m)
+            && !state.candidates.is_empty()
+            && state.descents.iter().all(|d| d.is_sound(n, m))
+            && state.reference.len() == m
+            && state.values.len() == state.descents.len() * m
+            && are_counts(&[state.stage, state.step, state.round])
+            // A checkpoint is of a stage that has begun.
+            && state.begun
+    }
+}
+
 impl<'a> Work<'a> {
     pub(super) fn checkpoint(&self, state: &State) -> Checkpoint {
-        let State {
-            descents,
-            candidates,
-            reference,
-            values,
-            stage,
-            begun: _,
-            step,
-            round,
-        } = state;
-        let mut writer = Writer::default();
-        writer.counters(&self.counters);
-        writer.points(candidates);
-        writer.count(descents.len());
-        descents.iter().for_each(|d| d.write(&mut writer));
-        writer.numbers(reference);
-        writer.numbers(values);
-        for count in [*stage, *step, *round] {
-            writer.count(count);
-        }
-        Checkpoint::new(KIND, self.problem, writer)
+        Checkpoint::new(NAME, self.problem, &(&self.counters, state))
     }
 
     /// The work and its state, from a checkpoint.
@@ -59,26 +56,8 @@ impl<'a> Work<'a> {
         checkpoint: &Checkpoint,
         stop: StopSignal,
     ) -> Result<(Self, State), Error> {
-        let (n, m) = (problem.n_params(), problem.n_objectives());
-        let mut reader = checkpoint.read(KIND, problem)?;
-        let counters = reader.counters(m)?;
-        let candidates = reader.points(n)?;
-        ensure(!candidates.is_empty())?;
-        let n_sums = reader.length(8 * n)?;
-        ensure(n_sums == settings.sums)?;
-        let descents = (0..n_sums).map(|_| Descent::read(&mut reader, n, m));
-        let descents = descents.collect::<Result<_, _>>()?;
-        let state = State {
-            descents,
-            candidates,
-            reference: reader.exactly(m)?,
-            values: reader.exactly(n_sums * m)?,
-            stage: reader.count()?,
-            begun: true,
-            step: reader.count()?,
-            round: reader.count()?,
-        };
-        reader.end()?;
+        let (counters, state): (Counters, State) = checkpoint.state(NAME, problem)?;
+        ensure(state.descents.len() == settings.sums)?;
         let mut work = Self::new(settings, problem, state.candidates.get(0), stop)?;
         ensure(state.stage < work.factors().len())?;
         work.counters = counters;

@@ -1,8 +1,8 @@
 //! Problems with known fronts.
 
 use fairfront_core::{
-    Batches, Bounds, Error, Gradients, Metric, OfRoots, Points, Problem, Purpose, Roots,
-    SecondOrder, Stream,
+    Batches, BoundFacet, Bounds, Error, Gradients, LossFacet, OfRoots, Points, Preconditioner,
+    Problem, Purpose, RootFacet, Roots, SecondOrder, SecondOrderFacet, StopSignal, Stream,
 };
 
 /// fᵢ = ½‖x − aᵢ‖², with noise on stochastic gradients: the Pareto set is the convex hull of the
@@ -65,7 +65,7 @@ impl Problem for Quadratics {
         self.centres.len()
     }
 
-    fn n_rows(&self) -> usize {
+    fn n_rows(&self) -> u64 {
         10_000
     }
 
@@ -210,12 +210,44 @@ impl Problem for Bounded {
         }))
     }
 
-    fn metric(&self, _at: &[f64]) -> Result<Metric, Error> {
-        Ok(Metric::Diagonal(
+    fn loss(&self) -> Option<&dyn LossFacet> {
+        Some(self)
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrderFacet> {
+        Some(self)
+    }
+
+    fn bound(&self) -> Option<&dyn BoundFacet> {
+        Some(self)
+    }
+
+    fn roots(&self) -> Option<&dyn RootFacet> {
+        Some(self)
+    }
+}
+
+impl LossFacet for Bounded {
+    fn minimizer(
+        &self,
+        _near: Option<&[f64]>,
+        _stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        Ok(None)
+    }
+
+    fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
+        Ok(vec![0.0; self.centre.len()])
+    }
+
+    fn preconditioner(&self, _at: &[f64]) -> Result<Preconditioner, Error> {
+        Ok(Preconditioner::Diagonal(
             self.curvature.iter().map(|q| 1.0 / q).collect(),
         ))
     }
+}
 
+impl RootFacet for Bounded {
     fn n_roots(&self, objective: usize) -> usize {
         match objective {
             0 => 0,
@@ -223,7 +255,7 @@ impl Problem for Bounded {
         }
     }
 
-    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+    fn roots_at(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
         Ok(Roots {
             values: self.values_at(objective, point),
             gradients: self.affine[objective - 1]
@@ -233,20 +265,36 @@ impl Problem for Bounded {
             affine: true,
         })
     }
-    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+
+    fn of_roots(&self, _objective: usize, roots: &[f64]) -> Result<OfRoots, Error> {
+        let k = roots.len();
+        let mut curvature = vec![0.0; k * k];
+        (0..k).for_each(|i| curvature[i * k + i] = 2.0 / k as f64);
+        Ok(OfRoots {
+            value: roots.iter().map(|c| c * c).sum::<f64>() / k as f64,
+            slope: roots.iter().map(|c| 2.0 * c / k as f64).collect(),
+            curvature,
+        })
+    }
+}
+
+impl SecondOrderFacet for Bounded {
+    fn expand(&self, point: &[f64]) -> Result<SecondOrder, Error> {
         let n = point.len();
         let at = Points::from_vec(n, point.to_vec());
         let mut lower = vec![0.0; n * n];
         for (i, q) in self.curvature.iter().enumerate() {
             lower[i * n + i] = *q;
         }
-        Ok(Some(SecondOrder {
+        Ok(SecondOrder {
             value: self.values(&at)?[0],
-            gradient: self.gradient_of(0, point)?,
+            gradient: self.gradients_of(0, &at)?,
             lower,
-        }))
+        })
     }
+}
 
+impl BoundFacet for Bounded {
     fn convex_below(&self, _objective: usize) -> Option<f64> {
         Some(f64::INFINITY)
     }
@@ -257,17 +305,6 @@ impl Problem for Bounded {
             radius: vec![f64::INFINITY; self.curvature.len()],
             coupling: None,
         }))
-    }
-
-    fn of_roots(&self, _objective: usize, roots: &[f64]) -> OfRoots {
-        let k = roots.len();
-        let mut curvature = vec![0.0; k * k];
-        (0..k).for_each(|i| curvature[i * k + i] = 2.0 / k as f64);
-        OfRoots {
-            value: roots.iter().map(|c| c * c).sum::<f64>() / k as f64,
-            slope: roots.iter().map(|c| 2.0 * c / k as f64).collect(),
-            curvature,
-        }
     }
 }
 
@@ -332,7 +369,21 @@ impl Problem for Coupled {
         }))
     }
 
-    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+    fn second_order(&self) -> Option<&dyn SecondOrderFacet> {
+        Some(self)
+    }
+
+    fn bound(&self) -> Option<&dyn BoundFacet> {
+        Some(self)
+    }
+
+    fn roots(&self) -> Option<&dyn RootFacet> {
+        Some(self)
+    }
+}
+
+impl SecondOrderFacet for Coupled {
+    fn expand(&self, point: &[f64]) -> Result<SecondOrder, Error> {
         let n = point.len();
         let rank_one: Vec<f64> = self.slope.iter().copied().chain([1.0]).collect();
         let mut lower = vec![0.0; n * n];
@@ -344,13 +395,16 @@ impl Problem for Coupled {
                 lower[i * n + i] += self.modulus;
             }
         }
-        Ok(Some(SecondOrder {
-            value: self.values(&Points::from_vec(n, point.to_vec()))?[0],
-            gradient: self.gradient_of(0, point)?,
+        let at = Points::from_vec(n, point.to_vec());
+        Ok(SecondOrder {
+            value: self.values(&at)?[0],
+            gradient: self.gradients_of(0, &at)?,
             lower,
-        }))
+        })
     }
+}
 
+impl BoundFacet for Coupled {
     fn convex_below(&self, _objective: usize) -> Option<f64> {
         Some(f64::INFINITY)
     }
@@ -366,12 +420,14 @@ impl Problem for Coupled {
             coupling: Some(self.kappa * slope),
         }))
     }
+}
 
+impl RootFacet for Coupled {
     fn n_roots(&self, objective: usize) -> usize {
         usize::from(objective > 0)
     }
 
-    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
+    fn roots_at(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
         Ok(Roots {
             values: vec![self.root(objective, point)],
             gradients: vec![self.affine[objective - 1].0.clone()],
@@ -379,11 +435,11 @@ impl Problem for Coupled {
         })
     }
 
-    fn of_roots(&self, _objective: usize, roots: &[f64]) -> OfRoots {
-        OfRoots {
+    fn of_roots(&self, _objective: usize, roots: &[f64]) -> Result<OfRoots, Error> {
+        Ok(OfRoots {
             value: roots[0] * roots[0],
             slope: vec![2.0 * roots[0]],
             curvature: vec![2.0],
-        }
+        })
     }
 }

@@ -1,7 +1,7 @@
 use fairfront_core::{
     Cholesky, Covariance, Kind, Points, Problem, Purpose, SecondOrder, SmoothMax, Stream,
 };
-use fairfront_solve::{Certificate, Front, Trace, certify};
+use fairfront_solve::{Certificate, Front, Solver, Trace, certify};
 use proptest::prelude::*;
 
 use crate::analytic::{Bounded, Coupled, Quadratics};
@@ -60,10 +60,14 @@ fn least_loss(problem: &dyn Problem, levels: &[f64]) -> f64 {
                 mut gradient,
                 mut lower,
                 ..
-            } = problem.second_order(&x).unwrap().unwrap();
+            } = problem.second_order().unwrap().expand(&x).unwrap();
             for (i, level) in levels.iter().enumerate() {
-                let roots = problem.roots(i + 1, &x).unwrap();
-                let of = problem.of_roots(i + 1, &roots.values);
+                let roots = problem.roots_of(i + 1).unwrap().at(&x).unwrap();
+                let of = problem
+                    .roots_of(i + 1)
+                    .unwrap()
+                    .combined(&roots.values)
+                    .unwrap();
                 let k = roots.values.len();
                 let slack = (level - of.value) * t;
                 let mut own = vec![0.0; n];
@@ -324,7 +328,7 @@ fn boltzmann_s_maximum_is_convex_up_to_its_limit() {
     for k in [3, 4, 5, 10, 40] {
         let table = Table::random(1, 2 * k, 1, &[k]);
         let problem = table.impact();
-        let limit = problem.convex_below(1).unwrap();
+        let limit = problem.bound().unwrap().convex_below(1).unwrap();
         assert_eq!(limit, 1.0 / (8.0 * k as f64));
         let largest = (1.0 / 8.0_f64).sqrt();
         for case in 0..2_000 {
@@ -341,7 +345,12 @@ fn boltzmann_s_maximum_is_convex_up_to_its_limit() {
                 })
                 .map(|c| largest * c)
                 .collect();
-            let mut curvature = problem.of_roots(1, &roots).curvature;
+            let mut curvature = problem
+                .roots()
+                .unwrap()
+                .of_roots(1, &roots)
+                .unwrap()
+                .curvature;
             for i in 0..k {
                 curvature[i * k + i] += 1e-12;
             }
@@ -377,7 +386,7 @@ fn nothing_is_proven_where_nothing_is_known() {
 
     // Boltzmann's maximum beyond its limit; at the limit, and below it, something is.
     let problem = table.impact();
-    let limit = problem.convex_below(1).unwrap();
+    let limit = problem.bound().unwrap().convex_below(1).unwrap();
     let at = |scale: f64| vec![scale, 0.0, 0.0, 0.0];
     let value = |scale: f64| front(&problem, &[at(scale)]).values[1];
     let (mut low, mut high) = (0.0, 1e6);

@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 
 use fairfront_core::{Condition, ErrorRate, Kind, Problem, RateParity};
 use fairfront_solve::{
-    BatchSchedule, Checkpoint, EpsFair, Error, Method, Observer, Outcome, PfSmg, Polish, Progress,
-    StopReason, StopSignal, Trace, Weighted, polish, resume_polish,
+    AnySolver, BatchSchedule, Checkpoint, EpsFair, Error, Observer, Outcome, PfSmg, Polish,
+    Progress, Solver, StopReason, StopSignal, Trace, Weighted, polish, resume_polish,
 };
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -77,21 +77,21 @@ fn with_threads<T: Send>(n: usize, work: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Stops after every round and within many, and goes on.
-fn check(problem: &dyn Problem, method: &Method, least: usize) {
+fn check(problem: &dyn Problem, solver: &AnySolver, least: usize) {
     let mut keeper = Keeper::patient();
-    let whole = method.solve(problem, &mut keeper).unwrap();
+    let whole = solver.solve(problem, &mut keeper).unwrap();
     assert_ne!(whole.stop, StopReason::Stopped);
     let expected = bits(problem, &whole);
     let n = keeper.kept.len();
-    assert!(n >= least, "{}: {n} checkpoints", method.name());
+    assert!(n >= least, "{}: {n} checkpoints", solver.name());
     let resumed = |bytes: &[u8]| {
         let checkpoint = Checkpoint::from_bytes(bytes).unwrap();
-        assert_eq!(checkpoint.kind(), method.name());
-        method.resume(problem, &checkpoint, &mut ()).unwrap()
+        assert_eq!(checkpoint.kind(), solver.name());
+        solver.resume(problem, &checkpoint, &mut ()).unwrap()
     };
     for round in 1..=n {
         let mut keeper = Keeper::new(round, usize::MAX);
-        method.solve(problem, &mut keeper).unwrap();
+        solver.solve(problem, &mut keeper).unwrap();
         // Before the first checkpoint there is nothing to go on from.
         let Some(last) = keeper.kept.last() else {
             continue;
@@ -102,7 +102,7 @@ fn check(problem: &dyn Problem, method: &Method, least: usize) {
     let asked = keeper.asked.load(Ordering::Relaxed);
     for asks in (0..6).map(|i| i * asked / 6) {
         let mut stopped = Keeper::new(usize::MAX, asks);
-        method.solve(problem, &mut stopped).unwrap();
+        solver.solve(problem, &mut stopped).unwrap();
         if let Some(last) = stopped.kept.last() {
             assert!(keeper.kept.contains(last), "cut work is no checkpoint");
             assert!(bits(problem, &resumed(last)) == expected, "asked {asks}");
@@ -112,7 +112,7 @@ fn check(problem: &dyn Problem, method: &Method, least: usize) {
     let middle = n / 2;
     let mut rest = Keeper::patient();
     let checkpoint = Checkpoint::from_bytes(&keeper.kept[middle]).unwrap();
-    method.resume(problem, &checkpoint, &mut rest).unwrap();
+    solver.resume(problem, &checkpoint, &mut rest).unwrap();
     assert!(rest.kept == keeper.kept[middle..]);
 }
 
@@ -139,15 +139,15 @@ fn pf_smg_goes_on() {
         patience: 2,
         ..pf_smg()
     };
-    check(&three, &Method::PfSmg(patient), 3);
+    check(&three, &AnySolver::PfSmg(patient), 3);
     let drawn = PfSmg {
         n_starts: 8,
         start_radius: 1.0,
         anchors: false,
         ..pf_smg()
     };
-    check(&Fonseca { n: 3 }, &Method::PfSmg(drawn), 3);
-    check(&fair_problem(), &Method::PfSmg(pf_smg()), 3);
+    check(&Fonseca { n: 3 }, &AnySolver::PfSmg(drawn), 3);
+    check(&fair_problem(), &AnySolver::PfSmg(pf_smg()), 3);
     let schedule = BatchSchedule {
         initial: 20.0,
         growth: 1.01,
@@ -158,20 +158,20 @@ fn pf_smg_goes_on() {
         most_active: 8,
         ..PfSmg::paper(2, 2, 0.3, 100, vec![schedule])
     };
-    check(&fair_problem(), &Method::PfSmg(paper), 3);
+    check(&fair_problem(), &AnySolver::PfSmg(paper), 3);
 }
 
 #[test]
 fn eps_fair_goes_on() {
     let bounded = Table::random(7, 200, 2, &[2]).impact();
-    for (metric, cold) in [(true, false), (false, true)] {
+    for (preconditioner, cold) in [(true, false), (false, true)] {
         let settings = EpsFair {
             points: 49,
-            metric,
+            preconditioner,
             cold,
             ..EpsFair::default()
         };
-        check(&bounded, &Method::EpsFair(settings), 3);
+        check(&bounded, &AnySolver::EpsFair(settings), 3);
     }
 }
 
@@ -190,12 +190,12 @@ fn weighted_sums_go_on() {
         stages: 3,
         ..Weighted::default()
     };
-    check(&rates(), &Method::Weighted(settings.clone()), 10);
+    check(&rates(), &AnySolver::Weighted(settings.clone()), 10);
     let three = Quadratics {
         centres: vec![vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, 1.0]],
         noise: 0.0,
     };
-    check(&three, &Method::Weighted(settings), 1);
+    check(&three, &AnySolver::Weighted(settings), 1);
 }
 
 #[test]
@@ -206,12 +206,12 @@ fn trace_begins_again() {
         ..Trace::default()
     };
     let problem = table.impact();
-    let method = Method::Trace(trace);
+    let solver = AnySolver::Trace(trace);
     let mut keeper = Keeper::patient();
-    let whole = method.solve(&problem, &mut keeper).unwrap();
+    let whole = solver.solve(&problem, &mut keeper).unwrap();
     assert_eq!(keeper.kept.len(), 1);
     let checkpoint = Checkpoint::from_bytes(&keeper.kept[0]).unwrap();
-    let again = method.resume(&problem, &checkpoint, &mut ()).unwrap();
+    let again = solver.resume(&problem, &checkpoint, &mut ()).unwrap();
     assert_eq!(bits(&problem, &again), bits(&problem, &whole));
     assert!(!whole.certificates.is_empty());
 }
@@ -257,41 +257,41 @@ fn polishing_goes_on() {
 }
 
 /// A checkpoint of each kind, with what goes on from it.
-static SAMPLES: LazyLock<Vec<(Method, Vec<u8>)>> = LazyLock::new(samples);
+static SAMPLES: LazyLock<Vec<(AnySolver, Vec<u8>)>> = LazyLock::new(samples);
 
-fn samples() -> Vec<(Method, Vec<u8>)> {
+fn samples() -> Vec<(AnySolver, Vec<u8>)> {
     let problem = fair_problem();
-    let methods = [
-        Method::PfSmg(pf_smg()),
-        Method::EpsFair(EpsFair {
+    let solvers = [
+        AnySolver::PfSmg(pf_smg()),
+        AnySolver::EpsFair(EpsFair {
             points: 40,
             ..EpsFair::default()
         }),
-        Method::Weighted(Weighted {
+        AnySolver::Weighted(Weighted {
             sums: 5,
             ..Weighted::default()
         }),
     ];
-    let sample = |method: Method| {
+    let sample = |solver: AnySolver| {
         let mut keeper = Keeper::new(3, usize::MAX);
-        method.solve(&problem, &mut keeper).unwrap();
-        (method, keeper.kept.pop().unwrap())
+        solver.solve(&problem, &mut keeper).unwrap();
+        (solver, keeper.kept.pop().unwrap())
     };
-    methods.into_iter().map(sample).collect()
+    solvers.into_iter().map(sample).collect()
 }
 
 #[test]
 fn what_does_not_belong_is_refused() {
     let problem = fair_problem();
     let samples = SAMPLES.as_slice();
-    for (method, bytes) in samples {
+    for (solver, bytes) in samples {
         let checkpoint = Checkpoint::from_bytes(bytes).unwrap();
-        for (other, _) in samples.iter().filter(|(m, _)| m.name() != method.name()) {
+        for (other, _) in samples.iter().filter(|(m, _)| m.name() != solver.name()) {
             let error = other.resume(&problem, &checkpoint, &mut ()).err().unwrap();
             assert!(matches!(error, Error::Checkpoint(_)), "{error}");
         }
         let other = fair_problem_of(&[Kind::DisparateImpact]);
-        let error = method.resume(&other, &checkpoint, &mut ()).err();
+        let error = solver.resume(&other, &checkpoint, &mut ()).err();
         let error = error.unwrap().to_string();
         assert!(error.ends_with("this one has 6 and 2"), "{error}");
         assert!(checkpoint.outcome(&problem).is_err());
@@ -300,7 +300,7 @@ fn what_does_not_belong_is_refused() {
         }
     }
     // Another number of chains or sums than the settings ask for.
-    let more = Method::Weighted(Weighted::default());
+    let more = AnySolver::Weighted(Weighted::default());
     let (_, bytes) = &samples[2];
     let checkpoint = Checkpoint::from_bytes(bytes).unwrap();
     assert!(more.resume(&problem, &checkpoint, &mut ()).is_err());
@@ -325,7 +325,7 @@ proptest! {
         forged in prop::collection::vec(any::<u8>(), 1..12),
     ) {
         let problem = fair_problem();
-        for (method, mut bytes) in SAMPLES.clone() {
+        for (solver, mut bytes) in SAMPLES.clone() {
             let content = bytes.len() - 32;
             let place = place.index(content);
             let end = content.min(place + forged.len());
@@ -333,7 +333,7 @@ proptest! {
             let sum = Sha256::digest(&bytes[..content]);
             bytes[content..].copy_from_slice(&sum);
             if let Ok(checkpoint) = Checkpoint::from_bytes(&bytes) {
-                let _ = method.resume(&problem, &checkpoint, &mut Keeper::new(2, usize::MAX));
+                let _ = solver.resume(&problem, &checkpoint, &mut Keeper::new(2, usize::MAX));
             }
         }
     }

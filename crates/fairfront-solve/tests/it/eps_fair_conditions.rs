@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairfront_core::{Batches, Error, Gradients, Metric, Points, Problem, Roots, SecondOrder};
-use fairfront_solve::{EpsFair, Observer, Progress, StopReason, StopSignal};
+use fairfront_core::{
+    Batches, Error, Gradients, LossFacet, OfRoots, Points, Preconditioner, Problem, RootFacet,
+    Roots, SecondOrder, SecondOrderFacet,
+};
+use fairfront_solve::{EpsFair, Observer, Progress, Solver, StopReason, StopSignal};
 use proptest::prelude::*;
 
 use crate::pf_smg::fair_problem;
@@ -36,7 +39,7 @@ impl Curved {
             .collect()
     }
 
-    fn loss(&self, x: &[f64]) -> f64 {
+    fn loss_at(&self, x: &[f64]) -> f64 {
         let d: Vec<f64> = x.iter().zip(&self.centre).map(|(x, a)| x - a).collect();
         0.5 * dot(&d, &self.product(x))
     }
@@ -64,7 +67,7 @@ impl Problem for Curved {
         let k = self.normals.len();
         let values = points.iter().flat_map(|x| {
             let squares = (0..k).map(|k| self.root(k, x).powi(2));
-            [self.loss(x), squares.sum::<f64>() / k as f64]
+            [self.loss_at(x), squares.sum::<f64>() / k as f64]
         });
         Ok(values.collect())
     }
@@ -84,23 +87,49 @@ impl Problem for Curved {
         Ok(gradients)
     }
 
-    fn minimiser(&self, _stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
+    fn loss(&self) -> Option<&dyn LossFacet> {
+        Some(self)
+    }
+
+    fn second_order(&self) -> Option<&dyn SecondOrderFacet> {
+        self.second_order.then_some(self)
+    }
+
+    fn roots(&self) -> Option<&dyn RootFacet> {
+        Some(self)
+    }
+}
+
+impl LossFacet for Curved {
+    fn minimizer(
+        &self,
+        _near: Option<&[f64]>,
+        _stop: &StopSignal,
+    ) -> Result<Option<Vec<f64>>, Error> {
         Ok(Some(self.centre.clone()))
     }
 
-    fn metric(&self, _at: &[f64]) -> Result<Metric, Error> {
-        let factor = fairfront_core::Cholesky::new(self.hessian.clone(), self.n_params());
-        Ok(Metric::Dense(factor.unwrap()))
+    fn start(&self, _stop: &StopSignal) -> Result<Vec<f64>, Error> {
+        Ok(vec![0.0; self.centre.len()])
     }
 
-    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
-        Ok(self.second_order.then(|| SecondOrder {
-            value: self.loss(point),
+    fn preconditioner(&self, _at: &[f64]) -> Result<Preconditioner, Error> {
+        let factor = fairfront_core::Cholesky::new(self.hessian.clone(), self.n_params());
+        Ok(Preconditioner::Dense(factor.unwrap()))
+    }
+}
+
+impl SecondOrderFacet for Curved {
+    fn expand(&self, point: &[f64]) -> Result<SecondOrder, Error> {
+        Ok(SecondOrder {
+            value: self.loss_at(point),
             gradient: self.product(point),
             lower: self.hessian.clone(),
-        }))
+        })
     }
+}
 
+impl RootFacet for Curved {
     fn n_roots(&self, objective: usize) -> usize {
         if objective == 0 {
             0
@@ -109,7 +138,18 @@ impl Problem for Curved {
         }
     }
 
-    fn roots(&self, _objective: usize, point: &[f64]) -> Result<Roots, Error> {
+    fn of_roots(&self, _objective: usize, roots: &[f64]) -> Result<OfRoots, Error> {
+        let k = roots.len();
+        let mut curvature = vec![0.0; k * k];
+        (0..k).for_each(|i| curvature[i * k + i] = 2.0 / k as f64);
+        Ok(OfRoots {
+            value: roots.iter().map(|c| c * c).sum::<f64>() / k as f64,
+            slope: roots.iter().map(|c| 2.0 * c / k as f64).collect(),
+            curvature,
+        })
+    }
+
+    fn roots_at(&self, _objective: usize, point: &[f64]) -> Result<Roots, Error> {
         let all = 0..self.normals.len();
         Ok(Roots {
             values: all.clone().map(|k| self.root(k, point)).collect(),
@@ -230,7 +270,7 @@ proptest! {
                 })
                 .collect();
             let rest = left(&problem.product(x), &outward);
-            // ½‖rest‖² is at most 1e-10 of a loss below 30, in a metric with eigenvalues below 30; sweeps
+            // ½‖rest‖² is at most 1e-10 of a loss below 30, for a preconditioner with eigenvalues below 30; sweeps
             // over normals that are nearly parallel are slow.
             if of.failed == 0 {
                 prop_assert!(rest < 2e-3, "{rest} at {x:?}, bound {bound}");
@@ -281,29 +321,26 @@ impl Problem for Counted<'_> {
         self.inner.gradients_of(objective, points)
     }
 
-    fn minimiser(&self, stop: &StopSignal) -> Result<Option<Vec<f64>>, Error> {
-        self.inner.minimiser(stop)
+    fn loss(&self) -> Option<&dyn LossFacet> {
+        self.inner.loss()
     }
 
-    fn metric(&self, at: &[f64]) -> Result<Metric, Error> {
-        self.inner.metric(at)
+    fn second_order(&self) -> Option<&dyn SecondOrderFacet> {
+        self.inner
+            .second_order()
+            .map(|_| self as &dyn SecondOrderFacet)
     }
 
-    fn second_order(&self, point: &[f64]) -> Result<Option<SecondOrder>, Error> {
+    fn roots(&self) -> Option<&dyn RootFacet> {
+        self.inner.roots()
+    }
+}
+
+impl SecondOrderFacet for Counted<'_> {
+    fn expand(&self, point: &[f64]) -> Result<SecondOrder, Error> {
         self.count();
-        self.inner.second_order(point)
-    }
-
-    fn n_roots(&self, objective: usize) -> usize {
-        self.inner.n_roots(objective)
-    }
-
-    fn roots(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
-        self.inner.roots(objective, point)
-    }
-
-    fn root_size(&self, objective: usize, point: &[f64]) -> Result<f64, Error> {
-        self.inner.root_size(objective, point)
+        let facet = self.inner.second_order();
+        facet.ok_or(Error::NoSecondOrder)?.expand(point)
     }
 }
 

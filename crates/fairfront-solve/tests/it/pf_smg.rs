@@ -6,7 +6,9 @@ use fairfront_core::{
     Objective, Points, Purpose, RowBlock, Schema, Stream,
 };
 use fairfront_pareto::{dominates, hypervolume};
-use fairfront_solve::{BatchSchedule, Observer, Outcome, PfSmg, Progress, StopReason};
+use fairfront_solve::{
+    BatchSchedule, Observer, Outcome, PfSmg, Progress, Setting, Settings, Solver, StopReason,
+};
 
 use crate::analytic::{Cliff, Fonseca, Quadratics};
 
@@ -124,7 +126,7 @@ fn what_is_not_finite_is_counted_and_kept_out() {
         n_starts: 30,
         start_radius: 2.0,
         most_steps: 40,
-        metric: false,
+        preconditioner: false,
         anchors: false,
         step: 0.2,
         ..PfSmg::default()
@@ -238,16 +240,19 @@ fn wrong_settings_are_refused() {
         change(&mut settings);
         settings.check(2).unwrap_err().to_string()
     };
-    assert_eq!(refused(|s| s.runs = 0), "runs is 0; it must be at least 1");
+    assert_eq!(
+        refused(|s| s.runs = 0),
+        "runs is 0; it must be at least 1 and at most 1,000"
+    );
     assert!(refused(|s| s.most_points = 0).contains("points is 0"));
     assert!(refused(|s| s.most_steps = 0).contains("max-steps is 0"));
     assert!(refused(|s| s.step = f64::NAN).contains("step is"));
     assert!(refused(|s| s.step = f64::INFINITY).contains("step is"));
-    assert!(refused(|s| s.step = 1e300).contains("at most 1e6"));
-    assert!(refused(|s| s.runs = 1_000_000_000).contains("too long"));
+    assert!(refused(|s| s.step = 1e300).contains("at most 1,000,000"));
+    assert!(refused(|s| s.runs = 1_000_000_000).contains("at most 1,000"));
     assert!(refused(|s| s.batches.clear()).contains("batches"));
-    assert!(refused(|s| s.batches[0].initial = 0.0).contains("batch size"));
-    assert!(refused(|s| s.batches[0].growth = -1.0).contains("batch growth"));
+    assert!(refused(|s| s.batches[0].initial = 0.0).contains("at least 1 row"));
+    assert!(refused(|s| s.batches[0].growth = -1.0).contains("growth above 0"));
     assert!(refused(|s| s.batch_share = 2.0).contains("at most 1"));
     assert!(refused(|s| s.thinning = Some(2.0)).contains("thinning"));
     assert!(
@@ -257,13 +262,13 @@ fn wrong_settings_are_refused() {
     for (name, value) in [
         ("runs", "x"),
         ("batches", "a*b"),
-        ("metric", "maybe"),
+        ("preconditioner", "maybe"),
         ("nothing", "1"),
     ] {
         assert!(PfSmg::default().set(name, value).is_err(), "{name}={value}");
     }
-    for (name, _) in PfSmg::NAMES {
-        let value = if ["anchors", "hole-between", "metric"].contains(&name) {
+    for Setting { name, .. } in PfSmg::default().settings() {
+        let value = if ["anchors", "hole-between", "preconditioner"].contains(&name) {
             "true"
         } else {
             "1"

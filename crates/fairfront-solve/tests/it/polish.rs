@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fairfront_core::{Batches, Kind, Points, Problem, Purpose, Stream};
 use fairfront_pareto::{dominates, hypervolume};
 use fairfront_solve::{
-    Counters, EpsFair, Front, Observer, Outcome, PfSmg, Polish, Progress, StopReason, StopSignal,
-    polish,
+    Counters, EpsFair, Front, Observer, Outcome, PfSmg, Polish, Progress, Solver, StopReason,
+    StopSignal, polish,
 };
 use proptest::prelude::*;
 
@@ -238,7 +238,7 @@ fn what_is_not_a_number_is_never_stepped_on() {
     );
 }
 
-/// Every method, with covariances that are convex and that are not.
+/// Every solver, with covariances that are convex and that are not.
 #[test]
 fn fronts_of_all_methods_get_better() {
     for kinds in [

@@ -1,7 +1,7 @@
 //! How far above the front the points of a followed curve are.
 
 use fairfront_core::Problem;
-use fairfront_solve::Trace;
+use fairfront_solve::{Solver, Trace};
 
 use crate::table::Table;
 
@@ -10,8 +10,12 @@ use crate::table::Table;
 pub(crate) fn least_near(problem: &dyn Problem, x: &[f64]) -> f64 {
     let n = x.len();
     let expand = |x: &[f64]| {
-        let roots = problem.roots(1, x).unwrap();
-        let of = problem.of_roots(1, &roots.values);
+        let roots = problem.roots_of(1).unwrap().at(x).unwrap();
+        let of = problem
+            .roots_of(1)
+            .unwrap()
+            .combined(&roots.values)
+            .unwrap();
         let k = roots.values.len();
         let mut gradient = vec![0.0; n];
         let mut second = vec![0.0; n * n];
@@ -32,7 +36,7 @@ pub(crate) fn least_near(problem: &dyn Problem, x: &[f64]) -> f64 {
     let mut x = x.to_vec();
     let mut nu: Option<f64> = None;
     for _ in 0..8 {
-        let loss = problem.second_order(&x).unwrap().unwrap();
+        let loss = problem.second_order().unwrap().expand(&x).unwrap();
         let (value, gradient, second) = expand(&x);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let weight = *nu.get_or_insert(-dot(&loss.gradient, &gradient) / dot(&gradient, &gradient));
@@ -66,7 +70,7 @@ pub(crate) fn least_near(problem: &dyn Problem, x: &[f64]) -> f64 {
         (0..n).for_each(|i| x[i] += solution(i));
         nu = Some(weight + solution(n) / scale);
     }
-    let loss = problem.second_order(&x).unwrap().unwrap();
+    let loss = problem.second_order().unwrap().expand(&x).unwrap();
     let (value, gradient, _) = expand(&x);
     assert!((value - level).abs() < 1e-13 * level.max(1e-6));
     for (a, b) in loss.gradient.iter().zip(&gradient) {

@@ -5,41 +5,41 @@ use fairfront_core::{
     Problem, RateParity, Risk,
 };
 use fairfront_pareto::{Values, dominates, hypervolume};
-use fairfront_solve::{EpsFair, Method, Outcome, PfSmg, StopReason, Trace, Weighted};
+use fairfront_solve::{AnySolver, EpsFair, Outcome, PfSmg, StopReason, Trace, Weighted};
 use proptest::prelude::*;
 
 use crate::analytic::{Bounded, Cliff, Fonseca, Quadratics};
 use crate::observer::Impatient;
 use crate::table::Table;
 
-fn weighted() -> Method {
-    Method::Weighted(Weighted::default())
+fn weighted() -> AnySolver {
+    AnySolver::Weighted(Weighted::default())
 }
 
-fn pf_smg() -> Method {
-    Method::PfSmg(PfSmg {
+fn pf_smg() -> AnySolver {
+    AnySolver::PfSmg(PfSmg {
         most_points: 300,
         ..PfSmg::default()
     })
 }
 
-fn trace(points: usize) -> Method {
-    Method::Trace(Trace {
+fn trace(points: usize) -> AnySolver {
+    AnySolver::Trace(Trace {
         points,
         hole: 0.2,
         ..Trace::default()
     })
 }
 
-fn eps_fair() -> Method {
-    Method::EpsFair(EpsFair {
+fn eps_fair() -> AnySolver {
+    AnySolver::EpsFair(EpsFair {
         points: 25,
         ..EpsFair::default()
     })
 }
 
 /// All solvers of covariances.
-fn methods() -> [Method; 4] {
+fn solvers() -> [AnySolver; 4] {
     [weighted(), pf_smg(), trace(60), eps_fair()]
 }
 
@@ -61,15 +61,15 @@ fn handed_on(outcome: &Outcome) -> Points {
 }
 
 /// Updates, and checks what holds of every update.
-fn update(method: &Method, problem: &dyn Problem, current: &Points) -> Outcome {
-    let outcome = method.update(problem, current, 1, &mut ()).unwrap();
-    check(method, problem, current, &outcome);
+fn update(solver: &AnySolver, problem: &dyn Problem, current: &Points) -> Outcome {
+    let outcome = solver.update(problem, current, 1, &mut ()).unwrap();
+    check(solver, problem, current, &outcome);
     outcome
 }
 
-fn check(method: &Method, problem: &dyn Problem, current: &Points, outcome: &Outcome) {
+fn check(solver: &AnySolver, problem: &dyn Problem, current: &Points, outcome: &Outcome) {
     let front = &outcome.front;
-    assert!((1..=method.points()).contains(&front.len()));
+    assert!((1..=solver.points()).contains(&front.len()));
     let values = problem.values(&front.points).unwrap();
     for (found, expected) in front.values.iter().zip(&values) {
         // Where there is nothing to trade, rounding is 0.
@@ -118,10 +118,10 @@ fn volume(values: &[f64], corner: &[f64]) -> f64 {
 
 /// How much of what a full solve finds an update finds, in the corner a tenth beyond the former's
 /// front.
-fn share_of_full(method: &Method, before: &dyn Problem, now: &dyn Problem) -> f64 {
-    let current = handed_on(&method.solve(before, &mut ()).unwrap());
-    let updated = update(method, now, &current);
-    let full = method.solve(now, &mut ()).unwrap();
+fn share_of_full(solver: &AnySolver, before: &dyn Problem, now: &dyn Problem) -> f64 {
+    let current = handed_on(&solver.solve(before, &mut ()).unwrap());
+    let updated = update(solver, now, &current);
+    let full = solver.solve(now, &mut ()).unwrap();
     let corner = corner(&full.front.values, now.n_objectives());
     volume(&updated.front.values, &corner) / volume(&full.front.values, &corner)
 }
@@ -149,12 +149,12 @@ fn off_the_curve(problem: &Bounded, outcome: &Outcome) -> f64 {
 #[test]
 fn from_the_front_an_update_stays_on_it() {
     let problem = one_bound(-0.7);
-    for (method, tolerance) in [(trace(40), 1e-10), (eps_fair(), 1e-8), (weighted(), 1e-5)] {
+    for (solver, tolerance) in [(trace(40), 1e-10), (eps_fair(), 1e-8), (weighted(), 1e-5)] {
         let mut current = handed_on(&trace(40).solve(&problem, &mut ()).unwrap());
         for _ in 0..3 {
-            let outcome = update(&method, &problem, &current);
+            let outcome = update(&solver, &problem, &current);
             let off = off_the_curve(&problem, &outcome);
-            assert!(off < tolerance, "{}: {off:e}", method.name());
+            assert!(off < tolerance, "{}: {off:e}", solver.name());
             assert!(outcome.unmitigated.values[0] < 1e-12);
             current = handed_on(&outcome);
         }
@@ -179,9 +179,9 @@ fn the_exact_front_stays_exact_and_keeps_its_points() {
 fn after_a_change_covariances_are_as_good_as_solved_anew() {
     let table = Table::random(4, 2_000, 4, &[2]);
     let (before, now) = (first(&table, 1_200).impact(), table.impact());
-    for (method, least) in methods().iter().zip([0.99, 0.99, 1.0 - 1e-6, 0.99]) {
-        let share = share_of_full(method, &before, &now);
-        assert!(share >= least, "{}: {share}", method.name());
+    for (solver, least) in solvers().iter().zip([0.99, 0.99, 1.0 - 1e-6, 0.99]) {
+        let share = share_of_full(solver, &before, &now);
+        assert!(share >= least, "{}: {share}", solver.name());
     }
 }
 
@@ -189,9 +189,9 @@ fn after_a_change_covariances_are_as_good_as_solved_anew() {
 fn surfaces_are_as_good_as_solved_anew() {
     let table = Table::random(5, 1_500, 4, &[2, 3]);
     let (before, now) = (first(&table, 1_000).impact(), table.impact());
-    for (method, least) in methods().iter().zip([0.97, 0.97, 0.99, 0.95]) {
-        let share = share_of_full(method, &before, &now);
-        assert!(share >= least, "{}: {share}", method.name());
+    for (solver, least) in solvers().iter().zip([0.97, 0.97, 0.99, 0.95]) {
+        let share = share_of_full(solver, &before, &now);
+        assert!(share >= least, "{}: {share}", solver.name());
     }
     // Point by point as exact as a front that is solved anew.
     let current = handed_on(&trace(60).solve(&before, &mut ()).unwrap());
@@ -224,9 +224,9 @@ fn after_a_change_rates_are_nearly_as_good_as_solved_anew() {
     let table = Table::random(6, 2_000, 4, &[2]);
     let before = not_convex(&first(&table, 1_400));
     for (i, (before, now)) in before.iter().zip(&not_convex(&table)).enumerate() {
-        for method in [weighted(), pf_smg()] {
-            let share = share_of_full(&method, before, now);
-            assert!(share > 0.95, "{i}: {} {share}", method.name());
+        for solver in [weighted(), pf_smg()] {
+            let share = share_of_full(&solver, before, now);
+            assert!(share > 0.95, "{i}: {} {share}", solver.name());
         }
     }
 }
@@ -234,9 +234,9 @@ fn after_a_change_rates_are_nearly_as_good_as_solved_anew() {
 #[test]
 fn a_pair_whose_front_is_not_convex() {
     let problem = Fonseca { n: 4 };
-    for method in [pf_smg(), weighted()] {
-        let current = handed_on(&method.solve(&problem, &mut ()).unwrap());
-        let outcome = update(&method, &problem, &current);
+    for solver in [pf_smg(), weighted()] {
+        let current = handed_on(&solver.solve(&problem, &mut ()).unwrap());
+        let outcome = update(&solver, &problem, &current);
         let values = problem.values(&current).unwrap();
         let corner = [1.0, 1.0];
         assert!(volume(&outcome.front.values, &corner) >= volume(&values, &corner) - 1e-9);
@@ -256,12 +256,12 @@ proptest! {
         let n = raw.len() / 4;
         let current = Points::from_vec(4, raw[..4 * n].to_vec());
         let problem = Table::random(seed, 200, 3, &[2]).impact();
-        let method = [
+        let solver = [
             weighted(),
             pf_smg(),
-            Method::EpsFair(EpsFair { points: 40, ..EpsFair::default() }),
+            AnySolver::EpsFair(EpsFair { points: 40, ..EpsFair::default() }),
         ][solver].clone();
-        let outcome = update(&method, &problem, &current);
+        let outcome = update(&solver, &problem, &current);
         let values = problem.values(&current).unwrap();
         let corner = corner(&values, 2);
         let (old, new) = (volume(&values, &corner), volume(&outcome.front.values, &corner));
@@ -289,22 +289,22 @@ proptest! {
 fn the_number_of_threads_does_not_matter_but_the_round_does() {
     let table = Table::random(7, 3_000, 3, &[2, 3]);
     let (before, now) = (first(&table, 2_000).impact(), table.impact());
-    for method in methods() {
-        let current = handed_on(&method.solve(&before, &mut ()).unwrap());
+    for solver in solvers() {
+        let current = handed_on(&solver.solve(&before, &mut ()).unwrap());
         let run = |threads: usize, round: u64| {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
                 .build()
                 .unwrap();
-            pool.install(|| method.update(&now, &current, round, &mut ()).unwrap())
+            pool.install(|| solver.update(&now, &current, round, &mut ()).unwrap())
         };
         let (one, many) = (run(1, 3), run(5, 3));
         assert_eq!(one.front, many.front);
         assert_eq!(one.candidates, many.candidates);
         assert_eq!(one.counters, many.counters);
         let other = run(2, 4);
-        match method {
-            Method::PfSmg(_) => assert_ne!(one.front, other.front),
+        match solver {
+            AnySolver::PfSmg(_) => assert_ne!(one.front, other.front),
             _ => assert_eq!(one.front, other.front),
         }
     }
@@ -314,16 +314,16 @@ fn the_number_of_threads_does_not_matter_but_the_round_does() {
 fn an_observer_can_stop_it_and_keeps_what_is_known() {
     let table = Table::random(8, 1_500, 3, &[2, 2]);
     let (before, now) = (first(&table, 1_000).impact(), table.impact());
-    for method in methods() {
-        let current = handed_on(&method.solve(&before, &mut ()).unwrap());
+    for solver in solvers() {
+        let current = handed_on(&solver.solve(&before, &mut ()).unwrap());
         for (rounds, asks) in [(1, usize::MAX), (usize::MAX, 2), (usize::MAX, 0)] {
             let mut observer = Impatient::new(rounds, asks);
-            let outcome = method.update(&now, &current, 1, &mut observer).unwrap();
+            let outcome = solver.update(&now, &current, 1, &mut observer).unwrap();
             // Runs of steps end at a signal; the run itself when its observer says so.
-            if rounds == 1 || !matches!(method, Method::PfSmg(_)) {
-                assert_eq!(outcome.stop, StopReason::Stopped, "{}", method.name());
+            if rounds == 1 || !matches!(solver, AnySolver::PfSmg(_)) {
+                assert_eq!(outcome.stop, StopReason::Stopped, "{}", solver.name());
             }
-            check(&method, &now, &current, &outcome);
+            check(&solver, &now, &current, &outcome);
             let values = now.values(&current).unwrap();
             let corner = corner(&values, 3);
             let (old, new) = (
@@ -331,7 +331,7 @@ fn an_observer_can_stop_it_and_keeps_what_is_known() {
                 volume(&outcome.front.values, &corner),
             );
             // As many points as were asked for may be fewer than are nondominated.
-            assert!(new > 0.98 * old, "{}: {new} after {old}", method.name());
+            assert!(new > 0.98 * old, "{}: {new} after {old}", solver.name());
         }
     }
 }
@@ -339,16 +339,16 @@ fn an_observer_can_stop_it_and_keeps_what_is_known() {
 #[test]
 fn one_point_and_copies_of_it_are_enough() {
     let problem = Table::random(9, 800, 3, &[2]).impact();
-    for method in methods() {
-        let full = method.solve(&problem, &mut ()).unwrap();
+    for solver in solvers() {
+        let full = solver.solve(&problem, &mut ()).unwrap();
         let corner = corner(&full.front.values, 2);
         for x in [vec![0.0; 4], full.unmitigated.points.get(0).to_vec()] {
             for copies in [1, 30] {
                 let current = Points::from_vec(4, x.repeat(copies));
-                let outcome = update(&method, &problem, &current);
+                let outcome = update(&solver, &problem, &current);
                 let share =
                     volume(&outcome.front.values, &corner) / volume(&full.front.values, &corner);
-                assert!(share > 0.95, "{}: {share} of {copies}", method.name());
+                assert!(share > 0.95, "{}: {share} of {copies}", solver.name());
             }
         }
     }
@@ -357,19 +357,19 @@ fn one_point_and_copies_of_it_are_enough() {
 #[test]
 fn what_is_no_number_now_is_left_out() {
     let current = Points::from_vec(2, vec![0.5, 0.1, 0.9, 0.0, 0.2, 0.3, f64::NAN, 0.0]);
-    for method in [weighted(), pf_smg()] {
-        let outcome = update(&method, &Cliff, &current);
+    for solver in [weighted(), pf_smg()] {
+        let outcome = update(&solver, &Cliff, &current);
         assert!(outcome.counters.non_finite >= 2);
         assert!(outcome.candidates.iter().all(|x| x[0] <= 0.6));
         // With nothing left there is still the problem itself.
         let none = Points::from_vec(2, vec![0.9, 0.0, f64::NAN, 0.0]);
-        let outcome = update(&method, &Cliff, &none);
+        let outcome = update(&solver, &Cliff, &none);
         assert!(!outcome.front.is_empty());
     }
     let problem = one_bound(-0.7);
-    for method in [trace(10), eps_fair()] {
+    for solver in [trace(10), eps_fair()] {
         let current = Points::from_vec(3, vec![0.5, -1.0, f64::INFINITY, 0.5, -0.9, 0.2]);
-        let outcome = update(&method, &problem, &current);
+        let outcome = update(&solver, &problem, &current);
         assert!(off_the_curve(&problem, &outcome) < 1e-6);
     }
 }
@@ -385,10 +385,10 @@ fn where_nothing_is_to_be_traded_the_unmitigated_model_is_the_front() {
     }
     let problem = table.impact();
     let current = Points::from_vec(4, vec![0.1, 0.2, 0.3, 0.0, 1.0, -1.0, 0.0, 0.0]);
-    for method in methods() {
-        let outcome = update(&method, &problem, &current);
-        assert_eq!(outcome.front.len(), 1, "{}", method.name());
-        let full = method.solve(&problem, &mut ()).unwrap();
+    for solver in solvers() {
+        let outcome = update(&solver, &problem, &current);
+        assert_eq!(outcome.front.len(), 1, "{}", solver.name());
+        let full = solver.solve(&problem, &mut ()).unwrap();
         let (found, expected) = (outcome.front.value(0)[0], full.unmitigated.values[0]);
         assert!(found <= expected + 1e-6, "{found} for {expected}");
     }
@@ -399,18 +399,18 @@ fn new_parameters_start_at_zero_and_are_used() {
     let table = Table::random(10, 1_500, 4, &[2]);
     let mut narrow = table.clone();
     narrow.features.iter_mut().for_each(|z| z.truncate(3));
-    for method in methods() {
-        let before = handed_on(&method.solve(&narrow.impact(), &mut ()).unwrap());
+    for solver in solvers() {
+        let before = handed_on(&solver.solve(&narrow.impact(), &mut ()).unwrap());
         let mut current = Points::new(5);
         for x in before.iter() {
             current.push(&[&x[..3], &[0.0], &x[3..]].concat());
         }
         let now = table.impact();
-        let outcome = update(&method, &now, &current);
-        let full = method.solve(&now, &mut ()).unwrap();
+        let outcome = update(&solver, &now, &current);
+        let full = solver.solve(&now, &mut ()).unwrap();
         let corner = corner(&full.front.values, 2);
         let share = volume(&outcome.front.values, &corner) / volume(&full.front.values, &corner);
-        assert!(share > 0.97, "{}: {share}", method.name());
+        assert!(share > 0.97, "{}: {share}", solver.name());
     }
 }
 
@@ -419,13 +419,13 @@ fn very_many_parameters_are_no_obstacle() {
     let table = Table::random(11, 30, 1_001, &[2]);
     let problem = table.impact();
     let current = Points::from_vec(1_002, vec![0.0; 1_002]);
-    let few = Method::PfSmg(PfSmg {
+    let few = AnySolver::PfSmg(PfSmg {
         most_steps: 20,
         ..PfSmg::default()
     });
-    for method in [weighted(), few, trace(3)] {
-        let outcome = update(&method, &problem, &current);
-        assert!(outcome.front.len() > 1, "{}", method.name());
+    for solver in [weighted(), few, trace(3)] {
+        let outcome = update(&solver, &problem, &current);
+        assert!(outcome.front.len() > 1, "{}", solver.name());
     }
 }
 
@@ -443,8 +443,8 @@ fn three_centres_that_have_moved() {
 fn points_of_another_problem_are_refused() {
     let problem = one_bound(-0.7);
     for current in [Points::new(3), Points::from_vec(2, vec![0.0; 4])] {
-        for method in methods() {
-            let error = method.update(&problem, &current, 0, &mut ()).unwrap_err();
+        for solver in solvers() {
+            let error = solver.update(&problem, &current, 0, &mut ()).unwrap_err();
             assert!(error.to_string().contains("the current front"), "{error}");
         }
     }

@@ -4,7 +4,7 @@ use fairfront_core::{
     Condition, ErrorRate, FairProblem, GroupRisk, Objective, Points, Problem, RateParity, Risk,
 };
 use fairfront_pareto::{Values, hypervolume, nondominated};
-use fairfront_solve::{Outcome, StopReason, Trace, Weighted, certify};
+use fairfront_solve::{Outcome, Setting, Settings, Solver, StopReason, Trace, Weighted, certify};
 
 use crate::analytic::Quadratics;
 use crate::observer::Impatient;
@@ -141,7 +141,7 @@ fn temperatures_fall_in_stages() {
     let (one, three) = (ends(1), ends(3));
     assert_eq!((one.len(), three.len()), (1 + 10, 1 + 3 * 10));
     // The first stage of three minimises softer sums: lower than where one stage ended.
-    let soft = problem.softened(8.0).unwrap();
+    let soft = problem.temperature().unwrap().softened(8.0).unwrap();
     let first = |points: &Points| {
         let first: Vec<usize> = (1..11).collect();
         let values = soft.values(&points.select(&first)).unwrap();
@@ -198,7 +198,7 @@ fn wrong_settings_are_refused() {
     assert!(refused(|s| s.tolerance = 1.0).contains("tolerance"));
     assert!(refused(|s| s.starts = Some(Points::new(3))).contains("starts"));
     assert!(refused(|s| s.starts = Some(Points::from_vec(1, vec![0.0]))).contains("starts"));
-    for (name, _) in Weighted::NAMES {
+    for Setting { name, .. } in Weighted::default().settings() {
         assert!(
             Weighted::default().set(name, "3").is_ok() || name == "tolerance",
             "{name}"

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use fairfront_data::{Column, Known, Notice, Prepared, SplitRule};
-use fairfront_run::{MethodChoice, Penalty, fit, read_run};
-use fairfront_solve::{Method, Progress, StopReason, Trace};
+use fairfront_run::{Penalty, SolverChoice, fit, read_run};
+use fairfront_solve::{AnySolver, Progress, StopReason, Trace};
 
 use super::*;
 use crate::drift::volume;
@@ -31,8 +31,8 @@ fn request(objectives: &[&str]) -> FitRequest {
     };
     FitRequest {
         objectives: objectives.iter().map(|o| (*o).to_owned()).collect(),
-        methods: vec![MethodChoice {
-            method: Method::Trace(trace),
+        solvers: vec![SolverChoice {
+            solver: AnySolver::Trace(trace),
             polish: None,
         }],
         front_in: None,

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use fairfront_data::{Known, Prepared};
-use fairfront_solve::{Method, Trace};
+use fairfront_solve::{AnySolver, Trace};
 
 use super::super::*;
 use super::{folder, tree};
 use crate::{
-    FitRequest, MethodChoice, NamedFront, RowPlaces, Run, check_folder, fit, model_of, read_run,
+    FitRequest, NamedFront, RowPlaces, Run, SolverChoice, check_folder, fit, model_of, read_run,
     source_of_run, verify, write_run,
 };
 
@@ -17,14 +17,14 @@ fn run(folder: &Path, points: usize) {
     let known = Known::named("synthetic:3(rows=500)");
     let known = known.expect("a name").expect("a data set");
     let prepared = Prepared::from_known(&known, &known.spec(), None).expect("rows");
-    let method = Method::Trace(Trace {
+    let solver = AnySolver::Trace(Trace {
         points,
         ..Trace::default()
     });
     let request = FitRequest {
         objectives: crate::default_objectives(&crate::attribute_texts(&prepared.spec), true),
-        methods: vec![MethodChoice {
-            method,
+        solvers: vec![SolverChoice {
+            solver,
             polish: None,
         }],
         front_in: None,
