@@ -144,10 +144,11 @@ pub fn compare_measures(
                 "fit all runs with the same table, sensitive columns, ", each([SPLIT, setting::SEED])
             ]));
         }
-        Err(why) => notices.push(Notice::info(format!(
-            "no intervals: the rows cannot be read again ({why}); run the command in the folder that holds \
-             the files, or move the files next to the run folder"
-        ))),
+        Err(why) => notices.push(Notice::info(say![
+            "no intervals: the rows cannot be read again (", why.message(), ")";
+            "run the command in the folder that holds the files";
+            "move the files next to the run folder"
+        ])),
     }
     if runs.len() < 2 {
         replicates = 0;
@@ -319,7 +320,7 @@ type Paired = (Decisions, Vec<usize>, Encoded);
 fn paired(runs: &[Named], split: Part, places: RowPlaces) -> Result<Option<Paired>, Error> {
     let again = |named: &Named| {
         rows_again(&named.folder, &named.run.info, places)
-            .map_err(|e| Error::data(format!("{}: {e}", run_name(&named.folder))))
+            .map_err(|e| Error::data(say![run_name(&named.folder), ": ", e.message()]))
     };
     let encoded: Vec<Encoded> = runs.iter().map(again).collect::<Result<_, Error>>()?;
     let models = |named: &Named| {

@@ -7,7 +7,7 @@ mod grid;
 pub use grid::{Axis, Grid, MOST_RUNS};
 use std::time::Instant;
 
-use fairfront_core::{Costs, Measure, Measures, Problem, say};
+use fairfront_core::{Costs, Measure, Measures, Message, Problem, say};
 use fairfront_data::setting::SPLIT;
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared};
 use fairfront_pareto::{Values, hypervolume};
@@ -119,7 +119,7 @@ pub enum TrialEnd {
     /// It has none.
     Failed {
         /// Why.
-        reason: String,
+        reason: Message,
         /// Wall seconds.
         seconds: f64,
     },
@@ -291,7 +291,7 @@ impl Search<'_> {
             // What a solver makes of being stopped is no fault of the settings.
             Err(_) if observer.stop_signal().is_set() => TrialEnd::NotRun,
             Err(error) => TrialEnd::Failed {
-                reason: error.to_string(),
+                reason: error.message(),
                 seconds,
             },
         }

@@ -187,7 +187,7 @@ fn a_failing_combination_does_not_end_the_search() {
     let TrialEnd::Failed { reason, .. } = &tuning.trials[0].end else {
         panic!("{:?}", tuning.trials[0]);
     };
-    assert!(reason.contains("starts is 0"), "{reason}");
+    assert!(reason.to_string().contains("starts is 0"), "{reason}");
     assert!(tuning.trials[1..].iter().all(|t| t.end.score().is_some()));
     assert!(tuning.chosen > Some(0) && !tuning.is_stopped());
 }

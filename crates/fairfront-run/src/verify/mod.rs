@@ -95,7 +95,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         })?;
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
-        e => Error::file(&folder.join("run.json"), e),
+        e => Error::of_file(&folder.join("run.json"), e.message()),
     };
     let (source, encoded) = match kept {
         Some(encoded) => ("the rows it keeps".into(), encoded),
