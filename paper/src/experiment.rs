@@ -139,7 +139,7 @@ impl FromStr for Experiment {
         let found = Self::ALL.into_iter().find(|one| one.name() == text);
         found.ok_or_else(|| {
             let near = near_names(text, Self::ALL.map(Self::name));
-            Error::Usage(format!("there is no experiment {text:?}; {near}"))
+            Error::usage(format!("there is no experiment {text:?}; {near}"))
         })
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn find() -> Result<Draft, Error> {
 
 fn problem() -> Result<FairProblem, Error> {
     let known =
-        Known::named(DATA)?.ok_or_else(|| Error::Usage(format!("{DATA} is no known data set")))?;
+        Known::named(DATA)?.ok_or_else(|| Error::usage(format!("{DATA} is no known data set")))?;
     let prepared = Prepared::from_known(&known, &known.spec(), None)?;
     let encoded = Encoded::new(&prepared)?;
     problem_on(encoded.part(Part::Train), &OBJECTIVES.map(String::from))

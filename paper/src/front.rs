@@ -26,7 +26,7 @@ impl Front {
     /// A column; NaN where there is no number.
     pub(crate) fn column(&self, name: &str) -> Result<Vec<f64>, Error> {
         let column = self.table.column(name).ok_or_else(|| {
-            Error::Data(format!(
+            Error::data(format!(
                 "the front of {} has no column {name}",
                 self.info.source
             ))

@@ -249,7 +249,7 @@ impl Setup {
     pub(crate) fn spec(&self) -> Result<(Known, Spec), Error> {
         let Some(known) = Known::named(&self.source)? else {
             let message = format!("there is no data set {}", self.source);
-            return Err(Error::Data(message));
+            return Err(Error::data(message));
         };
         let mut spec = known.spec();
         spec.seed = self.seed;

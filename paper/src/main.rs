@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Ok(code) => code.into(),
         Err(error) => {
             note(&format!("error: {error}\n"));
-            error.exit_code().into()
+            if error.is_usage() { 2 } else { 1 }.into()
         }
     }
 }
@@ -150,7 +150,7 @@ fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> Result<()
         return Ok(());
     };
     let message = format!("--docs {}: {problem}", docs.display());
-    Err(Error::Usage(message))
+    Err(Error::usage(message))
 }
 
 /// The page and its figures, as the documentation has them.

@@ -83,13 +83,13 @@ impl Reproduction {
 
     /// Reads `reproduction.json`.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        serde_json::from_str(text).map_err(|e| Error::Data(format!("this is no {JSON}: {e}")))
+        serde_json::from_str(text).map_err(|e| Error::data(format!("this is no {JSON}: {e}")))
     }
 
     /// As it is written to `reproduction.json`.
     pub fn to_json(&self) -> Result<String, Error> {
         let text = serde_json::to_string_pretty(self);
-        let text = text.map_err(|e| Error::Data(format!("{JSON} cannot be written: {e}")))?;
+        let text = text.map_err(|e| Error::data(format!("{JSON} cannot be written: {e}")))?;
         Ok(format!("{text}\n"))
     }
 }
@@ -139,7 +139,7 @@ pub fn reproduce(request: &Request, watcher: &dyn Watcher) -> Result<Option<Repr
             let get = lacks
                 .iter()
                 .map(|name| format!("fairfront data get {name}"));
-            return Err(Error::Data(format!(
+            return Err(Error::data(format!(
                 "{experiment} needs {}; get the files with {}, or name their folder with FAIRFRONT_DATA",
                 lacks.join(" and "),
                 get.collect::<Vec<_>>().join(" and ")
@@ -210,7 +210,7 @@ struct Settings {
 /// Whether a folder is one of experiments already. One that is neither ours nor empty is refused, and so is one
 /// of another effort: hours of work are not replaced by minutes of it.
 fn is_settled(out: &Path, effort: Effort) -> Result<bool, Error> {
-    let refused = |problem: String| Err(Error::Usage(format!("{}: {problem}", out.display())));
+    let refused = |problem: String| Err(Error::usage(format!("{}: {problem}", out.display())));
     if let Ok(text) = std::fs::read_to_string(out.join(SETTINGS)) {
         return match serde_json::from_str::<Settings>(&text) {
             Ok(settings) if settings.effort == effort => Ok(true),
@@ -249,7 +249,7 @@ fn settle(out: &Path, effort: Effort) -> Result<(), Error> {
         return Ok(());
     }
     let text = serde_json::to_string_pretty(&Settings { effort });
-    let text = text.map_err(|e| Error::Data(e.to_string()))?;
+    let text = text.map_err(|e| Error::data(e.to_string()))?;
     write_file(&out.join(SETTINGS), format!("{text}\n").as_bytes(), true)?;
     Ok(())
 }
@@ -279,16 +279,16 @@ fn earlier(out: &Path, effort: Effort) -> Option<Reproduction> {
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(|e| Error::File {
         path: folder.display().to_string(),
-        problem: format!("no folder can be made here ({}); name another", e.kind()),
+        problem: format!("no folder can be made here ({}); name another", e.kind()).into(),
     })
 }
 
 fn csv_of(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let failed = |e: csv::Error| Error::Data(format!("{} cannot be written: {e}", sheet.name));
+    let failed = |e: csv::Error| Error::data(format!("{} cannot be written: {e}", sheet.name));
     writer.write_record(&sheet.header).map_err(failed)?;
     for row in &sheet.rows {
         writer.write_record(row).map_err(failed)?;
     }
-    writer.into_inner().map_err(|e| Error::Data(e.to_string()))
+    writer.into_inner().map_err(|e| Error::data(e.to_string()))
 }

@@ -216,7 +216,7 @@ impl Results {
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failed.len() {
             0 => Ok(!watcher.stop_signal().is_set()),
-            n => Err(Error::Data(format!(
+            n => Err(Error::data(format!(
                 "{} failed ({}); the others are done, and the same command tries these again",
                 counted(n, "piece of work"),
                 failed.join("; ")
@@ -227,7 +227,7 @@ impl Results {
     /// Does a job on one thread of its own, whose clock says what it took.
     fn run(&self, job: &Job, watcher: &dyn Watcher, share: &Share) -> Result<(), Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let pool = pool.map_err(|e| Error::Data(format!("no thread can be had: {e}")))?;
+        let pool = pool.map_err(|e| Error::data(format!("no thread can be had: {e}")))?;
         let mut observer = OfJob {
             stop: watcher.stop_signal(),
             share,
@@ -247,7 +247,7 @@ impl Results {
             result,
         };
         let text = serde_json::to_string_pretty(&record);
-        let text = text.map_err(|e| Error::Data(e.to_string()))?;
+        let text = text.map_err(|e| Error::data(e.to_string()))?;
         write_file(&self.record_path(job), format!("{text}\n").as_bytes(), true)?;
         share.tell(1.0);
         watcher.ended(&job.name, cpu_seconds);
@@ -303,7 +303,7 @@ impl Results {
         let gone = |path: &Path, removed: std::io::Result<()>| match removed {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::File {
                 path: path.display().to_string(),
-                problem: format!("it cannot be removed ({}); remove it by hand", e.kind()),
+                problem: format!("it cannot be removed ({}); remove it by hand", e.kind()).into(),
             }),
             _ => Ok(()),
         };
@@ -315,7 +315,7 @@ impl Results {
 }
 
 fn missing(job: &Job, problem: &str) -> Error {
-    Error::Data(format!("{}: {problem}", job.name))
+    Error::data(format!("{}: {problem}", job.name))
 }
 
 /// How much of each job is done, in thousandths.

@@ -221,7 +221,7 @@ impl PyDataset {
     fn known(py: Python<'_>, name: &str, seed: Option<u64>, threads: usize) -> PyResult<Self> {
         work::outside(py, threads, || {
             let known = Known::parse(name)?.ok_or_else(|| {
-                DataError::Usage(format!(
+                DataError::usage(format!(
                     "{name:?} is no known data set; there are demo, synthetic:SEED, adult:gender, adult:race, \
                      adult:gender+race and compas:race"
                 ))

@@ -10,6 +10,8 @@ use pyo3::exceptions::{
     PyTimeoutError, PyValueError,
 };
 
+use crate::wording::Keywords;
+
 /// What went wrong, on its way to Python.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -63,7 +65,7 @@ impl From<Failure> for PyErr {
                     Ok(raised) => return raised,
                     Err(error) => error,
                 };
-                let message = in_python(&error.to_string());
+                let message = error.render(&Keywords);
                 if matches!(error, RunError::Table(DataError::Memory { .. })) {
                     return PyMemoryError::new_err(message);
                 }
@@ -102,88 +104,4 @@ fn about_file(error: &RunError) -> Option<ErrorKind> {
         }
         _ => None,
     }
-}
-
-/// Words of the command line, and what they are for somebody without one; the longer ones first.
-const WORDS: [(&str, &str); 38] = [
-    (" with --feature and --drop", ""),
-    (
-        "fit with stream --window, which keeps the last rows only",
-        "call partial_fit with a window, which keeps the last rows only",
-    ),
-    (
-        "free memory, or set --memory to go on regardless",
-        "or free memory",
-    ),
-    ("; look at --drop, --type and --missing", ""),
-    ("join groups with --merge", "join groups"),
-    ("merge some with --merge", "merge some"),
-    (" or --merge", ""),
-    (
-        "count less with the setting shrink",
-        "count less, as in 'demographic_parity(A, shrink=5)'",
-    ),
-    (
-        "name one that fit wrote",
-        "name one that save or the command wrote",
-    ),
-    ("--weights", "weights"),
-    ("--missing-sensitive", "missing_sensitive"),
-    ("--missing keep", "missing='keep'"),
-    ("--missing", "missing"),
-    ("--sensitive", "sensitive_features"),
-    ("--positive", "pos_label"),
-    ("--objective", "objectives"),
-    ("--target", "y"),
-    ("--weight", "sample_weight"),
-    ("--solver ", "solver="),
-    ("--solver", "solver"),
-    ("--points", "n_points"),
-    ("--penalty ", "penalty="),
-    ("--front-in ", "front_in="),
-    ("--front-in", "front_in"),
-    ("--pool-rare ", "pool_rare="),
-    ("--merge or --pool-groups ", "pool_groups="),
-    ("--pool-groups", "pool_groups"),
-    ("--min-group", "min_group"),
-    ("--split", "validation_fraction"),
-    ("--confidence none", "confidence=None"),
-    ("--confidence", "confidence"),
-    ("--exact", "exact"),
-    ("--require", "require"),
-    ("--force", "force=True"),
-    ("--id", "point"),
-    ("--seed", "random_state"),
-    ("--set ", "settings: "),
-    ("--set", "settings"),
-];
-
-/// A message as somebody without a command line understands it; what is in quotes stays as it is.
-pub(crate) fn in_python(message: &str) -> String {
-    let pieces = message.split('"').enumerate();
-    let pieces = pieces.map(|(i, piece)| match i % 2 {
-        0 => plain(piece),
-        _ => piece.to_owned(),
-    });
-    pieces.collect::<Vec<_>>().join("\"")
-}
-
-fn plain(text: &str) -> String {
-    let mut text = text.to_owned();
-    for (flag, word) in WORDS {
-        text = text.replace(flag, word);
-    }
-    // What has no other name here is called by its own.
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find("--") {
-        let (before, flag) = rest.split_at(at);
-        let last = before.chars().last();
-        let begins_word = last.is_none_or(|c| !c.is_alphanumeric() && c != '-');
-        let is_flag = begins_word && flag[2..].starts_with(|c: char| c.is_ascii_lowercase());
-        plain.push_str(before);
-        plain.push_str(if is_flag { "" } else { "--" });
-        rest = &flag[2..];
-    }
-    plain + rest
 }

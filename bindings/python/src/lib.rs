@@ -20,6 +20,7 @@ mod objective;
 mod problem;
 mod run;
 mod solver;
+mod wording;
 mod work;
 
 /// What the package is made of; `fairfront` documents it.
@@ -50,6 +51,8 @@ mod _fairfront {
     use crate::run::{PyRun, check_choice, write_file};
     #[pymodule_export]
     use crate::solver::solve;
+    #[pymodule_export]
+    use crate::wording::named_settings;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

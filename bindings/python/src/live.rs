@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::dataset::{Assembled, Parts, Settings};
-use crate::error::{Failure, in_python};
+use crate::error::Failure;
 use crate::fit::Asked;
 use crate::run::PyRun;
 use crate::work;
@@ -124,7 +124,7 @@ impl PyLive {
     /// Why there is no front yet.
     #[getter]
     fn waiting(&self) -> PyResult<Option<String>> {
-        let waiting = self.with(|live| live.waiting().map(in_python))?;
+        let waiting = self.with(|live| live.waiting().map(str::to_owned))?;
         Ok(waiting.flatten())
     }
 

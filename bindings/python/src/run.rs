@@ -17,14 +17,15 @@ use pyo3::types::{PyBytes, PyDict};
 use serde::Serialize;
 
 use crate::column::PyColumns;
-use crate::error::{Failure, in_python};
+use crate::error::Failure;
+use crate::wording::{Keywords, worded};
 use crate::work;
 
 /// Whether it is a warning, and what it says.
 pub(crate) fn notices(notices: &[Notice]) -> Vec<(bool, String)> {
     let said = |notice: &Notice| {
         let warns = notice.level == NoticeLevel::Warning;
-        (warns, in_python(&notice.message))
+        (warns, notice.message.render(&Keywords))
     };
     notices.iter().map(said).collect()
 }
@@ -40,6 +41,7 @@ pub(crate) struct PyRun {
 impl PyRun {
     pub(crate) fn new(mut run: Run) -> Self {
         let uses = Mutex::new(std::mem::take(&mut run.uses));
+        run.info.notices = worded(&run.info.notices);
         Self { run, uses }
     }
 

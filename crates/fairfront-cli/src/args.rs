@@ -182,7 +182,7 @@ impl CertifyArgs {
             Some("none") => Ok(None),
             Some(text) => match text.parse::<f64>() {
                 Ok(share) if share > 0.0 && share < 1.0 => Ok(Some(share)),
-                _ => Err(fairfront_data::Error::Usage(format!(
+                _ => Err(fairfront_data::Error::usage(format!(
                     "--confidence {text}: choose a number between 0 and 1, such as 0.95, or none"
                 ))),
             },

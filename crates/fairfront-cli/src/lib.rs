@@ -19,6 +19,7 @@ pub mod settings;
 mod solver_args;
 mod table_args;
 mod word;
+mod wording;
 
 use std::ffi::OsString;
 
@@ -56,13 +57,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             if let Some(stopped) = error.downcast_ref::<progress::NoModel>() {
                 return stopped.exit_code();
             }
-            let of_data = error.downcast_ref::<fairfront_data::Error>();
-            let of_model = error.downcast_ref::<fairfront_model::Error>();
-            let of_run = error.downcast_ref::<fairfront_run::Error>();
-            let usage = of_data.is_some_and(fairfront_data::Error::is_usage)
-                || of_model.is_some_and(fairfront_model::Error::is_usage);
-            let other = if usage { 2 } else { 1 };
-            of_run.map_or(other, fairfront_run::Error::exit_code)
+            wording::exit_code(&error)
         }
     }
 }

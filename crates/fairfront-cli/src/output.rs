@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use fairfront_data::Error;
 use fairfront_model::NewFile;
 
+use crate::wording;
+
 /// Writes text for people to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     write_out(&visible(text))
@@ -43,7 +45,7 @@ fn visible(text: &str) -> Cow<'_, str> {
 /// Writes `error: …` to standard error.
 pub(crate) fn error(error: &anyhow::Error) {
     // When even this fails there is nobody left to tell.
-    let line = error.to_string().replace(['\n', '\r'], " ");
+    let line = wording::error(error).replace(['\n', '\r'], " ");
     let _ = writeln!(io::stderr(), "error: {}", visible(&line));
 }
 

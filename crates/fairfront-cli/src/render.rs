@@ -26,6 +26,8 @@ use fairfront_data::{
     Proxy, Role, date_text,
 };
 
+use crate::wording::Flags;
+
 /// A table of text with aligned columns.
 pub(crate) struct TextTable {
     /// For each column whether it is aligned to the right.
@@ -198,7 +200,10 @@ pub(crate) fn notices(notices: &[Notice]) -> String {
             NoticeLevel::Warning => "warning",
             NoticeLevel::Notice => "notice",
         };
-        wrap(&format!("{level}: {}", notice.message), &mut out);
+        wrap(
+            &format!("{level}: {}", notice.message.render(&Flags)),
+            &mut out,
+        );
     }
     out
 }

@@ -196,7 +196,7 @@ impl PenaltyValue {
         };
         match number {
             Some(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
-            _ => Err(Error::Usage(format!(
+            _ => Err(Error::usage(format!(
                 "--penalty {shown}: not a penalty; choose auto, or a number that is not negative"
             ))),
         }
@@ -209,10 +209,10 @@ fn settings(set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     for text in set {
         let (name, value) = text
             .split_once('=')
-            .ok_or_else(|| Error::Usage(format!("--set {text:?}: expected NAME=VALUE")))?;
+            .ok_or_else(|| Error::usage(format!("--set {text:?}: expected NAME=VALUE")))?;
         let (name, value) = (name.trim(), value.trim());
         if settings.iter().any(|(other, _)| other == name) {
-            return Err(Error::Usage(format!("--set {name} is given twice")).into());
+            return Err(Error::usage(format!("--set {name} is given twice")).into());
         }
         settings.push((name.to_owned(), value.to_owned()));
     }

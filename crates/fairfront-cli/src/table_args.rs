@@ -193,14 +193,14 @@ impl TableArgs {
         let args = self.with_config()?;
         let Some(first) = args.files.first() else {
             let message = "name a file, - for standard input, or a known data set";
-            return Err(Error::Usage(message.into()).into());
+            return Err(Error::usage(message).into());
         };
         let known = Known::parse(first)?;
         let (spec, options) = args.settings(known.as_ref(), paper)?;
         Ok(match known {
             Some(_) if args.files.len() > 1 => {
                 let message = "a known data set stands alone; name it without files";
-                return Err(Error::Usage(message.into()).into());
+                return Err(Error::usage(message).into());
             }
             Some(known) => {
                 let known = known.within(options.memory);
@@ -287,7 +287,7 @@ impl TableArgs {
                 false => key_at(text, start),
             };
             let key = key.map_or_else(String::new, |key| format!("{key}: "));
-            Error::Usage(format!("{}, line {line}: {key}{message}", path.display()))
+            Error::usage(format!("{}, line {line}: {key}{message}", path.display()))
         })?;
         // Files are named as seen from the folder of the TOML file.
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -388,7 +388,7 @@ impl TableArgs {
             match spec.types.insert(column.clone(), ColumnType::Categorical) {
                 None | Some(ColumnType::Categorical) => {}
                 Some(other) => {
-                    return Err(Error::Usage(format!(
+                    return Err(Error::usage(format!(
                         "--categorical {column:?}: the column is {other} by --type; remove one of them"
                     )));
                 }
@@ -476,7 +476,7 @@ impl TableArgs {
                     byte
                 }
                 _ => {
-                    return Err(Error::Usage(format!(
+                    return Err(Error::usage(format!(
                         "--separator {text:?}: give one character that is no letter, digit or \
                          quote, or tab"
                     )));
@@ -504,21 +504,21 @@ pub(crate) fn decimal(text: &str) -> Result<Decimal, Error> {
     match text {
         "." | "point" => Ok(Decimal::Point),
         "," | "comma" => Ok(Decimal::Comma),
-        _ => Err(Error::Usage(format!(
+        _ => Err(Error::usage(format!(
             "--decimal {text:?}: this is not a decimal sign; choose . or ,"
         ))),
     }
 }
 
 fn of_flag<T>(flag: &str, result: Result<T, Error>) -> Result<T, Error> {
-    result.map_err(|error| error.of_flag(flag))
+    result.map_err(|error| error.of_setting(flag))
 }
 
 /// Refuses a second setting of the same thing.
 fn once(flag: &str, what: &str, given: bool) -> Result<(), Error> {
     match given {
         false => Ok(()),
-        true => Err(Error::Usage(format!("{flag} is given twice for {what}"))),
+        true => Err(Error::usage(format!("{flag} is given twice for {what}"))),
     }
 }
 
@@ -535,7 +535,7 @@ fn one_name(text: &str) -> Result<String, Error> {
     }
     match <[String; 1]>::try_from(grammar::names(text)?) {
         Ok([name]) => Ok(name),
-        Err(_) => Err(Error::Usage(format!("{text:?}: expected one name"))),
+        Err(_) => Err(Error::usage(format!("{text:?}: expected one name"))),
     }
 }
 
@@ -559,7 +559,7 @@ fn merges(texts: &[String]) -> Result<Vec<(String, Merge)>, Error> {
                 merge.levels.insert(level.clone(), new.clone())
             };
             if before.is_some_and(|before| before != new) {
-                return Err(Error::Usage(format!(
+                return Err(Error::usage(format!(
                     "--merge {text:?}: the level {level:?} is merged twice"
                 )));
             }
@@ -586,7 +586,7 @@ fn refuse_nul(path: &Path, text: &str) -> Result<(), Error> {
     };
     for (key, value) in &table {
         if key.contains('\0') || holds(value) {
-            return Err(Error::Usage(format!(
+            return Err(Error::usage(format!(
                 "{}: {}: the string holds a NUL character; remove it",
                 path.display(),
                 key.replace('\0', "\\0")

@@ -13,6 +13,7 @@
 //! - [`Contrast`] and [`Cell`]: tests of requirements on rates.
 //! - [`calibrate`]: how scores become probabilities that fit; [`measure_calibrated`]: how good these are.
 //! - [`Stream`]: random numbers keyed by seed and purpose.
+//! - [`Message`]: words, settings and remedies, which each program renders in its own [`Wording`].
 //! - [`Cholesky`]: the small dense factorisation that statistics and solvers share.
 //!
 //! A problem on three rows, its values and its gradients:
@@ -58,6 +59,7 @@ mod error;
 mod fair_problem;
 mod lanes;
 mod measure;
+mod message;
 mod objective;
 mod predictor;
 mod probability;
@@ -86,6 +88,7 @@ pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};
 pub use lanes::{LANES, Lanes};
 pub use measure::{Confusion, Costs, Measure, Measures, measure};
+pub use message::{Message, Name, Neutral, Setting, Wording, aside, bracketed, each, either, with};
 pub use objective::{
     Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, Means, MutualInformation,
     Objective, OfRoots, Output, RateParity, Risk, Root, SmoothMax, Spread, Squares, StandIn,

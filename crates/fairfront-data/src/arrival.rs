@@ -1,6 +1,6 @@
 //! Rows of later batches under the rules that the first batch fixed.
 
-use fairfront_core::{Dataset, label_of};
+use fairfront_core::{Dataset, Message, label_of, say};
 
 use crate::encoder::Unseen;
 use crate::encoding::{Encoding, RowFacts};
@@ -10,6 +10,7 @@ use crate::number::Numbers;
 use crate::prepare::{Dropped, Prepared, bad_weight, rows_in_use};
 use crate::read::Rejected;
 use crate::rule::{NumericRule, too_large};
+use crate::setting::{POSITIVE, WEIGHT};
 use crate::spec::{Spec, SplitRule};
 use crate::split::{ColumnParts, Part};
 use crate::table::{Column, Table};
@@ -146,9 +147,10 @@ pub fn set_aside(table: Table, spec: &Spec) -> Result<SetAside, Error> {
     let accepted: Vec<usize> = (0..keep.len()).filter(|row| keep[*row]).collect();
     if accepted.is_empty() {
         let first = &rejected[0].reason;
-        return Err(Error::NoRowsLeft(format!(
-            "all rows of the first batch are rejected, the first because: {first}"
-        )));
+        return Err(Error::NoRowsLeft(say![
+            "all rows of the first batch are rejected, the first because: ",
+            first
+        ]));
     }
     Ok(SetAside {
         table: table.select(&accepted),
@@ -177,7 +179,7 @@ impl<'a> Sieve<'a> {
             parts: None,
         };
         if let Some(name) = &spec.weight {
-            let column = table.require(name, "--weight")?;
+            let column = table.require(name, WEIGHT)?;
             let Some(weights) = column.numeric() else {
                 return Err(Error::column(name, "a column of weights must be numeric"));
             };
@@ -201,10 +203,11 @@ impl<'a> Sieve<'a> {
         let unknown = rule.unknown_values(table, known)?;
         self.reject(&rule.column, |row| {
             let value = unknown[row as usize].as_ref()?;
-            Some(format!(
-                "the target has the value {value:?}, which no row of the first batch had; mend the \
-                 value, or start a new state with --positive"
-            ))
+            Some(say![
+                "the target has the value {value:?}, which no row of the first batch had";
+                "mend the value";
+                "start a new state with ", POSITIVE
+            ])
         });
         Ok(())
     }
@@ -221,14 +224,14 @@ impl<'a> Sieve<'a> {
     }
 
     /// Takes out the rows of which `problem` has something to say.
-    fn reject(&mut self, column: &str, problem: impl Fn(u32) -> Option<String>) {
+    fn reject<M: Into<Message>>(&mut self, column: &str, problem: impl Fn(u32) -> Option<M>) {
         let rejected = &mut self.rejected;
         self.rows.retain(|&row| match problem(row) {
             None => true,
             Some(problem) => {
                 rejected.push(Rejected {
                     index: row as usize,
-                    reason: format!("column {column:?}: {problem}"),
+                    reason: say!["column {column:?}: ", problem],
                 });
                 false
             }

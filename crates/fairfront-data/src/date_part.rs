@@ -1,7 +1,10 @@
 //! Weekday and month of dates, as categorical columns derived from the date.
 
+use fairfront_core::say;
+
 use crate::date::weekday_and_month;
 use crate::error::Error;
+use crate::setting::{DATE_PARTS, TYPE};
 use crate::table::{Column, MISSING, Table};
 
 const WEEKDAYS: [&str; 7] = [
@@ -39,18 +42,19 @@ pub(crate) fn source<'a>(column: &str, dates: &'a [String]) -> Option<&'a str> {
 /// The table with the weekday and the month of these dates. Columns that are there already stay.
 pub(crate) fn add(table: &mut Table, dates: &[String]) -> Result<(), Error> {
     for name in dates {
-        let column = table.require(name, "--date-parts")?;
+        let column = table.require(name, DATE_PARTS)?;
         let Some(numbers) = column.numeric().filter(|_| column.date.is_some()) else {
+            let found = match column.column_type() {
+                Some(ty) => ty.to_string(),
+                None => "left out".into(),
+            };
             return Err(Error::column(
                 name,
-                format!(
-                    "--date-parts needs dates, and this column is {}; choose a column of dates, or pass \
-                     --type {name}=date",
-                    match column.column_type() {
-                        Some(ty) => ty.to_string(),
-                        None => "left out".into(),
-                    }
-                ),
+                say![
+                    DATE_PARTS, " needs dates, and this column is {found}";
+                    "choose a column of dates";
+                    "pass ", TYPE.of(name).is("date")
+                ],
             ));
         };
         let parts: Vec<Option<(usize, usize)>> = numbers
@@ -71,8 +75,10 @@ pub(crate) fn add(table: &mut Table, dates: &[String]) -> Result<(), Error> {
             match table.column(&name) {
                 Some(_) if table.is_derived(&name) => {}
                 Some(_) => {
-                    let problem = "--date-parts makes a column of this name, and the table has one; \
-                                   rename it";
+                    let problem = say![
+                        DATE_PARTS,
+                        " makes a column of this name, and the table has one; rename it"
+                    ];
                     return Err(Error::column(name, problem));
                 }
                 None => table.push_derived(Column::from_codes(&name, codes, levels)?),

@@ -1,7 +1,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Schema, counted, grouped, label_of};
+use fairfront_core::{
+    BLOCK_ROWS, CategoricalFeature, Dataset, Message, Schema, counted, either, grouped, label_of,
+    say, with,
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +16,9 @@ use crate::group::AttributeRule;
 use crate::memory::MemoryLimit;
 use crate::number::Numbers;
 use crate::prepare::Prepared;
-use crate::read::FEWER;
+use crate::read::fewer;
 use crate::rule::{CategoricalRule, MISSING_LEVEL, NumericRule, OTHER, too_large};
+use crate::setting::{MERGE, POOL_RARE, SCALE, TARGET};
 use crate::spec::Scale;
 use crate::split::Part;
 use crate::table::{Column, MISSING, Notice, Table};
@@ -95,11 +99,12 @@ impl Encoding {
             rules.any(|rule| date_part::source(&rule.column, dates).is_some())
         });
         if encoding.numeric.is_empty() && encoding.categorical.is_empty() {
-            let reasons: Vec<&str> = notices.iter().map(|n| n.message.as_str()).take(4).collect();
-            let why = match reasons.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", reasons.join("; ")),
-            };
+            let mut why = Message::default();
+            for (i, notice) in notices.iter().take(4).enumerate() {
+                why.push(if i == 0 { " (" } else { "; " });
+                why.push(&notice.message);
+            }
+            why.push((!notices.is_empty()).then_some(")"));
             return Err(Error::NoFeatures(why));
         }
         if let Some(name) = repeated(encoding.schema().feature_names().iter()) {
@@ -379,15 +384,16 @@ impl Training<'_> {
         };
         self.check_size(column, numbers, Some(&rule))?;
         if low < high && rule.encode(high) - rule.encode(low) < LEAST_SPREAD {
-            let or = match self.prepared.spec.scale {
-                Scale::None => ", or scale it with --scale standard",
-                _ => "",
-            };
-            *notice = Some(Notice::warning(format!(
-                "column {:?} has values from {low:e} to {high:e}, which are too close together to have \
-                 an effect; multiply the column{or}",
-                column.name
-            )));
+            let name = &column.name;
+            let mut message = say![
+                "column {name:?} has values from {low:e} to {high:e}, which are too close together to have \
+                 an effect";
+                "multiply the column"
+            ];
+            if self.prepared.spec.scale == Scale::None {
+                message.push_remedy(say!["scale it with ", SCALE.is("standard")]);
+            }
+            *notice = Some(Notice::warning(message));
         }
         Ok(Some(rule))
     }
@@ -411,7 +417,7 @@ impl Training<'_> {
             Some((row, problem)) => Err(Error::Cell {
                 place: self.prepared.table.place(row as usize),
                 column: column.name.clone(),
-                problem,
+                problem: problem.into(),
             }),
         }
     }
@@ -469,12 +475,12 @@ impl Training<'_> {
             .collect();
         if !rare.is_empty() {
             let shown = listed(rare.into_iter(), 5);
-            *notice = Some(Notice::warning(format!(
-                "column {:?} has categories with fewer than {FEW_ROWS} training rows: \
-                 {shown}; a model can misuse them, pool them with --pool-rare {FEW_ROWS} \
-                 or --merge",
-                column.name
-            )));
+            let name = &column.name;
+            *notice = Some(Notice::warning(say![
+                "column {name:?} has categories with fewer than {FEW_ROWS} training rows: \
+                 {shown}; a model can misuse them, pool them",
+                with(either([POOL_RARE.is(FEW_ROWS), MERGE.into()]))
+            ]));
         }
         Some(CategoricalRule {
             column: column.name.clone(),
@@ -505,7 +511,7 @@ impl Encoded {
     pub fn new(prepared: &Prepared) -> Result<Self, Error> {
         if prepared.target.is_none() {
             return Err(Error::Usage(
-                "a data set needs a target; name the column with --target".into(),
+                say!["a data set needs a target"; "name the column with ", TARGET],
             ));
         }
         let (encoding, mut notices) = Encoding::fit(prepared)?;
@@ -522,7 +528,7 @@ impl Encoded {
                 counted(prepared.n_rows(), "encoded row"),
                 counted(encoding.schema().n_features(), "feature")
             ),
-            FEWER,
+            fewer,
         )?;
         let mut encode = |part: Part| -> Result<Dataset, Error> {
             let positions = prepared.split.part(part);

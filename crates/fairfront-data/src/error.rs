@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 
-use fairfront_core::grouped;
+use fairfront_core::{Message, Wording, each, grouped, say};
 
 use crate::grammar;
 use crate::memory::MemoryLimit;
 use crate::read::{LONGEST_RECORD, LongRecord};
+use crate::setting::{DATA_GET, DROP, MISSING, MISSING_VALUE, TYPE};
 
 /// Where in the input something is: a file, a data row (from 1, the header not counted) and, where
 /// the format has lines, the line.
@@ -30,11 +31,10 @@ impl std::fmt::Display for Place {
 
 /// Everything that can be wrong between a file and a data set. Each message is one line: what is
 /// wrong, where, and what to do.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be opened, read or written.
-    #[error("{path}: {}", reason(.source))]
     Io {
         /// The file.
         path: String,
@@ -42,15 +42,13 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The file is not a table this crate reads.
-    #[error("{file}: {reason}")]
     NotATable {
         /// The file.
         file: String,
         /// Why, and what to do.
-        reason: String,
+        reason: Message,
     },
     /// The file has no rows.
-    #[error("{file}: {what}; give a file with at least one row of data")]
     NoRows {
         /// The file.
         file: String,
@@ -58,7 +56,6 @@ pub enum Error {
         what: &'static str,
     },
     /// A row has too few or too many fields.
-    #[error("{place}: expected {expected} fields, found {found}{hint}")]
     Ragged {
         /// Where.
         place: Place,
@@ -66,15 +63,10 @@ pub enum Error {
         expected: usize,
         /// Number of fields in this row.
         found: usize,
-        /// A guess at the cause, or empty.
-        hint: String,
+        /// What to do.
+        hint: Message,
     },
     /// A quote that opens a field and is never closed.
-    #[error(
-        "{file}, line {}: a quote opens a field here and is never closed; close it, or write the \
-         field in quotes and each quote inside it twice",
-        grouped(*.line as usize)
-    )]
     UnclosedQuote {
         /// The file.
         file: String,
@@ -82,13 +74,6 @@ pub enum Error {
         line: u64,
     },
     /// A row that is too long to be one.
-    #[error(
-        "{file}, {}line {}: the row is longer than {} MiB; {}",
-        of_row(*.row),
-        grouped(*.line as usize),
-        LONGEST_RECORD >> 20,
-        long_remedy(*.why)
-    )]
     TooLong {
         /// The file.
         file: String,
@@ -100,9 +85,6 @@ pub enum Error {
         why: LongRecord,
     },
     /// Text that is not UTF-8.
-    #[error(
-        "{place}, column {column:?}: the text is not UTF-8 ({value:?}); save the file as UTF-8"
-    )]
     NotUtf8 {
         /// Where.
         place: Place,
@@ -112,12 +94,6 @@ pub enum Error {
         value: String,
     },
     /// A value that is not a (finite) number in a numeric column.
-    #[error(
-        "{place}, column {column:?}: {value:?} is not a number, but the column is numeric{because}; \
-         mend the value, or give --missing-value {} if it stands for a missing one{}",
-        shell(value),
-        type_remedy(column, because)
-    )]
     NotNumeric {
         /// Where.
         place: Place,
@@ -129,7 +105,6 @@ pub enum Error {
         because: String,
     },
     /// Files given together do not have the same columns.
-    #[error("{file}: its columns differ from those of {first}: {difference}")]
     ColumnsDiffer {
         /// The file that differs.
         file: String,
@@ -139,33 +114,26 @@ pub enum Error {
         difference: String,
     },
     /// A column that is named somewhere but not in the table.
-    #[error("no column {column:?} ({role}) in {source_name}; {hint}")]
     NoColumn {
         /// The name asked for.
         column: String,
-        /// What it was to be: "--target", "--drop", …
-        role: String,
+        /// The setting that names it, or its part in the work.
+        role: Message,
         /// The file or data set.
         source_name: String,
         /// Near names, or all of them.
-        hint: String,
+        hint: Message,
     },
     /// Columns that are needed and not in the file.
-    #[error("{file}: {missing}; {hint}")]
     MissingColumns {
         /// The file.
         file: String,
         /// Which, with the names that are near.
-        missing: String,
+        missing: Message,
         /// What the file has, and what to do.
         hint: String,
     },
     /// A line without anything between two rows, where every row counts.
-    #[error(
-        "{file}, line {}: the line is empty; remove it, or write the row that belongs there (a \
-         missing value alone in its row as NA)",
-        grouped(*.line as usize)
-    )]
     EmptyLine {
         /// The file.
         file: String,
@@ -173,63 +141,50 @@ pub enum Error {
         line: u64,
     },
     /// Something is wrong with the values of one column for the role it was given.
-    #[error("{}column {column:?}: {problem}", in_file(file))]
     Column {
         /// The file or data set; empty where it is not known.
         file: String,
         /// The column.
         column: String,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Message,
     },
     /// All rows have the same value of a column in which they have to differ: one class, or one group.
-    #[error("{}column {column:?}: {problem}", in_file(file))]
     Alike {
         /// The file or data set; empty where it is not known.
         file: String,
         /// The column.
         column: String,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Message,
     },
     /// A value of one row is wrong for the role of its column.
-    #[error("{place}, column {column:?}: {problem}")]
     Cell {
         /// Where.
         place: Place,
         /// The column.
         column: String,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Message,
     },
     /// A value of a column that is in no table yet is wrong.
-    #[error("column {column:?}, row {}: {problem}", grouped(*.row))]
     Value {
         /// The column.
         column: String,
         /// The row, from 1.
         row: usize,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Message,
     },
     /// A setting that cannot be right whatever the data: wrong usage.
-    #[error("{0}")]
-    Usage(String),
+    Usage(Message),
     /// No row is left.
-    #[error("no rows are left: {0}")]
-    NoRowsLeft(String),
+    NoRowsLeft(Message),
     /// No column is left as a feature.
-    #[error("no column is left as a feature{0}; look at --drop, --type and --missing")]
-    NoFeatures(String),
+    NoFeatures(Message),
     /// A known data set's file is not where it should be.
-    #[error("{0}")]
-    MissingData(String),
+    MissingData(Message),
     /// A known data set's file is not the one that was published.
-    #[error(
-        "{path} is not the published file: {found}, expected {expected}; get it again from {url}, \
-         or by fairfront data get",
-        path = .path.display()
-    )]
     WrongData {
         /// The file.
         path: PathBuf,
@@ -241,7 +196,6 @@ pub enum Error {
         url: String,
     },
     /// Work takes more memory than there is.
-    #[error("{place}: {subject} take about {needed} of memory, more than the {limit}; {remedy}")]
     Memory {
         /// The file or data set.
         place: String,
@@ -250,36 +204,54 @@ pub enum Error {
         /// The estimate.
         needed: MemoryLimit,
         /// The limit and where it comes from.
-        limit: String,
-        /// The remedy.
-        remedy: String,
+        limit: Message,
+        /// The remedies.
+        remedies: Vec<Message>,
     },
     /// A text that was read before and is not the same now.
-    #[error("{file}: {problem}")]
     Changed {
         /// The file.
         file: String,
         /// What differs, and what to do.
-        problem: String,
+        problem: Message,
     },
     /// Stored rows that cannot be used.
-    #[error("stored rows: {0}")]
     BadRows(String),
     /// An encoding file that cannot be used.
-    #[error("encoding: {0}")]
     BadEncoding(String),
     /// Encoded rows that do not fit together.
-    #[error(transparent)]
-    Rows(#[from] fairfront_core::Error),
+    Rows(fairfront_core::Error),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.message().fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Rows(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<fairfront_core::Error> for Error {
+    fn from(error: fairfront_core::Error) -> Self {
+        Self::Rows(error)
+    }
 }
 
 impl Error {
-    /// Whether this is wrong usage (exit code 2) rather than a failure (exit code 1).
+    /// Whether this is wrong usage rather than a failure.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Usage(_))
     }
 
-    pub(crate) fn column(column: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub(crate) fn column(column: impl Into<String>, problem: impl Into<Message>) -> Self {
         Self::Column {
             file: String::new(),
             column: column.into(),
@@ -288,7 +260,7 @@ impl Error {
     }
 
     /// Something is wrong with the value of a row (from 0) of a column that is in no table yet.
-    pub(crate) fn in_row(column: &str, row: usize, problem: impl Into<String>) -> Self {
+    pub(crate) fn in_row(column: &str, row: usize, problem: impl Into<Message>) -> Self {
         Self::Value {
             column: column.into(),
             row: row + 1,
@@ -296,7 +268,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn alike(column: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub(crate) fn alike(column: impl Into<String>, problem: impl Into<Message>) -> Self {
         Self::Alike {
             file: String::new(),
             column: column.into(),
@@ -322,28 +294,156 @@ impl Error {
         self
     }
 
-    /// Says which flag a usage error is about.
+    /// Wrong usage, whatever the data.
+    pub fn usage(message: impl Into<Message>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// Says which setting a usage error is about.
     #[must_use]
-    pub fn of_flag(self, flag: &str) -> Self {
+    pub fn of_setting(self, setting: impl Into<Message>) -> Self {
         match self {
-            Self::Usage(message) => Self::Usage(format!("{flag} {message}")),
+            Self::Usage(message) => Self::Usage(say![setting, " ", message]),
             other => other,
         }
     }
 
-    /// The message without the place it starts with, for those who say the place themselves.
-    pub(crate) fn without_place(&self) -> String {
-        let text = self.to_string();
-        let (Self::Ragged { place, .. }
-        | Self::NotUtf8 { place, .. }
-        | Self::NotNumeric { place, .. }
-        | Self::Cell { place, .. }) = self
-        else {
-            return text;
-        };
-        let place = place.to_string();
-        let rest = text.strip_prefix(&place).unwrap_or(&text);
-        rest.trim_start_matches([',', ':', ' ']).to_owned()
+    /// The error in the words of a program.
+    pub fn render(&self, wording: &dyn Wording) -> String {
+        self.message().render(wording)
+    }
+
+    /// One line: the place, the problem and the remedies.
+    pub fn message(&self) -> Message {
+        let rest = self.without_place();
+        match self {
+            Self::Ragged { place, .. } => say![place.to_string(), ": ", rest],
+            Self::NotUtf8 { place, .. }
+            | Self::NotNumeric { place, .. }
+            | Self::Cell { place, .. } => say![place.to_string(), ", ", rest],
+            _ => rest,
+        }
+    }
+
+    /// The message without the place of a row, for callers that print the place themselves.
+    pub(crate) fn without_place(&self) -> Message {
+        match self {
+            Self::Io { path, source } => format!("{path}: {}", reason(source)).into(),
+            Self::NotATable { file, reason } => say!["{file}: ", reason],
+            Self::NoRows { file, what } => {
+                say!["{file}: {what}; give a file with at least one row of data"]
+            }
+            Self::Ragged {
+                expected,
+                found,
+                hint,
+                ..
+            } => say!["expected {expected} fields, found {found}", hint],
+            Self::UnclosedQuote { file, line } => format!(
+                "{file}, line {}: a quote opens a field here and is never closed; close it, or write the \
+                 field in quotes and each quote inside it twice",
+                grouped(*line as usize)
+            )
+            .into(),
+            Self::TooLong {
+                file,
+                row,
+                line,
+                why,
+            } => format!(
+                "{file}, {}line {}: the row is longer than {} MiB; {}",
+                of_row(*row),
+                grouped(*line as usize),
+                LONGEST_RECORD >> 20,
+                long_remedy(*why)
+            )
+            .into(),
+            Self::NotUtf8 { column, value, .. } => {
+                say!["column {column:?}: the text is not UTF-8 ({value:?}); save the file as UTF-8"]
+            }
+            Self::NotNumeric {
+                column,
+                value,
+                because,
+                ..
+            } => not_numeric(column, value, because),
+            Self::ColumnsDiffer {
+                file,
+                first,
+                difference,
+            } => say!["{file}: its columns differ from those of {first}: {difference}"],
+            Self::NoColumn {
+                column,
+                role,
+                source_name,
+                hint,
+            } => say!["no column {column:?} (", role, ") in {source_name}; ", hint],
+            Self::MissingColumns {
+                file,
+                missing,
+                hint,
+            } => say!["{file}: ", missing, "; {hint}"],
+            Self::EmptyLine { file, line } => format!(
+                "{file}, line {}: the line is empty; remove it, or write the row that belongs there (a \
+                 missing value alone in its row as NA)",
+                grouped(*line as usize)
+            )
+            .into(),
+            Self::Column {
+                file,
+                column,
+                problem,
+            }
+            | Self::Alike {
+                file,
+                column,
+                problem,
+            } => say![in_file(file), "column {column:?}: ", problem],
+            Self::Cell {
+                column, problem, ..
+            } => say!["column {column:?}: ", problem],
+            Self::Value {
+                column,
+                row,
+                problem,
+            } => say![format!("column {column:?}, row {}: ", grouped(*row)), problem],
+            Self::Usage(message) | Self::MissingData(message) => message.clone(),
+            Self::NoRowsLeft(why) => say!["no rows are left: ", why],
+            Self::NoFeatures(why) => {
+                say!["no column is left as a feature", why; "look at ", each([DROP, TYPE, MISSING])]
+            }
+            Self::WrongData {
+                path,
+                found,
+                expected,
+                url,
+            } => {
+                let path = path.display();
+                say![
+                    "{path} is not the published file: {found}, expected {expected}";
+                    "get it again from {url}";
+                    "run ", DATA_GET
+                ]
+            }
+            Self::Memory {
+                place,
+                subject,
+                needed,
+                limit,
+                remedies,
+            } => {
+                let mut message = say![
+                    "{place}: {subject} take about {needed} of memory, more than the ",
+                    limit
+                ];
+                remedies.iter().for_each(|r| message.push_remedy(r));
+                message
+            }
+            Self::Changed { file, problem } => say!["{file}: ", problem],
+            Self::BadRows(why) => say!["stored rows: {why}"],
+            Self::BadEncoding(why) => say!["encoding: {why}"],
+            Self::Rows(error) => error.to_string().into(),
+        }
     }
 
     /// A file that cannot be opened or read.
@@ -377,19 +477,21 @@ fn in_file(file: &str) -> String {
     }
 }
 
-/// A type that was found by looking can be set otherwise; one that has to be cannot.
-fn type_remedy(column: &str, because: &str) -> String {
-    match because {
-        "" => String::new(),
-        _ => format!(
-            ", or --type {}",
-            shell(&format!("{}=categorical", grammar::quote(column)))
-        ),
+fn not_numeric(column: &str, value: &str, because: &str) -> Message {
+    let mut message = say![
+        "column {column:?}: {value:?} is not a number, but the column is numeric{because}";
+        "mend the value";
+        "give ", MISSING_VALUE.is(value), " if it stands for a missing one"
+    ];
+    // A type that was found by looking can be set differently.
+    if !because.is_empty() {
+        message.push_remedy(say!["pass ", TYPE.of(column).is("categorical")]);
     }
+    message
 }
 
 /// A word as it has to be typed: in single quotes where a shell would change it.
-pub(crate) fn shell(word: &str) -> String {
+pub fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=.,:/%@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -2,10 +2,13 @@
 
 use std::io::Write;
 
+use fairfront_core::say;
+
 use crate::date::date_text;
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::prepare::Prepared;
+use crate::setting;
 use crate::spec::Role;
 use crate::split::Part;
 use crate::table::{MISSING, Values};
@@ -14,7 +17,7 @@ use crate::table::{MISSING, Values};
 const SPLIT: &str = "split";
 
 /// Writes the rows in use as CSV: features, sensitive columns, target and weights as they were
-/// read, levels merged, and the column `split`. Read again with `--split column:split`, the file
+/// read, levels merged, and the column `split`. Read again with the split `column:split`, the file
 /// gives the same data set.
 pub fn write_rows(prepared: &Prepared, out: impl Write) -> Result<(), Error> {
     let columns: Vec<_> = prepared
@@ -125,8 +128,11 @@ fn check_names(header: &[&str]) -> Result<(), Error> {
         None => Ok(()),
         Some(&SPLIT) => Err(Error::column(
             SPLIT,
-            "the output has a column of this name already; leave this one out with --drop split, \
-             or use it with --split column:split",
+            say![
+                "the output has a column of this name already";
+                "leave this one out with ", setting::DROP.of(SPLIT);
+                "use it with ", setting::SPLIT.is(format!("column:{SPLIT}"))
+            ],
         )),
         Some(name) => Err(Error::column(
             *name,

@@ -1,14 +1,13 @@
 //! Everything a person should know about a table before trusting a front that is fitted on it.
 
-use std::fmt::Write;
-
-use fairfront_core::{counted, grouped};
+use fairfront_core::{Message, counted, either, grouped, say};
 
 use crate::encoding::Encoding;
 use crate::error::{Error, listed, shorten};
 use crate::group::AttributeRule;
 use crate::prepare::Prepared;
 use crate::proxy::{self, Proxy};
+use crate::setting::{MERGE, MIN_GROUP, MISSING, POOL_GROUPS};
 use crate::spec::MissingPolicy;
 use crate::split::Part;
 use crate::table::{Column, Notice, Values};
@@ -86,21 +85,24 @@ fn dropped_rows(prepared: &Prepared) -> Option<Notice> {
         };
         format!("{reason} ({})", counted(d.rows, "row"))
     });
-    let mut message = format!(
+    let mut message = Message::from(format!(
         "{} of {} rows ({:.1}%) are dropped: {}",
         grouped(dropped),
         grouped(read),
         100.0 * share,
         shown.collect::<Vec<_>>().join(", ")
-    );
+    ));
     if let more @ 1.. = reasons.len().saturating_sub(4) {
-        let _ = write!(message, " and {}", counted(more, "more reason"));
+        message.push(format!(" and {}", counted(more, "more reason")));
     }
     let of_features = |column: &String| prepared.spec.is_feature(column);
     let by_features = prepared.dropped.iter().filter_map(|d| d.column.as_ref());
     let is_warning = share > MANY_DROPPED && !prepared.published;
     if is_warning && by_features.clone().any(of_features) {
-        message.push_str("; keep rows with missing features with --missing keep");
+        message.push_remedy(say![
+            "keep rows with missing features with ",
+            MISSING.is("keep")
+        ]);
     }
     Some(match is_warning {
         true => Notice::warning(message),
@@ -137,11 +139,12 @@ fn kept_missing(prepared: &Prepared) -> Option<Notice> {
         0 => String::new(),
         more => format!(" and {}", counted(more, "more column")),
     };
-    Some(Notice::info(format!(
-        "rows with missing features are kept: {}{more}; numbers take the mean and an indicator, \
-         categories one of their own; --missing drop drops these rows",
-        shown.join(", ")
-    )))
+    let shown = shown.join(", ");
+    Some(Notice::info(say![
+        "rows with missing features are kept: {shown}{more}; numbers take the mean and an indicator, \
+         categories one of their own";
+        MISSING.is("drop"), " drops these rows"
+    ]))
 }
 
 fn rare_class(prepared: &Prepared) -> Option<Notice> {
@@ -220,14 +223,18 @@ pub(crate) fn small_groups(
         let is_new = |g: &u32| position == 0 || !small.all.contains(g);
         let groups: Vec<u32> = kind.small.iter().copied().filter(is_new).collect();
         if !groups.is_empty() {
-            notices.push(Notice::warning(format!(
-                "{:?} has groups with fewer than {least} {}: {}; they are reported, but left out of {}; \
-                 join them with --merge or --pool-groups {least}, or change --min-group",
+            let problem = format!(
+                "{:?} has groups with fewer than {least} {}: {}; they are reported, but left out of {}",
                 attribute.name,
                 kind.rows,
                 named(&groups, kind),
                 kind.compared_in
-            )));
+            );
+            notices.push(Notice::warning(say![
+                problem;
+                "join them with ", either([MERGE.into(), POOL_GROUPS.is(least)]);
+                "change ", MIN_GROUP
+            ]));
         }
         let kept = (0..counts.len() as u32).filter(|g| !kind.small.contains(g));
         let is_few = |g: &u32| (kind.count)(&counts[*g as usize]) < least;

@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
     /// An error that points at the character that comes next.
     pub fn fail(&self, problem: &str) -> Error {
         let column = self.text[..self.at].chars().count() + 1;
-        Error::Usage(format!("{:?}, character {column}: {problem}", self.text))
+        Error::usage(format!("{:?}, character {column}: {problem}", self.text))
     }
 }
 
@@ -182,7 +182,7 @@ pub fn setting(text: &str) -> Result<(Option<String>, String), Error> {
 pub fn assignment(text: &str) -> Result<(String, String), Error> {
     match setting(text)? {
         (Some(column), word) => Ok((column, word)),
-        (None, _) => Err(Error::Usage(format!("{text:?}: expected COLUMN=VALUE"))),
+        (None, _) => Err(Error::usage(format!("{text:?}: expected COLUMN=VALUE"))),
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, grouped};
+use fairfront_core::{Attribute, SmallGroups, UNKNOWN_GROUP, aside, grouped, say, with};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, near_names, shell};
-use crate::grammar::quote;
+use crate::error::{Error, near_names};
 use crate::level::{Labels, Levels, plain_number};
 use crate::read::parse_number;
 use crate::rule::OTHER;
+use crate::setting::{BINS, MERGE, POOL_GROUPS, SENSITIVE, TYPE};
 use crate::spec::{Merge, MissingSensitive, Spec, attribute_name};
 use crate::table::Table;
 
@@ -36,7 +36,7 @@ pub struct AttributeColumn {
 
 impl AttributeColumn {
     fn levels<'a>(&'a self, table: &'a Table) -> Result<Levels<'a>, Error> {
-        let column = table.require(&self.column, "--sensitive")?;
+        let column = table.require(&self.column, SENSITIVE)?;
         match &self.bins {
             Some(edges) => Levels::binned(column, edges),
             None => Levels::of(column, self.merge.as_ref()),
@@ -90,7 +90,7 @@ impl AttributeRule {
     pub(crate) fn fit_groups(&mut self, table: &Table, rows: &[u32]) -> Result<Vec<u32>, Error> {
         let name = &self.attribute.name;
         for part in &self.columns {
-            let column = table.require(&part.column, "--sensitive")?;
+            let column = table.require(&part.column, SENSITIVE)?;
             if column.n_missing == table.n_rows() {
                 return Err(Error::column(
                     &part.column,
@@ -103,15 +103,14 @@ impl AttributeRule {
                 .iter()
                 .filter(|n| parse_number(n.as_bytes()).is_some());
             if part.bins.is_none() && !self.as_codes && numbers.count() > MOST_NUMBERS {
+                let n = grouped(levels.names.len());
                 return Err(Error::column(
                     &part.column,
-                    format!(
-                        "this sensitive column holds {} different numbers; make groups of them, \
-                         as in --bins {}, or say --type {} if they are codes",
-                        grouped(levels.names.len()),
-                        shell(&format!("{}=25,45", quote(&part.column))),
-                        shell(&format!("{}=categorical", quote(&part.column)))
-                    ),
+                    say![
+                        "this sensitive column holds {n} different numbers";
+                        "make groups of them", aside(say![", as in ", BINS.of(&part.column).is("25,45")]);
+                        "say ", TYPE.of(&part.column).is("categorical"), " if they are codes"
+                    ],
                 ));
             }
         }
@@ -133,11 +132,14 @@ impl AttributeRule {
             )),
             n if n > MOST_GROUPS => Err(Error::column(
                 name,
-                format!(
-                    "the sensitive attribute has {} groups, more than {}; merge some with --merge",
-                    grouped(n),
-                    grouped(MOST_GROUPS)
-                ),
+                say![
+                    format!(
+                        "the sensitive attribute has {} groups, more than {}",
+                        grouped(n),
+                        grouped(MOST_GROUPS)
+                    );
+                    "merge some", with(MERGE)
+                ],
             )),
             _ => {
                 let mut code_of = vec![UNKNOWN_GROUP; labels.names.len()];
@@ -179,13 +181,14 @@ impl AttributeRule {
             names.push(groups[g].clone());
         }
         if names.is_empty() {
+            let least = grouped(least);
             return Err(Error::alike(
                 &self.attribute.name,
-                format!(
-                    "every group of the sensitive attribute has fewer than {} training rows, so \
-                     --pool-groups leaves one group; choose a smaller number",
-                    grouped(least)
-                ),
+                say![
+                    "every group of the sensitive attribute has fewer than {least} training rows, so ",
+                    POOL_GROUPS,
+                    " leaves one group; choose a smaller number"
+                ],
             ));
         }
         for g in (0..groups.len()).filter(|g| is_small(*g)) {
@@ -272,7 +275,7 @@ impl AttributeRule {
 /// The error for an attribute that is not among those of a spec.
 pub(crate) fn no_attribute(wanted: &str, known: &[AttributeRule]) -> Error {
     let names = known.iter().map(|r| r.attribute.name.as_str());
-    Error::Usage(format!(
+    Error::usage(format!(
         "no sensitive attribute {wanted:?}; {}",
         near_names(wanted, names)
     ))

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use fairfront_core::{Schema, UNKNOWN_GROUP, grouped};
+use fairfront_core::{Schema, UNKNOWN_GROUP, grouped, say, with};
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::Encoding;
 use crate::error::{Error, quoted_list};
 use crate::group::{AttributeRule, MOST_GROUPS};
 use crate::rule::{CategoricalRule, MISSING_LEVEL, OTHER};
+use crate::setting::{DROP, MERGE};
 use crate::table::{MISSING, Notice, Table};
 
 /// More categories than this in a column are not told apart: a stream must not grow with every
@@ -104,12 +105,13 @@ impl Encoding {
         for (rule, mut new) in self.categorical.iter_mut().zip(new_levels) {
             let room = MOST_LEVELS.saturating_sub(rule.levels.len());
             if new.len() > room {
-                growth.notices.push(Notice::warning(format!(
-                    "column {:?} has {} categories, and no more are told apart: others count as one, \
-                     {OTHER}; leave it out with --drop if it is an identifier",
-                    rule.column,
-                    grouped(rule.levels.len() + room)
-                )));
+                let (name, n) = (&rule.column, grouped(rule.levels.len() + room));
+                growth.notices.push(Notice::warning(say![
+                    "column {name:?} has {n} categories, and no more are told apart: others count as one, \
+                     {OTHER}; leave it out",
+                    with(DROP),
+                    " if it is an identifier"
+                ]));
                 new.truncate(room);
                 new.push(OTHER.into());
             }
@@ -175,13 +177,12 @@ fn grow_groups(rule: &mut AttributeRule, new: Vec<String>, growth: &mut Growth) 
     let room = MOST_GROUPS.saturating_sub(attribute.groups.len());
     if new.len() > room {
         let more: Vec<&str> = new[room..].iter().map(String::as_str).collect();
-        growth.notices.push(Notice::warning(format!(
-            "the sensitive attribute {:?} has {} groups, and no more are taken in: rows of {} count for \
-             the loss only; merge groups with --merge",
-            attribute.name,
-            grouped(MOST_GROUPS),
-            quoted_list(&more, 5)
-        )));
+        let (name, most, more) = (&attribute.name, grouped(MOST_GROUPS), quoted_list(&more, 5));
+        growth.notices.push(Notice::warning(say![
+            "the sensitive attribute {name:?} has {most} groups, and no more are taken in: rows of {more} \
+             count for the loss only; merge groups",
+            with(MERGE)
+        ]));
     }
     for group in new.into_iter().take(room) {
         growth.groups.push(NewGroup {

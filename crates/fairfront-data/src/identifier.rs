@@ -1,9 +1,10 @@
 //! Columns of whole numbers that are not quantities: identifiers, and codes of categories.
 
+use fairfront_core::{say, with};
 use rayon::prelude::*;
 
-use crate::error::{listed, shell};
-use crate::grammar::quote;
+use crate::error::listed;
+use crate::setting::{CATEGORICAL, DROP, TYPE};
 use crate::table::{Column, LeftOut, Notice, Values};
 
 /// A column of strings, or one that is named like an identifier, is looked at from this many values on.
@@ -198,14 +199,13 @@ pub(crate) fn leave_out(
         .collect();
     for (column, found) in columns.iter_mut().zip(all) {
         if found == Some(Found::Identifier) {
-            notices.push(Notice::warning(format!(
-                "column {:?} is left out: it looks like an identifier (nearly every row has its own \
-                 whole number); pass --type {} to use it as a feature, or --drop {} to leave it out \
-                 without this warning",
-                column.name,
-                shell(&format!("{}=numeric", quote(&column.name))),
-                shell(&quote(&column.name))
-            )));
+            let name = &column.name;
+            notices.push(Notice::warning(say![
+                "column {name:?} is left out: it looks like an identifier (nearly every row has its own \
+                 whole number)";
+                "pass ", TYPE.of(name).is("numeric"), " to use it as a feature";
+                DROP.of(name), " to leave it out without this warning"
+            ]));
             column.values = Values::LeftOut(LeftOut::Identifier);
         }
         match found {
@@ -215,25 +215,22 @@ pub(crate) fn leave_out(
         }
     }
     if !distinct.is_empty() {
-        let drop: Vec<String> = distinct.iter().take(SHOWN).map(|c| quote(c)).collect();
-        notices.push(Notice::info(format!(
-            "every row has its own whole number in {}; they are features: if one is an identifier, \
-             leave it out with --drop {}",
-            listed(distinct.iter().map(|c| format!("{c:?}")), SHOWN),
-            shell(&drop.join(","))
-        )));
+        let names = listed(distinct.iter().map(|c| format!("{c:?}")), SHOWN);
+        let shown = distinct.iter().copied().take(SHOWN);
+        notices.push(Notice::info(say![
+            "every row has its own whole number in {names}; they are features: if one is an identifier, \
+             leave it out",
+            with(DROP.of_all(shown))
+        ]));
     }
     if !codes.is_empty() {
-        let names: Vec<String> = codes.iter().take(SHOWN).map(|(c, _)| quote(c)).collect();
-        notices.push(Notice::info(format!(
-            "whole numbers with few values are read as quantities: {}; if they are codes of \
-             categories, pass --categorical {}",
-            listed(
-                codes.iter().map(|(c, n)| format!("{c:?} ({n} values)")),
-                SHOWN
-            ),
-            shell(&names.join(","))
-        )));
+        let counts = codes.iter().map(|(c, n)| format!("{c:?} ({n} values)"));
+        let counts = listed(counts, SHOWN);
+        let shown = codes.iter().map(|(c, _)| *c).take(SHOWN);
+        notices.push(Notice::info(say![
+            "whole numbers with few values are read as quantities: {counts}";
+            "if they are codes of categories, pass ", CATEGORICAL.of_all(shown)
+        ]));
     }
     notices
 }
@@ -344,7 +341,10 @@ mod tests {
         let notices = leave_out(&mut columns, |name| name != "id");
         assert_eq!(notices.len(), 1);
         assert!(
-            notices[0].message.contains("--type case_id=numeric"),
+            notices[0]
+                .message
+                .to_string()
+                .contains("type of \"case_id\"=numeric"),
             "{notices:?}"
         );
         assert!(columns[0].numeric().is_some() && columns[1].numeric().is_none());

@@ -1,4 +1,4 @@
-use fairfront_core::{Attribute, UNKNOWN_GROUP};
+use fairfront_core::{Attribute, UNKNOWN_GROUP, say};
 
 use crate::encoding::{Encoded, Encoding};
 use crate::error::Error;
@@ -185,10 +185,13 @@ impl Inspection {
                         self.intersections.0.push((rule.attribute.name, table));
                     }
                     // Nobody asked for it, so it is no reason to fail.
-                    Err(error) => notices.push(Notice::info(format!(
-                        "the intersection {:?} is not shown: {error}",
-                        rule.attribute.name
-                    ))),
+                    Err(error) => {
+                        let name = &rule.attribute.name;
+                        notices.push(Notice::info(say![
+                            "the intersection {name:?} is not shown: ",
+                            error.message()
+                        ]));
+                    }
                 }
             }
         }
@@ -212,7 +215,7 @@ fn encode(prepared: &Prepared, notices: &mut Vec<Notice>) -> Result<Option<Encod
             Ok(Some(encoding))
         }
         Err(error @ Error::NoFeatures(_)) => {
-            notices.push(Notice::warning(error.to_string()));
+            notices.push(Notice::warning(error.message()));
             Ok(None)
         }
         Err(error) => Err(error),

@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
+use fairfront_core::say;
+
 use crate::error::Error;
 use crate::grammar::quote;
 use crate::group::MISSING_GROUP;
 use crate::read::{has_leading_zero, parse_number};
+use crate::setting::BINS;
 use crate::spec::Merge;
 use crate::table::{Column, MISSING, Values};
 
@@ -59,7 +62,11 @@ impl<'a> Levels<'a> {
         let Values::Numeric(values) = &column.values else {
             return Err(Error::column(
                 &column.name,
-                "bins need a numeric column; leave out --bins, or correct the column",
+                say![
+                    "bins need a numeric column";
+                    "leave out ", BINS;
+                    "correct the column"
+                ],
             ));
         };
         let code = |value: f64| match value.is_nan() {

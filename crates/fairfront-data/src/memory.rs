@@ -4,7 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use fairfront_core::{Message, say};
+
 use crate::error::Error;
+use crate::setting::MEMORY;
 
 /// Bytes of address space that a thread takes for its stack and for the allocator.
 const THREAD: u64 = 66 << 20;
@@ -51,14 +54,14 @@ impl MemoryLimit {
     }
 
     /// Refuses work that takes `more` bytes while the program already holds `held` bytes for it. Place and
-    /// subject start the message ("loans.csv", "5 rows of 3 columns"); `remedy` ends it.
+    /// subject start the message ("loans.csv", "5 rows of 3 columns"); `remedies` end it.
     pub fn check(
         self,
         held: u64,
         more: u64,
         place: &str,
         subject: &str,
-        remedy: &str,
+        remedies: impl FnOnce() -> Vec<Message>,
     ) -> Result<(), Error> {
         // Memory that is held is no longer available.
         let needed = match self {
@@ -66,17 +69,22 @@ impl MemoryLimit {
             Self::Bytes(_) => held.saturating_add(more),
         };
         self.fixed(self.bytes())
-            .check(needed, place, subject, remedy)
+            .check(needed, place, subject, remedies)
     }
 
     /// The error for memory that the system refused, though it seemed to be there.
-    pub(crate) fn refused(needed: u64, place: &str, subject: &str, remedy: &str) -> Error {
+    pub(crate) fn refused(
+        needed: u64,
+        place: &str,
+        subject: &str,
+        remedies: Vec<Message>,
+    ) -> Error {
         Error::Memory {
             place: place.into(),
             subject: subject.into(),
             needed: Self::Bytes(needed),
             limit: "system gives".into(),
-            remedy: remedy.into(),
+            remedies,
         }
     }
 
@@ -107,30 +115,30 @@ impl FixedLimit {
         needed: u64,
         place: &str,
         subject: &str,
-        remedy: &str,
+        remedies: impl FnOnce() -> Vec<Message>,
     ) -> Result<(), Error> {
         if needed <= self.bytes {
             return Ok(());
         }
-        let (limit, instead) = match self.is_set {
-            true => ("of --memory", "raise --memory"),
-            false => (
-                "available",
-                "free memory, or set --memory to go on regardless",
-            ),
+        let mut remedies = remedies();
+        let limit = MemoryLimit::Bytes(self.bytes);
+        let limit = match self.is_set {
+            true => {
+                remedies.push(say!["raise ", MEMORY]);
+                say!["{limit} of ", MEMORY]
+            }
+            false => {
+                remedies.push(say!["free memory"]);
+                remedies.push(say!["set ", MEMORY, " to go on regardless"]);
+                say!["{limit} available"]
+            }
         };
         Err(Error::Memory {
             place: place.into(),
             subject: subject.into(),
             needed: MemoryLimit::Bytes(needed),
-            limit: format!("{} {limit}", MemoryLimit::Bytes(self.bytes)),
-            remedy: match remedy {
-                "" => instead.into(),
-                remedy => format!(
-                    "{remedy}, {}{instead}",
-                    if self.is_set { "or " } else { "" }
-                ),
-            },
+            limit,
+            remedies,
         })
     }
 }
@@ -154,7 +162,7 @@ impl FromStr for MemoryLimit {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = || {
-            Error::Usage(format!(
+            Error::usage(format!(
                 "{text}: this is not a size of memory; choose one such as 2GiB, 500MB or 1.5GiB"
             ))
         };
@@ -291,14 +299,19 @@ mod tests {
     #[test]
     fn too_much_is_refused_with_a_remedy() {
         let limit = MemoryLimit::Bytes(1 << 20);
-        assert!(limit.check(1 << 19, 1 << 19, "t.csv", "5 rows", "").is_ok());
-        let said = limit.check(1 << 20, 1, "t.csv", "5 rows", "drop columns");
+        let check = |held, more| {
+            limit.check(held, more, "t.csv", "5 rows", || {
+                vec!["drop columns".into()]
+            })
+        };
+        assert!(check(1 << 19, 1 << 19).is_ok());
+        let said = check(1 << 20, 1);
         assert_eq!(
             said.unwrap_err().to_string(),
-            "t.csv: 5 rows take about 1.0 MiB of memory, more than the 1.0 MiB of --memory; \
-             drop columns, or raise --memory"
+            "t.csv: 5 rows take about 1.0 MiB of memory, more than the 1.0 MiB of memory; \
+             drop columns, or raise memory"
         );
-        let said = MemoryLimit::Available.check(0, u64::MAX - 1, "t.csv", "5 rows", "");
+        let said = MemoryLimit::Available.check(0, u64::MAX - 1, "t.csv", "5 rows", Vec::new);
         if cfg!(target_os = "linux") {
             let said = said.unwrap_err().to_string();
             assert!(said.contains(" available; free memory"), "{said}");
@@ -306,7 +319,7 @@ mod tests {
         // Available memory does not include memory that is already held.
         assert!(
             MemoryLimit::Available
-                .check(u64::MAX - 1, 1, "t.csv", "5 rows", "")
+                .check(u64::MAX - 1, 1, "t.csv", "5 rows", Vec::new)
                 .is_ok()
         );
     }

@@ -1,15 +1,17 @@
 use std::path::Path;
 
-use fairfront_core::{Attribute, grouped};
+use fairfront_core::{Attribute, grouped, say};
 use serde::{Deserialize, Serialize};
 
 use crate::date_part;
-use crate::error::{Error, near_names, quoted_list, shell};
-use crate::grammar::quote;
+use crate::error::{Error, near_names, quoted_list};
 use crate::group::{AttributeRule, no_attribute};
 use crate::known::Known;
 use crate::memory::MemoryLimit;
 use crate::read::{Decimal, ReadFrom, ReadOptions, file_name, read_table};
+use crate::setting::{
+    BALANCE, BINS, DROP, FEATURE, MERGE, MISSING, MISSING_SENSITIVE, SEED, TYPE, WEIGHT,
+};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, attribute_name};
 use crate::split::{Part, Split, balanced};
 use crate::table::{Column, LeftOut, Notice, Table, Values};
@@ -131,11 +133,12 @@ impl Prepared {
                 .iter()
                 .map(|d| format!("{} ({} rows)", d.reason, grouped(d.rows)))
                 .collect();
-            return Err(Error::NoRowsLeft(format!(
-                "{}; keep rows with missing features with --missing keep, keep rows with missing \
-                 sensitive values with --missing-sensitive group, or drop the column",
-                reasons.join(", ")
-            )));
+            return Err(Error::NoRowsLeft(say![
+                reasons.join(", ");
+                "keep rows with missing features with ", MISSING.is("keep");
+                "keep rows with missing sensitive values with ", MISSING_SENSITIVE.is("group");
+                "drop the column"
+            ]));
         }
 
         let mut prepared = Self {
@@ -214,16 +217,15 @@ impl Prepared {
         }
         for (class, name) in ["negative", "positive"].into_iter().enumerate() {
             if rows[class] > 0 && sums[class] <= LEAST_CLASS * (sums[0] + sums[1]) {
-                return Err(Error::column(
-                    column,
-                    format!(
-                        "the weights of all {} {name} training rows sum to {:e}, of {:e} in all, so that no \
-                         model can learn from them; fix the weights, or remove --weight",
-                        grouped(rows[class]),
-                        sums[class],
-                        sums[0] + sums[1]
-                    ),
-                ));
+                let problem = format!(
+                    "the weights of all {} {name} training rows sum to {:e}, of {:e} in all, so that no model \
+                     can learn from them",
+                    grouped(rows[class]),
+                    sums[class],
+                    sums[0] + sums[1]
+                );
+                let problem = say![problem; "fix the weights"; "remove ", WEIGHT];
+                return Err(Error::column(column, problem));
             }
         }
         Ok(())
@@ -327,20 +329,20 @@ impl Prepared {
     /// otherwise in the table: objectives, measures and notices have this name from now on.
     pub fn name_attribute(&mut self, index: usize, name: &str) -> Result<(), Error> {
         let Some(rule) = self.attributes.get(index) else {
-            return Err(Error::Usage(format!(
+            return Err(Error::usage(format!(
                 "there is no sensitive attribute {index} to name {name:?}; there are {}",
                 self.attributes.len()
             )));
         };
         let is_other = |(i, a): (usize, &Attribute)| i != index && a.name == name;
         if self.attributes().enumerate().any(is_other) {
-            return Err(Error::Usage(format!(
+            return Err(Error::usage(format!(
                 "two sensitive attributes are called {name:?}; name one of them otherwise"
             )));
         }
-        let (old, new) = (format!("{:?}", rule.attribute.name), format!("{name:?}"));
         for notice in &mut self.notices {
-            notice.message = notice.message.replace(&old, &new);
+            let message = std::mem::take(&mut notice.message);
+            notice.message = message.renamed(&rule.attribute.name, name);
         }
         self.attributes[index].attribute.name = name.into();
         Ok(())
@@ -392,18 +394,18 @@ impl Prepared {
         if let Some(target) = &self.target
             && (positives == 0 || positives == self.n_rows())
         {
+            let rows = grouped(self.n_rows());
+            let class = match positives {
+                0 => "negative",
+                _ => "positive",
+            };
             return Err(Error::column(
                 &target.column,
-                format!(
-                    "the {} rows left by --balance are all {}; balance another attribute, or try \
-                     another --seed",
-                    grouped(self.n_rows()),
-                    if positives == 0 {
-                        "negative"
-                    } else {
-                        "positive"
-                    }
-                ),
+                say![
+                    "the {rows} rows left by ", BALANCE, " are all {class}";
+                    "balance another attribute";
+                    "try another ", SEED
+                ],
             ));
         }
         Ok(())
@@ -432,44 +434,40 @@ fn refuse_nul(table: &Table) -> Result<(), Error> {
 
 /// Every column that is named somewhere must be there and usable.
 fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
-    for (column, flag) in spec.named() {
-        let found = table.require(column, flag)?;
+    for (column, setting) in spec.named() {
+        let found = table.require(column, setting)?;
         if let Values::LeftOut(reason) = &found.values {
-            return Err(Error::column(
-                column,
-                format!("{flag} cannot be this column: {reason}"),
-            ));
+            let problem = say![setting, " cannot be this column: {reason}"];
+            return Err(Error::column(column, problem));
         }
     }
     let others = [
-        ("--drop", spec.drop.iter().collect::<Vec<_>>()),
-        ("--type", spec.types.keys().collect()),
-        ("--merge", spec.merges.keys().collect()),
-        ("--missing", spec.missing_by_column.keys().collect()),
-        ("--bins", spec.bins.keys().collect()),
-        ("--feature", spec.features.iter().flatten().collect()),
+        (DROP, spec.drop.iter().collect::<Vec<_>>()),
+        (TYPE, spec.types.keys().collect()),
+        (MERGE, spec.merges.keys().collect()),
+        (MISSING, spec.missing_by_column.keys().collect()),
+        (BINS, spec.bins.keys().collect()),
+        (FEATURE, spec.features.iter().flatten().collect()),
     ];
-    for (flag, columns) in others {
+    for (setting, columns) in others {
         for column in columns {
-            table.require(column, flag)?;
+            table.require(column, setting)?;
         }
     }
     for column in spec.features.iter().flatten() {
-        if let Values::LeftOut(reason) = &table.require(column, "--feature")?.values {
-            return Err(Error::column(
-                column,
-                match reason {
-                    LeftOut::Identifier => format!(
-                        "this column cannot be a feature: {reason}; say --type {} to keep it",
-                        shell(&format!("{}=categorical", quote(column)))
-                    ),
-                    _ => format!("this column cannot be a feature: {reason}; name another"),
-                },
-            ));
+        if let Values::LeftOut(reason) = &table.require(column, FEATURE)?.values {
+            let mut problem = say!["this column cannot be a feature: {reason}"];
+            problem.push_remedy(match reason {
+                LeftOut::Identifier => {
+                    say!["say ", TYPE.of(column).is("categorical"), " to keep it"]
+                }
+                _ => say!["name another"],
+            });
+            return Err(Error::column(column, problem));
         }
     }
     for (column, policy) in &spec.missing_by_column {
-        let is_numeric = table.require(column, "--missing")?.numeric().is_some();
+        let is_numeric = table.require(column, MISSING)?.numeric().is_some();
         let wrong = match policy {
             MissingPolicy::Category if is_numeric => "mean",
             MissingPolicy::Mean if !is_numeric => "category",
@@ -477,10 +475,10 @@ fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
         };
         return Err(Error::column(
             column,
-            format!(
-                "this policy for missing values does not fit the column; say --missing {}",
-                shell(&format!("{}={wrong}", quote(column)))
-            ),
+            say![
+                "this policy for missing values does not fit the column";
+                "say ", MISSING.of(column).is(wrong)
+            ],
         ));
     }
     Ok(())
@@ -494,10 +492,11 @@ fn idle_merges(table: &Table, spec: &Spec) -> Vec<Notice> {
             continue;
         };
         for old in merge.levels.keys().filter(|old| !levels.contains(old)) {
-            notices.push(Notice::warning(format!(
-                "--merge: the column {column:?} has no level {old:?}; {}",
-                near_names(old, levels.iter().map(String::as_str))
-            )));
+            let near = near_names(old, levels.iter().map(String::as_str));
+            notices.push(Notice::warning(say![
+                MERGE,
+                ": the column {column:?} has no level {old:?}; {near}"
+            ]));
         }
     }
     notices
@@ -584,20 +583,21 @@ fn say_missing_sensitive(
         let missing = (0..table.n_rows()).filter(is_missing).count();
         let what = match spec.missing_sensitive {
             MissingSensitive::LossOnly if is_balanced(rule) => {
-                "these rows are dropped, because the attribute is balanced"
+                say!["these rows are dropped, because the attribute is balanced"]
             }
-            MissingSensitive::Drop => {
-                "these rows are dropped (the default); --missing-sensitive group makes them a \
-                 group, loss-only keeps them for the loss"
-            }
-            MissingSensitive::Group => "these rows are a group of their own, (missing)",
-            MissingSensitive::LossOnly => "these rows count for the loss only",
+            MissingSensitive::Drop => say![
+                "these rows are dropped (the default)";
+                MISSING_SENSITIVE.is("group"),
+                " makes them a group, loss-only keeps them for the loss"
+            ],
+            MissingSensitive::Group => say!["these rows are a group of their own, (missing)"],
+            MissingSensitive::LossOnly => say!["these rows count for the loss only"],
         };
-        notices.push(Notice::info(format!(
-            "{:?} is missing in {} rows: {what}",
-            rule.attribute.name,
-            grouped(missing)
-        )));
+        let (name, missing) = (&rule.attribute.name, grouped(missing));
+        notices.push(Notice::info(say![
+            "{name:?} is missing in {missing} rows: ",
+            what
+        ]));
     }
 }
 
@@ -623,7 +623,7 @@ fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> 
     let Some(name) = &spec.weight else {
         return Ok(vec![1.0; rows.len()]);
     };
-    let column = table.require(name, "--weight")?;
+    let column = table.require(name, WEIGHT)?;
     let Some(values) = column.numeric() else {
         return Err(Error::column(name, "a column of weights must be numeric"));
     };
@@ -634,7 +634,7 @@ fn weights(table: &Table, spec: &Spec, rows: &[u32]) -> Result<Vec<f64>, Error> 
             return Err(Error::Cell {
                 place: table.place(row as usize),
                 column: name.clone(),
-                problem,
+                problem: problem.into(),
             });
         }
         total += weight;

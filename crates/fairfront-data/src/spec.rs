@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
+use fairfront_core::{Message, Name, each, say, with};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -8,6 +9,10 @@ use crate::comparison::Written;
 use crate::date_part;
 use crate::grammar;
 use crate::read::ReadOptions;
+use crate::setting::{
+    BALANCE, BINS, DATE_PARTS, DROP, FEATURE, MERGE, MISSING, MISSING_SENSITIVE, POOL_GROUPS,
+    POSITIVE, SENSITIVE, SPLIT, TARGET, TYPE, USE_SENSITIVE, WEIGHT,
+};
 use crate::table::ColumnType;
 
 /// What happens to a row whose value is missing in a feature column.
@@ -34,7 +39,7 @@ impl FromStr for MissingPolicy {
             "keep" => Ok(Self::Keep),
             "category" => Ok(Self::Category),
             "mean" => Ok(Self::Mean),
-            _ => Err(Error::Usage(format!(
+            _ => Err(Error::usage(format!(
                 "unknown policy {text:?} for missing values; there are drop, keep, category, mean"
             ))),
         }
@@ -62,7 +67,7 @@ impl FromStr for MissingSensitive {
             "drop" => Ok(Self::Drop),
             "group" => Ok(Self::Group),
             "loss-only" => Ok(Self::LossOnly),
-            _ => Err(Error::Usage(format!(
+            _ => Err(Error::usage(format!(
                 "unknown policy {text:?} for missing sensitive values; \
                  there are drop, group, loss-only"
             ))),
@@ -91,7 +96,7 @@ impl FromStr for Scale {
             "standard" => Ok(Self::Standard),
             "min-max" => Ok(Self::MinMax),
             "none" => Ok(Self::None),
-            _ => Err(Error::Usage(format!(
+            _ => Err(Error::usage(format!(
                 "unknown scaling {text:?}; there are standard, min-max, none"
             ))),
         }
@@ -146,11 +151,11 @@ impl FromStr for SplitRule {
         if let Some(column) = text.strip_prefix("column:") {
             return match grammar::names(column)?.as_slice() {
                 [one] => Ok(Self::Column(one.clone())),
-                _ => Err(Error::Usage(format!("{text:?}: name one column"))),
+                _ => Err(Error::usage(format!("{text:?}: name one column"))),
             };
         }
         let wrong = || {
-            Error::Usage(format!(
+            Error::usage(format!(
                 "unknown split {text:?}; give percentages that sum to 100, such as 60/10/30 \
                  (training/validation/test), 50/10/20/20 (training/validation/certify/test) or \
                  70/30 (training/test), or none, or column:NAME"
@@ -379,79 +384,73 @@ impl Spec {
         options
     }
 
-    /// All columns with a role of their own, with the flag that gave it.
-    pub fn named(&self) -> Vec<(&str, &'static str)> {
-        let mut named: Vec<(&str, &'static str)> = Vec::new();
-        named.extend(self.target.iter().map(|c| (c.as_str(), "--target")));
-        named.extend(
-            self.sensitive
-                .iter()
-                .flatten()
-                .map(|c| (c.as_str(), "--sensitive")),
-        );
-        named.extend(self.weight.iter().map(|c| (c.as_str(), "--weight")));
+    /// All columns with a role of their own, with the setting that gave it.
+    pub fn named(&self) -> Vec<(&str, Name)> {
+        let mut named: Vec<(&str, Name)> = Vec::new();
+        named.extend(self.target.iter().map(|c| (c.as_str(), TARGET)));
+        let sensitive = self.sensitive.iter().flatten();
+        named.extend(sensitive.map(|c| (c.as_str(), SENSITIVE)));
+        named.extend(self.weight.iter().map(|c| (c.as_str(), WEIGHT)));
         if let SplitRule::Column(column) = &self.split {
-            named.push((column, "--split"));
+            named.push((column, SPLIT));
         }
         named
     }
 
     /// Says what cannot be right whatever the table.
     pub fn check(&self) -> Result<(), Error> {
-        let usage = |message: String| Err(Error::Usage(message));
+        let usage = |message: Message| Err(Error::Usage(message));
         if self.pool_groups > 0 && self.balance.is_some() {
-            return usage(
-                "--pool-groups and --balance cannot be combined; join groups with --merge".into(),
-            );
+            return usage(say![
+                POOL_GROUPS, " and ", BALANCE, " cannot be combined";
+                "join groups", with(MERGE)
+            ]);
         }
-        for (flag, attributes) in [
-            ("--sensitive", self.sensitive.as_slice()),
-            ("--balance", self.balance.as_slice()),
+        for (setting, attributes) in [
+            (SENSITIVE, self.sensitive.as_slice()),
+            (BALANCE, self.balance.as_slice()),
         ] {
             if attributes.iter().any(Vec::is_empty) {
-                return usage(format!(
-                    "{flag}: an attribute has no column; name at least one"
-                ));
+                return usage(say![
+                    setting,
+                    ": an attribute has no column; name at least one"
+                ]);
             }
         }
-        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-        for (column, flag) in self.named() {
-            match seen.insert(column, flag) {
-                Some(other) if other != flag => {
-                    return usage(format!(
-                        "column {column:?} cannot be both {other} and {flag}"
-                    ));
-                }
+        let both = |column: &str, one: Name, other: Name| {
+            usage(say![
+                "column {column:?} cannot be both ",
+                each([one, other])
+            ])
+        };
+        let mut seen: BTreeMap<&str, Name> = BTreeMap::new();
+        for (column, role) in self.named() {
+            match seen.insert(column, role) {
+                Some(other) if other != role => return both(column, other, role),
                 _ => {}
             }
         }
         for column in &self.drop {
-            if let Some(flag) = seen.get(column.as_str()) {
-                return usage(format!(
-                    "column {column:?} cannot be both {flag} and --drop"
-                ));
+            if let Some(role) = seen.get(column.as_str()) {
+                return both(column, *role, DROP);
             }
         }
         for column in self.features.iter().flatten() {
             if self.drop.contains(column) {
-                return usage(format!(
-                    "column {column:?} cannot be both --feature and --drop"
-                ));
+                return both(column, FEATURE, DROP);
             }
-            match seen.get(column.as_str()) {
+            match seen.get(column.as_str()).copied() {
                 None => {}
-                Some(&"--sensitive") if self.use_sensitive => {}
-                Some(&"--sensitive") => {
-                    return usage(format!(
-                        "column {column:?} is both --sensitive and --feature; a sensitive column \
-                         is a feature only with --use-sensitive"
-                    ));
+                Some(SENSITIVE) if self.use_sensitive => {}
+                Some(SENSITIVE) => {
+                    return usage(say![
+                        "column {column:?} is both ",
+                        each([SENSITIVE, FEATURE]),
+                        "; a sensitive column is a feature only with ",
+                        USE_SENSITIVE
+                    ]);
                 }
-                Some(flag) => {
-                    return usage(format!(
-                        "column {column:?} cannot be both {flag} and --feature"
-                    ));
-                }
+                Some(role) => return both(column, role, FEATURE),
             }
         }
         self.check_attributes()?;
@@ -459,88 +458,103 @@ impl Spec {
     }
 
     fn check_attributes(&self) -> Result<(), Error> {
-        let usage = |message: String| Err(Error::Usage(message));
+        let usage = |message: Message| Err(Error::Usage(message));
         for (i, attribute) in self.sensitive.iter().enumerate() {
             let name = attribute_name(attribute);
             let columns: BTreeSet<&String> = attribute.iter().collect();
             let same = |other: &Vec<String>| other.iter().collect::<BTreeSet<_>>() == columns;
             if self.sensitive[..i].iter().any(same) {
-                return usage(format!("the sensitive attribute {name:?} is named twice"));
+                return usage(say!["the sensitive attribute {name:?} is named twice"]);
             }
             let distinct: BTreeSet<&String> = attribute.iter().collect();
             if distinct.len() < attribute.len() {
-                return usage(format!("the intersection {name:?} names a column twice"));
+                return usage(say!["the intersection {name:?} names a column twice"]);
             }
         }
         for column in self.bins.keys() {
             if !self.is_sensitive(column) {
-                return usage(format!(
-                    "--bins {column:?}: bins make groups of a sensitive column; \
-                     say --sensitive {column:?} too"
-                ));
+                return usage(say![
+                    BINS, " {column:?}: bins make groups of a sensitive column";
+                    "say ", SENSITIVE.of(column), " too"
+                ]);
             }
             let levels = self.types.get(column).is_some_and(|t| !t.is_number());
             if levels || self.merges.contains_key(column) {
-                return usage(format!(
-                    "--bins {column:?}: a column with bins is numeric; \
-                     it can have no other --type and no --merge"
-                ));
+                return usage(say![
+                    BINS,
+                    " {column:?}: a column with bins is numeric; it can have no other ",
+                    TYPE,
+                    " and no ",
+                    MERGE
+                ]);
             }
         }
         if let Some(balance) = &self.balance {
             let name = attribute_name(balance);
             if !self.sensitive.iter().any(|a| attribute_name(a) == name) {
-                return usage(format!(
-                    "--balance {name:?}: balance needs a sensitive attribute; \
-                     say --sensitive {name:?} too"
-                ));
+                return usage(say![
+                    BALANCE, " {name:?}: balance needs a sensitive attribute";
+                    "say ", SENSITIVE.is(&name), " too"
+                ]);
             }
         }
         Ok(())
     }
 
-    fn check_settings(&self, roles: &BTreeMap<&str, &str>) -> Result<(), Error> {
-        let usage = |message: String| Err(Error::Usage(message));
+    fn check_settings(&self, roles: &BTreeMap<&str, Name>) -> Result<(), Error> {
+        let usage = |message: Message| Err(Error::Usage(message));
         for (column, ty) in &self.types {
             let role = roles.get(column.as_str()).copied();
-            let needs_levels = role == Some("--split")
-                || (role == Some("--target") && !(*ty == ColumnType::Numeric && self.compares()))
-                || (role == Some("--sensitive") && !self.bins.contains_key(column));
+            let needs_levels = match role {
+                Some(SPLIT) => true,
+                Some(TARGET) => !(*ty == ColumnType::Numeric && self.compares()),
+                Some(SENSITIVE) => !self.bins.contains_key(column),
+                _ => false,
+            };
             if ty.is_number() && needs_levels {
-                return usage(format!(
-                    "--type {column:?}: the column is {}, whose values are levels, not numbers{}",
-                    role.unwrap_or_default(),
-                    if role == Some("--sensitive") {
-                        "; make groups of numbers with --bins"
-                    } else {
-                        ""
-                    }
-                ));
+                let mut message = say![
+                    TYPE,
+                    " {column:?}: the column is ",
+                    role,
+                    ", whose values are levels, not numbers"
+                ];
+                if role == Some(SENSITIVE) {
+                    message.push_remedy(say!["make groups of numbers with ", BINS]);
+                }
+                return usage(message);
             }
-            if *ty != ColumnType::Numeric && role == Some("--weight") {
-                return usage(format!(
-                    "--type {column:?}: the column is --weight, and so numeric"
-                ));
+            if *ty != ColumnType::Numeric && role == Some(WEIGHT) {
+                return usage(say![
+                    TYPE,
+                    " {column:?}: the column is ",
+                    WEIGHT,
+                    ", and so numeric"
+                ]);
             }
         }
         for column in self.merges.keys() {
             if self.types.get(column).is_some_and(|t| t.is_number()) {
-                return usage(format!(
-                    "--merge {column:?}: a numeric column has no levels to merge"
-                ));
+                return usage(say![
+                    MERGE,
+                    " {column:?}: a numeric column has no levels to merge"
+                ]);
             }
         }
         for column in self.missing_by_column.keys() {
-            match roles.get(column.as_str()) {
-                Some(&"--sensitive") if !self.use_sensitive => {
-                    return usage(format!(
-                        "--missing {column:?}: for a sensitive column say --missing-sensitive"
-                    ));
+            match roles.get(column.as_str()).copied() {
+                Some(SENSITIVE) if !self.use_sensitive => {
+                    return usage(say![
+                        MISSING,
+                        " {column:?}: for a sensitive column say ",
+                        MISSING_SENSITIVE
+                    ]);
                 }
-                Some(&flag) if flag != "--sensitive" => {
-                    return usage(format!(
-                        "--missing {column:?}: policies are for features, but the column is {flag}"
-                    ));
+                Some(role) if role != SENSITIVE => {
+                    return usage(say![
+                        MISSING,
+                        " {column:?}: policies are for features, but the column is ",
+                        role
+                    ]);
                 }
                 _ => {}
             }
@@ -549,32 +563,38 @@ impl Spec {
             if self.types.get(column).is_some_and(|t| t.date().is_none())
                 || self.merges.contains_key(column)
             {
-                return usage(format!(
-                    "--date-parts {column:?}: a column of dates can have no other --type and no --merge"
-                ));
+                return usage(say![
+                    DATE_PARTS,
+                    " {column:?}: a column of dates can have no other ",
+                    TYPE,
+                    " and no ",
+                    MERGE
+                ]);
             }
-            match roles.get(column.as_str()) {
-                Some(&"--sensitive") if self.use_sensitive => {}
-                Some(flag) => {
-                    return usage(format!(
-                        "--date-parts {column:?}: the column is {flag} and not a feature; choose another"
-                    ));
+            match roles.get(column.as_str()).copied() {
+                Some(SENSITIVE) if self.use_sensitive => {}
+                Some(role) => {
+                    return usage(say![
+                        DATE_PARTS,
+                        " {column:?}: the column is ",
+                        role,
+                        " and not a feature; choose another"
+                    ]);
                 }
                 None if self.drop.contains(column) => {
-                    return usage(format!(
-                        "column {column:?} cannot be both --date-parts and --drop"
-                    ));
+                    let both = each([DATE_PARTS, DROP]);
+                    return usage(say!["column {column:?} cannot be both ", both]);
                 }
                 None => {}
             }
         }
         if self.positive.is_some() && self.target.is_none() {
-            return usage("--positive needs --target".into());
+            return usage(say![POSITIVE, " needs ", TARGET]);
         }
         let positives = self.positives();
         for (i, text) in positives.iter().enumerate() {
             if positives[..i].contains(text) {
-                return usage(format!("--positive {text:?} is given twice"));
+                return usage(say![POSITIVE, " {text:?} is given twice"]);
             }
         }
         Ok(())
@@ -627,9 +647,9 @@ mod tests {
             balance: none().pop(),
             ..Spec::default()
         };
-        for (spec, flag) in [(sensitive, "--sensitive"), (balance, "--balance")] {
+        for (spec, setting) in [(sensitive, "sensitive"), (balance, "balance")] {
             let error = spec.check().unwrap_err().to_string();
-            assert!(error.starts_with(flag), "{error}");
+            assert!(error.starts_with(setting), "{error}");
         }
     }
 
@@ -645,20 +665,21 @@ mod tests {
     fn conflicting_roles_are_refused() {
         assert_eq!(
             refused(|s| s.weight = Some("y".into())),
-            r#"column "y" cannot be both --target and --weight"#
+            r#"column "y" cannot be both target and weight"#
         );
         assert_eq!(
             refused(|s| s.drop = vec!["sex".into()]),
-            r#"column "sex" cannot be both --sensitive and --drop"#
+            r#"column "sex" cannot be both sensitive and drop"#
         );
-        assert!(refused(|s| s.target = Some("race".into())).contains("--target and --sensitive"));
-        assert!(refused(|s| s.features = Some(vec!["sex".into()])).contains("--use-sensitive"));
+        assert!(refused(|s| s.target = Some("race".into())).contains("target and sensitive"));
+        assert!(refused(|s| s.features = Some(vec!["sex".into()])).contains("use_sensitive"));
         assert!(refused(|s| s.sensitive.push(vec!["sex".into()])).contains("named twice"));
-        assert!(refused(|s| s.split = SplitRule::Column("y".into())).contains("--split"));
-        assert!(refused(|s| s.balance = Some(vec!["age".into()])).contains("--balance"));
-        assert!(refused(|s| drop(s.bins.insert("age".into(), vec![3.0]))).contains("--bins"));
+        assert!(refused(|s| s.split = SplitRule::Column("y".into())).contains("split"));
+        assert!(refused(|s| s.balance = Some(vec!["age".into()])).starts_with("balance"));
+        assert!(refused(|s| drop(s.bins.insert("age".into(), vec![3.0]))).starts_with("bins"));
         assert!(
-            refused(|s| (s.target, s.positive) = (None, Some("1".into()))).contains("--target")
+            refused(|s| (s.target, s.positive) = (None, Some("1".into())))
+                .ends_with("needs target")
         );
     }
 

@@ -1,8 +1,9 @@
-use fairfront_core::{Purpose, Stream};
+use fairfront_core::{Purpose, Stream, say};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::quoted_list;
+use crate::setting::SPLIT;
 use crate::spec::SplitRule;
 use crate::table::{MISSING, Table};
 
@@ -116,17 +117,19 @@ impl Split {
             SplitRule::Column(column) => Self::by_column(column, table, rows)?,
         };
         if split.part(Part::Train).is_empty() {
-            return Err(Error::NoRowsLeft(format!(
-                "the split leaves none of {n} rows for training; choose another --split"
-            )));
+            return Err(Error::NoRowsLeft(say![
+                "the split leaves none of {n} rows for training";
+                "choose another ", SPLIT
+            ]));
         }
         if let SplitRule::Shares([_, _, certify, _]) = rule
             && *certify > 0.0
             && split.part(Part::Certify).is_empty()
         {
-            return Err(Error::NoRowsLeft(format!(
-                "{certify}% of {n} rows leave none to certify on; choose another --split"
-            )));
+            return Err(Error::NoRowsLeft(say![
+                "{certify}% of {n} rows leave none to certify on";
+                "choose another ", SPLIT
+            ]));
         }
         Ok(split)
     }
@@ -162,7 +165,7 @@ impl Split {
             let part = parts.of(row).map_err(|problem| Error::Cell {
                 place: table.place(row as usize),
                 column: column.into(),
-                problem,
+                problem: problem.into(),
             })?;
             split.parts[part as usize].push(position as u32);
         }
@@ -179,7 +182,7 @@ pub(crate) struct ColumnParts<'a> {
 
 impl<'a> ColumnParts<'a> {
     pub(crate) fn new(column: &str, table: &'a Table) -> Result<Self, Error> {
-        let values = table.require(column, "--split")?;
+        let values = table.require(column, SPLIT)?;
         let Some((codes, levels)) = values.categorical() else {
             return Err(Error::column(column, "a split column holds texts"));
         };

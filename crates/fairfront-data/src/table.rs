@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::{FromStr, Utf8Error};
 use std::sync::OnceLock;
 
-use fairfront_core::grouped;
+use fairfront_core::{Message, Wording, each, grouped, say};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use crate::date::DateOrder;
 use crate::error::{Error, Place, near_names};
 use crate::number::Numbers;
 use crate::read::{Decimal, file_name, parse_number};
+use crate::setting::{COLUMNS, NO_HEADER};
 
 /// The code of a missing value in a categorical column.
 pub const MISSING: u32 = u32::MAX;
@@ -73,7 +74,7 @@ impl FromStr for ColumnType {
             "date" => Ok(Self::Date),
             "date-dmy" => Ok(Self::DateDmy),
             "date-mdy" => Ok(Self::DateMdy),
-            _ => Err(Error::Usage(format!(
+            _ => Err(Error::usage(format!(
                 "unknown column type {text:?}; choose numeric, boolean, categorical, date, date-dmy \
                  (day first) or date-mdy (month first)"
             ))),
@@ -99,8 +100,8 @@ impl fmt::Display for ColumnType {
 pub struct Notice {
     /// How much it matters.
     pub level: NoticeLevel,
-    /// One line.
-    pub message: String,
+    /// One line. Files hold its neutral words, unless a program has put it in its own ([`Self::worded`]).
+    pub message: Message,
 }
 
 /// How much a notice matters.
@@ -115,15 +116,24 @@ pub enum NoticeLevel {
 
 impl Notice {
     /// What was decided for the user.
-    pub fn info(message: impl Into<String>) -> Self {
+    pub fn info(message: impl Into<Message>) -> Self {
         Self {
             level: NoticeLevel::Notice,
             message: message.into(),
         }
     }
 
+    /// The same notice in the words of a program.
+    #[must_use]
+    pub fn worded(&self, wording: &dyn Wording) -> Self {
+        Self {
+            level: self.level,
+            message: self.message.worded(wording),
+        }
+    }
+
     /// What may make results wrong or hard to trust.
-    pub fn warning(message: impl Into<String>) -> Self {
+    pub fn warning(message: impl Into<Message>) -> Self {
         Self {
             level: NoticeLevel::Warning,
             message: message.into(),
@@ -558,13 +568,14 @@ impl Table {
         positions.get(name).map(|position| &self.columns[*position])
     }
 
-    /// A column by name, or an error that names the near ones.
-    pub fn require(&self, name: &str, role: &str) -> Result<&Column, Error> {
+    /// A column by name, or an error that names the near ones and the setting that asks for the column.
+    pub fn require(&self, name: &str, role: impl Into<Message>) -> Result<&Column, Error> {
         self.column(name).ok_or_else(|| {
             let names = || self.columns.iter().map(|c| c.name.as_str());
-            let mut hint = near_names(name, names());
+            let mut hint = Message::from(near_names(name, names()));
             if names().any(|n| parse_number(n.as_bytes()).is_some()) {
-                hint.push_str("; if the file has no header, say --no-header and --columns");
+                let both = each([NO_HEADER, COLUMNS]);
+                hint.push_remedy(say!["if the file has no header, say ", both]);
             }
             Error::NoColumn {
                 column: name.into(),

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
-use fairfront_core::grouped;
+use fairfront_core::{Message, aside, either, grouped, say, with};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Comparison, Written};
-use crate::error::{Error, listed, near, quoted_list, shell, shorten};
+use crate::error::{Error, listed, near, quoted_list, shorten};
 use crate::group::MOST_NUMBERS;
 use crate::level::{Levels, natural, same_value};
 use crate::read::parse_number;
+use crate::setting::{POSITIVE, TARGET};
 use crate::spec::{Merge, Spec};
 use crate::table::{Notice, Table};
 
@@ -40,7 +41,7 @@ impl TargetRule {
         rows: &[u32],
         notices: &mut Vec<Notice>,
     ) -> Result<Self, Error> {
-        let column = table.require(target, "--target")?;
+        let column = table.require(target, TARGET)?;
         let merge = spec.merges.get(target).cloned();
         let levels = Levels::of(column, merge.as_ref())?;
         let present = Present::new(target, &levels, rows)?;
@@ -198,12 +199,15 @@ impl<'a> Present<'a> {
     }
 
     /// Advice for targets whose values are all numbers.
-    fn advice(&self) -> &'static str {
+    fn advice(&self) -> Option<Message> {
+        let compared = either([POSITIVE.is(">= NUMBER"), POSITIVE.is("> median")]);
+        self.has_numbers()
+            .then(|| aside(say!["; numbers can be compared: ", compared]))
+    }
+
+    fn has_numbers(&self) -> bool {
         let is_number = |(name, _): &(&str, usize)| parse_number(name.as_bytes()).is_some();
-        match self.values.iter().all(is_number) {
-            true => "; numbers can be compared: --positive '>= NUMBER' or --positive '> median'",
-            false => "",
-        }
+        self.values.iter().all(is_number)
     }
 
     /// The comparison that a text stands for; both labels must occur.
@@ -212,14 +216,14 @@ impl<'a> Present<'a> {
         let mut all = Vec::new();
         for (name, count) in &self.values {
             let Some(number) = parse_number(name.as_bytes()) else {
+                let values = self.listed(6);
                 return Err(Error::column(
                     self.target,
-                    format!(
-                        "--positive {} compares numbers, and the target has the value {name:?}; choose \
-                         values instead: {}",
-                        shell(wanted),
-                        self.listed(6)
-                    ),
+                    say![
+                        POSITIVE.is(wanted),
+                        " compares numbers, and the target has the value {name:?}; choose values instead: \
+                         {values}"
+                    ],
                 ));
             };
             numbers.push(number);
@@ -230,19 +234,18 @@ impl<'a> Present<'a> {
         if positive > 0 && positive < numbers.len() {
             return Ok(comparison);
         }
+        let values = self.listed(6);
+        let class = match positive {
+            0 => "negative",
+            _ => "positive",
+        };
         Err(Error::alike(
             self.target,
-            format!(
-                "all rows are {} by --positive {}; nothing can be learned from them: choose another bound \
-                 (values: {})",
-                if positive == 0 {
-                    "negative"
-                } else {
-                    "positive"
-                },
-                shell(&comparison.to_string()),
-                self.listed(6)
-            ),
+            say![
+                "all rows are {class} by ",
+                POSITIVE.is(comparison),
+                "; nothing can be learned from them: choose another bound (values: {values})"
+            ],
         ))
     }
 
@@ -253,21 +256,23 @@ impl<'a> Present<'a> {
         if wanted.is_empty() && n > 2 {
             return Err(Error::column(
                 target,
-                format!(
-                    "the target has {} values; choose those that count as positive with --positive \
-                     (repeat it for several): {}{}",
-                    grouped(n),
-                    self.listed(6),
+                say![
+                    format!(
+                        "the target has {} values; choose those that count as positive",
+                        grouped(n)
+                    ),
+                    with(say![POSITIVE, " (repeat it for several)"]),
+                    format!(": {}", self.listed(6)),
                     self.advice()
-                ),
+                ],
             ));
         }
         if wanted.is_empty() {
             let last = self.values[n - 1].0.to_owned();
-            notices.push(Notice::info(format!(
-                "{target:?} = {last:?} counts as positive (the last in order); \
-                 say --positive to choose"
-            )));
+            notices.push(Notice::info(say![
+                "{target:?} = {last:?} counts as positive (the last in order)";
+                "say ", POSITIVE, " to choose"
+            ]));
             return Ok(vec![last]);
         }
         let mut chosen = Vec::with_capacity(wanted.len());
@@ -280,10 +285,12 @@ impl<'a> Present<'a> {
                 };
                 return Err(Error::column(
                     target,
-                    format!(
-                        "the target has no value {wanted:?} (--positive); {advice}{}",
+                    say![
+                        "the target has no value {wanted:?} (",
+                        POSITIVE,
+                        "); {advice}",
                         self.advice()
-                    ),
+                    ],
                 ));
             };
             chosen.push(found);
@@ -291,19 +298,22 @@ impl<'a> Present<'a> {
         if chosen.len() >= n {
             return Err(Error::column(
                 target,
-                "--positive lists every value of the target; leave out those that count as negative",
+                say![
+                    POSITIVE,
+                    " lists every value of the target; leave out those that count as negative"
+                ],
             ));
         }
         if let [value] = chosen.as_slice()
             && n > MOST_NUMBERS
-            && !self.advice().is_empty()
+            && self.has_numbers()
         {
-            notices.push(Notice::warning(format!(
-                "the target {target:?} has {} different numbers, and only {value} counts as positive; \
-                 compare them if you mean a range: --positive {} or --positive '> median'",
-                grouped(n),
-                shell(&format!(">= {value}"))
-            )));
+            let n = grouped(n);
+            let compared = either([POSITIVE.is(format!(">= {value}")), POSITIVE.is("> median")]);
+            notices.push(Notice::warning(say![
+                "the target {target:?} has {n} different numbers, and only {value} counts as positive";
+                "compare them if you mean a range: ", compared
+            ]));
         }
         Ok(chosen)
     }

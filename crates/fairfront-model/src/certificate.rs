@@ -91,7 +91,7 @@ pub struct ModelCertificate {
     pub verdict: Verdict,
     /// Each requirement.
     pub requirements: Vec<Checked>,
-    /// The rows that decided: certifying rows, or those of `--confidence none`.
+    /// The rows that decided: certifying rows, or those of a choice without a test.
     pub split: Part,
     /// How many they are.
     pub rows: u64,

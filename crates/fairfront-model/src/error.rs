@@ -1,19 +1,23 @@
+use std::path::Path;
+
+use fairfront_core::{Message, Wording, say};
+
 /// Everything that can go wrong between a model file and scores.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Wrong usage, whatever the data.
     #[error("{0}")]
-    Usage(String),
+    Usage(Message),
     /// The data does not allow it.
     #[error("{0}")]
-    Data(String),
+    Data(Message),
     /// A file cannot be read or written.
     #[error("{path}: {problem}")]
     File {
         /// The file.
         path: String,
         /// The problem and its remedy.
-        problem: String,
+        problem: Message,
     },
     /// Reading and encoding rows.
     #[error(transparent)]
@@ -24,7 +28,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether this is wrong usage (exit code 2) rather than a failure (exit code 1).
+    /// Wrong usage, whatever the data.
+    pub fn usage(message: impl Into<Message>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// Data that does not allow it.
+    pub fn data(message: impl Into<Message>) -> Self {
+        Self::Data(message.into())
+    }
+
+    /// Whether this is wrong usage rather than a failure.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Usage(_) => true,
@@ -33,10 +47,30 @@ impl Error {
         }
     }
 
-    pub(crate) fn file(path: &std::path::Path, problem: impl std::fmt::Display) -> Self {
+    /// One line: the place, the problem and the remedies.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Usage(message) | Self::Data(message) => message.clone(),
+            Self::File { path, problem } => say!["{path}: ", problem],
+            Self::Table(error) => error.message(),
+            Self::Evaluate(error) => error.to_string().into(),
+        }
+    }
+
+    /// The error in the words of a program.
+    pub fn render(&self, wording: &dyn Wording) -> String {
+        self.message().render(wording)
+    }
+
+    pub(crate) fn file(path: &Path, problem: impl std::fmt::Display) -> Self {
+        Self::of_file(path, problem.to_string().replace('\n', " "))
+    }
+
+    /// The same with a message that may name settings.
+    pub(crate) fn of_file(path: &Path, problem: impl Into<Message>) -> Self {
         Self::File {
             path: path.display().to_string(),
-            problem: problem.to_string().replace('\n', " "),
+            problem: problem.into(),
         }
     }
 }

@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use fairfront_core::say;
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::Error;
+use crate::setting::FORCE;
 
 /// How all names begin that are there only for a while.
 pub const HIDDEN: &str = ".fairfront-";
@@ -143,9 +145,9 @@ pub fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<(), Error> {
         return Err(Error::file(path, problem));
     }
     write_new(path, bytes, force).map_err(|e| match e.kind() {
-        ErrorKind::AlreadyExists => Error::file(
+        ErrorKind::AlreadyExists => Error::of_file(
             path,
-            "there is a file already; name another, or replace it with --force",
+            say!["there is a file already"; "name another"; "replace it with ", FORCE],
         ),
         _ => Error::file(path, unwritable(&e)),
     })

@@ -13,6 +13,7 @@ pub mod file;
 mod model;
 mod predict;
 pub mod seal;
+pub mod setting;
 
 pub use certificate::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Verdict};
 pub use error::Error;

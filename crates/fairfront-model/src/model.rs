@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use fairfront_core::Calibration;
+use fairfront_core::{Calibration, Message, say, with};
 use fairfront_data::{Encoding, Ordered, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::file::write_file;
 use crate::seal::{self, seal};
+use crate::setting::SELECT_MODEL;
 use crate::{Error, ModelCertificate};
 
 const FORMAT: &str = "fairfront-model";
@@ -107,7 +108,7 @@ impl Model {
 
     /// Reads a string that [`Model::to_json`] wrote. One that was changed, or is of another version, is
     /// refused with the reason.
-    pub fn from_json(text: &str) -> Result<Self, String> {
+    pub fn from_json(text: &str) -> Result<Self, Message> {
         #[derive(Deserialize)]
         struct Header {
             format: String,
@@ -116,24 +117,27 @@ impl Model {
         let header: Header = serde_json::from_str(text)
             .map_err(|e| format!("this is no model, or it is damaged ({e})"))?;
         if header.format != FORMAT {
-            return Err(format!(
-                "this is no model: the format is {:?}, expected {FORMAT:?}",
-                header.format
-            ));
+            let format = header.format;
+            return Err(say![
+                "this is no model: the format is {format:?}, expected {FORMAT:?}"
+            ]);
         }
         if header.version != VERSION {
             let remedy = match header.version > VERSION {
                 true => "use a newer fairfront",
                 false => "select the model again",
             };
-            return Err(format!(
-                "the model is of version {}, this program reads version {VERSION}; {remedy}",
-                header.version
-            ));
+            let version = header.version;
+            return Err(say![
+                "the model is of version {version}, this program reads version {VERSION}; {remedy}"
+            ]);
         }
         let text = seal::open(text).map_err(|broken| {
-            let remedy = "restore it from a copy, or write it again with fairfront select --model";
-            format!("{}; {remedy}", broken.problem())
+            say![
+                broken.problem();
+                "restore it from a copy";
+                "write it again", with(SELECT_MODEL)
+            ]
         })?;
         let model: Self =
             serde_json::from_str(&text).map_err(|e| format!("the model is damaged ({e})"))?;
@@ -151,9 +155,12 @@ impl Model {
         };
         let size = std::fs::metadata(path).map_err(unreadable)?;
         if size.is_dir() {
-            let problem = "this is a folder; write the model of a point of a run with fairfront select \
-                           RUN --model FILE, and name that";
-            return Err(Error::file(path, problem));
+            let problem = say![
+                "this is a folder; write the model of a point of a run",
+                with(SELECT_MODEL.is("FILE")),
+                ", and name that"
+            ];
+            return Err(Error::of_file(path, problem));
         }
         if size.len() > MOST_BYTES {
             return Err(Error::file(path, "this is no model: the file is too large"));
@@ -161,7 +168,7 @@ impl Model {
         let bytes = std::fs::read(path).map_err(unreadable)?;
         let text = String::from_utf8(bytes)
             .map_err(|_| Error::file(path, "this is no model: it is no text"))?;
-        Self::from_json(&text).map_err(|e| Error::file(path, e))
+        Self::from_json(&text).map_err(|e| Error::of_file(path, e))
     }
 
     /// Writes a model file: whole or not at all. What is there is replaced only where `force` says so.

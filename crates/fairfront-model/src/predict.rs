@@ -12,7 +12,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use fairfront_core::{Calibration, predictor_of, scores};
+use fairfront_core::{Calibration, predictor_of, say, scores};
+use fairfront_data::setting::{KEEP, WEIGHT};
 use fairfront_data::{
     BATCH_ROWS, Column, ColumnType, Encoding, Error as DataError, RowBatch, RowFacts, Table, Texts,
     Wanted, WantedColumn, read_batches,
@@ -21,6 +22,7 @@ use serde::Serialize;
 
 use self::audit::Auditor;
 use self::output::Writer;
+use crate::setting::AUDIT;
 use crate::{Error, Model, ModelCertificate};
 
 /// The columns that predictions have beside the kept ones.
@@ -95,8 +97,8 @@ pub fn predict(
     check_kept(&options.keep)?;
     let auditor = match (options.audit, &options.weight) {
         (false, Some(_)) => {
-            let message = "--weight is for --audit: scores have no weights";
-            return Err(Error::Usage(message.into()));
+            let message = say![WEIGHT, " is for ", AUDIT, ": scores have no weights"];
+            return Err(Error::Usage(message));
         }
         (false, None) => None,
         (true, weight) => Some(Auditor::new(model, weight.clone())?),
@@ -196,12 +198,13 @@ fn check_kept(keep: &[String]) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for name in keep {
         if COLUMNS.contains(&name.as_str()) {
-            return Err(Error::Usage(format!(
-                "--keep {name}: predictions have a column of this name; rename the one of the file"
-            )));
+            return Err(Error::usage(say![
+                KEEP.of(name),
+                ": predictions have a column of this name; rename the one of the file"
+            ]));
         }
         if !seen.insert(name) {
-            return Err(Error::Usage(format!("--keep names {name:?} twice")));
+            return Err(Error::usage(say![KEEP, " names {name:?} twice"]));
         }
     }
     Ok(())
@@ -213,10 +216,10 @@ fn check_weight(weight: Option<&str>, columns: &[WantedColumn]) -> Result<(), Er
     let mut weights = columns.iter().filter(|c| Some(c.name.as_str()) == weight);
     match weights.find(is_text) {
         None => Ok(()),
-        Some(column) => Err(Error::Usage(format!(
-            "--weight {:?}: this column is text in the model; name a numeric column",
-            column.name
-        ))),
+        Some(WantedColumn { name, .. }) => Err(Error::usage(say![
+            WEIGHT,
+            " {name:?}: this column is text in the model; name a numeric column"
+        ])),
     }
 }
 

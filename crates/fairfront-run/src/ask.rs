@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use fairfront_core::{Message, either, say};
 use fairfront_data::{Spec, grammar};
 use fairfront_solve::{AnySolver, EpsFair, Polish, Settings};
 use serde::{Deserialize, Serialize};
 
+use crate::setting::{PENALTY, PRESET, SET, SOLVER, TRY};
 use crate::{
     Error, FitRequest, FrontIn, PAPER_PENALTY, Penalty, SolverChoice, default_objectives,
     paper_eps_fair, paper_pf_smg,
@@ -116,9 +118,10 @@ impl Ask {
         let penalty = match self.penalty {
             Some(lambda) if lambda.is_finite() && lambda >= 0.0 => Penalty::Fixed(lambda),
             Some(lambda) => {
-                return Err(Error::Usage(format!(
-                    "--penalty {lambda}: not a penalty; choose auto, or a number that is not negative"
-                )));
+                return Err(Error::usage(say![
+                    PENALTY.is(lambda),
+                    ": not a penalty; choose auto, or a number that is not negative"
+                ]));
             }
             None if self.paper => Penalty::Fixed(PAPER_PENALTY),
             None => Penalty::Auto { seed: self.seed },
@@ -152,10 +155,13 @@ fn solvers(
     let of_paper = |solver: AnySolver| match solver {
         AnySolver::PfSmg(_) => Ok(AnySolver::PfSmg(paper_pf_smg(source, n_objectives))),
         AnySolver::EpsFair(_) => Ok(AnySolver::EpsFair(paper_eps_fair(source))),
-        other => Err(Error::Usage(format!(
-            "the paper has no solver {}; leave out --preset or --solver",
-            other.name()
-        ))),
+        other => {
+            let name = other.name();
+            Err(Error::usage(say![
+                "the paper has no solver {name}";
+                "leave out ", either([PRESET, SOLVER])
+            ]))
+        }
     };
     let named = match ask.solver {
         SolverName::Auto if ask.paper => SolverName::PfSmg,
@@ -180,9 +186,9 @@ fn solvers(
     // Settings that only some of several know choose among these.
     let set = settings
         .iter()
-        .map(|(name, value)| (name.as_str(), format!("--set \"{name}={value}\"")));
-    let tried = tried.iter().map(|name| (*name, format!("--try {name}")));
-    let named: Vec<(&str, String)> = set.chain(tried).collect();
+        .map(|(name, value)| (name.as_str(), say![SET, " \"{name}={value}\""]));
+    let tried = tried.iter().map(|name| (*name, say![TRY.of(*name)]));
+    let named: Vec<(&str, Message)> = set.chain(tried).collect();
     if candidates.len() > 1 && !named.is_empty() {
         let knows_all =
             |c: &SolverChoice| named.iter().all(|(name, _)| c.solver.get(name).is_some());
@@ -194,20 +200,24 @@ fn solvers(
                 let unknown = named.iter().find(|(name, _)| !known.contains(name));
                 let of_eps_fair = |name: &str| EpsFair::default().get(name).is_some();
                 let message = match unknown {
-                    Some((name, flag)) if of_eps_fair(name) => {
-                        format!("{flag}: this is a setting of eps-fair; add --solver eps-fair")
+                    Some((name, setting)) if of_eps_fair(name) => say![
+                        setting, ": this is a setting of eps-fair";
+                        "add ", SOLVER.is("eps-fair")
+                    ],
+                    Some((name, setting)) => {
+                        let near = fairfront_data::near_names(name, known);
+                        say![setting, ": unknown setting; {near}"]
                     }
-                    Some((name, flag)) => format!(
-                        "{flag}: unknown setting; {}",
-                        fairfront_data::near_names(name, known)
-                    ),
                     None => {
-                        let flags: Vec<&str> =
-                            named.iter().map(|(_, flag)| flag.as_str()).collect();
-                        format!(
-                            "{}: these are settings of different solvers; name one with --solver",
-                            flags.join(" ")
-                        )
+                        let mut message = Message::default();
+                        for (i, (_, setting)) in named.iter().enumerate() {
+                            message.push((i > 0).then_some(" "));
+                            message.push(setting);
+                        }
+                        say![
+                            message, ": these are settings of different solvers";
+                            "name one with ", SOLVER
+                        ]
                     }
                 };
                 return Err(Error::Usage(message));
@@ -231,7 +241,7 @@ fn solvers(
                         fairfront_data::near_names(name, known)
                     ),
                 };
-                Error::Usage(format!("--set \"{name}={value}\": {hint}"))
+                Error::usage(say![SET, " \"{name}={value}\": {hint}"])
             })?;
         }
     }

@@ -1,20 +1,22 @@
+use fairfront_core::{Message, Wording, say};
+
 /// What can go wrong between a data set and a run folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Wrong usage, whatever the data.
     #[error("{0}")]
-    Usage(String),
+    Usage(Message),
     /// The data does not allow it.
     #[error("{0}")]
-    Data(String),
+    Data(Message),
     /// A file of a run folder cannot be read or written.
     #[error("{path}: {problem}")]
     File {
         /// The file.
         path: String,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Message,
     },
     /// No point of a front meets the requirements.
     #[error("{0}")]
@@ -37,7 +39,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether this is wrong usage (exit code 2) rather than a failure (exit code 1).
+    /// Wrong usage, whatever the data.
+    pub fn usage(message: impl Into<Message>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// Data that does not allow it.
+    pub fn data(message: impl Into<Message>) -> Self {
+        Self::Data(message.into())
+    }
+
+    /// Whether this is wrong usage rather than a failure.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Usage(_) | Self::Solve(fairfront_solve::Error::Setting { .. }) => true,
@@ -55,22 +67,35 @@ impl Error {
         )
     }
 
-    /// The exit code of a command that ends with this error: 1 failed, 2 wrong usage, 3 requirements
-    /// unmet (only without certification), 4 no model can be certified.
-    pub fn exit_code(&self) -> u8 {
+    /// One line: the place, the problem and the remedies.
+    pub fn message(&self) -> Message {
         match self {
-            Self::Unmet(_) => 3,
-            Self::Uncertified(_) => 4,
-            other if other.is_usage() => 2,
-            _ => 1,
+            Self::Usage(message) | Self::Data(message) => message.clone(),
+            Self::File { path, problem } => say!["{path}: ", problem],
+            Self::Unmet(unmet) => unmet.to_string().into(),
+            Self::Uncertified(uncertified) => uncertified.message(),
+            Self::Table(error) => error.message(),
+            Self::Front(error) => error.to_string().into(),
+            Self::Solve(error) => error.to_string().into(),
+            Self::Evaluate(error) => error.to_string().into(),
         }
+    }
+
+    /// The error in the words of a program.
+    pub fn render(&self, wording: &dyn Wording) -> String {
+        self.message().render(wording)
     }
 
     /// The error about a file or a folder: its problem and its remedy in one line.
     pub fn file(path: &std::path::Path, problem: impl std::fmt::Display) -> Self {
+        Self::of_file(path, problem.to_string().replace('\n', " "))
+    }
+
+    /// The same with a message that may name settings.
+    pub fn of_file(path: &std::path::Path, problem: impl Into<Message>) -> Self {
         Self::File {
             path: path.display().to_string(),
-            problem: problem.to_string().replace('\n', " "),
+            problem: problem.into(),
         }
     }
 }

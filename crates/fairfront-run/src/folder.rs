@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairfront_core::{Calibration, Costs, Measures, Points, Schema};
+use fairfront_core::{Calibration, Costs, Measures, Points, Schema, aside, say};
 use fairfront_data::{
     Dropped, Encoded, Notice, Ordered, Part, Prepared, ReadFrom, Spec, named_counts,
 };
@@ -19,6 +19,7 @@ use crate::fit::{CertificateInfo, Fitted, PolishInfo};
 use crate::group_rows::GroupRows;
 use crate::meaning::Meaning;
 use crate::measured::SplitValues;
+use crate::setting::{RESUME, STREAM_FLUSH};
 use crate::store::{read_stable, resolve};
 use crate::{Error, FrontIn, FrontTable, JudgedInfo, LeftOut, PenaltyInfo, Run, StreamInfo};
 
@@ -485,17 +486,23 @@ pub(crate) fn info_in(folder: &Path) -> Result<RunInfo, Error> {
 pub(crate) fn info_as_found(folder: &Path) -> Result<(RunInfo, Result<(), Broken>), Error> {
     let path = folder.join("run.json");
     let text = std::fs::read_to_string(&path).map_err(|e| match path.exists() {
-        false if folder.join("state.json").exists() => Error::file(
+        false if folder.join("state.json").exists() => Error::of_file(
             folder,
-            "this stream has no front yet; it comes with the first full batch, or with stream --flush",
+            say![
+                "this stream has no front yet; it comes with the first full batch",
+                aside(say![", or with ", STREAM_FLUSH])
+            ],
         ),
-        false if checkpoint::is_unfinished(folder) => Error::file(
+        false if checkpoint::is_unfinished(folder) => Error::of_file(
             folder,
-            "this run is not finished; go on with the fit command that began it and --resume",
+            say![
+                "this run is not finished";
+                "go on with the fit command that began it and ", RESUME
+            ],
         ),
         false => Error::file(
             folder,
-            "this is no run folder (no run.json in it); name one that fit wrote",
+            "this is no run folder (no run.json in it); choose the folder of a run",
         ),
         true => Error::file(&path, e),
     })?;

@@ -2,8 +2,9 @@
 
 use fairfront_core::{
     Dataset, FairProblem, Measure, Measures, Objective, Points, Problem, better_thresholds,
-    measure, predictor_of, rescaled,
+    measure, predictor_of, rescaled, say, with,
 };
+use fairfront_data::setting::MERGE;
 use fairfront_data::{Encoded, Notice, Part, RowRole};
 use fairfront_pareto::{Values, nondominated, ranges, select_spread};
 use fairfront_solve::{Front, Outcome};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::measured::SplitValues;
 use crate::rest::{LeftOut, Rest};
+use crate::setting::FRONT_IN;
 
 /// By what points are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,11 +83,15 @@ pub(crate) fn check(
     let n = problem.n_params();
     match chosen_by(encoded, &Points::from_vec(n, vec![0.0; n]), &measures)? {
         Ok(_) => Ok(()),
-        Err(measure) => Err(Error::Data(format!(
-            "--front-in measures: {} cannot be given on these rows, a group lacks the rows it is about; \
-             join groups with --merge, or choose --front-in objectives",
-            measure.name(encoded.part(Part::Train).schema())
-        ))),
+        Err(measure) => {
+            let name = measure.name(encoded.part(Part::Train).schema());
+            Err(Error::data(say![
+                FRONT_IN.is("measures"), ": {name} cannot be given on these rows, a group lacks the rows it \
+                 is about";
+                "join groups", with(MERGE);
+                "choose ", FRONT_IN.is("objectives")
+            ]))
+        }
     }
 }
 
@@ -444,7 +450,7 @@ pub(crate) fn values(
     let measures = matching(problem).map_err(|name| no_measure(&name))?;
     chosen_by(encoded, points, &measures)?.map_err(|measure| {
         let name = measure.name(encoded.part(Part::Train).schema());
-        Error::Data(format!("{name} cannot be given on these rows"))
+        Error::data(format!("{name} cannot be given on these rows"))
     })
 }
 
@@ -479,8 +485,9 @@ pub(crate) fn measured(problem: &FairProblem, splits: &[SplitValues]) -> Result<
 }
 
 fn no_measure(objective: &str) -> Error {
-    Error::Usage(format!(
-        "--front-in measures: there is no measure for {objective}; leave it out, or choose --front-in \
-         objectives"
-    ))
+    Error::usage(say![
+        FRONT_IN.is("measures"), ": there is no measure for {objective}";
+        "leave it out";
+        "choose ", FRONT_IN.is("objectives")
+    ])
 }

@@ -33,6 +33,7 @@ mod preset;
 mod rest;
 mod run;
 mod select;
+pub mod setting;
 mod standing;
 pub mod store;
 mod stream_info;

@@ -1,13 +1,12 @@
 //! The meaning of objectives and measures, as data: the measure that an objective stands for, the better
 //! direction, the unit, the rows. `run.json` holds it; selection, prices, figures and the report read it there.
 
-use fairfront_core::{Measure, Objective, Schema};
-use fairfront_data::Ordered;
-use serde::{Deserialize, Serialize};
-
 use Among::{All, Negatives, Positives};
 use Better::{Larger, Smaller};
 use Unit::{Count, Difference, Loss, Number, Ratio, Share};
+use fairfront_core::{Measure, Objective, Schema};
+use fairfront_data::Ordered;
+use serde::{Deserialize, Serialize};
 
 /// The meaning of the objectives of a run and of the measures in its columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,11 @@
 //! How much memory a fit takes: estimated before it is taken, and compared with the limit.
 
-use fairfront_core::{Dataset, LANES, MOST_DENSE, counted, predictor_of};
+use fairfront_core::{Dataset, LANES, MOST_DENSE, counted, each, predictor_of, say, with};
+use fairfront_data::setting::{DROP, FEATURE, STREAM_WINDOW};
 use fairfront_data::{Encoded, Part};
 use fairfront_solve::Solver;
 
+use crate::setting::POINTS;
 use crate::{Error, FitRequest};
 
 /// Candidates that a solver keeps at least, about.
@@ -55,12 +57,22 @@ pub(crate) fn check_solving(encoded: &Encoded, request: &FitRequest) -> Result<(
         counted(vectors as usize, "candidate model"),
         counted(n_params as usize, "parameter")
     );
-    let remedy = "take fewer rows, use fewer columns with --feature and --drop, set fewer --points, fit with \
-                  stream --window, which keeps the last rows only";
+    let remedies = || {
+        vec![
+            say!["take fewer rows"],
+            say!["use fewer columns", with(each([FEATURE, DROP]))],
+            say!["set fewer ", POINTS],
+            say![
+                "fit with ",
+                STREAM_WINDOW,
+                ", which keeps the last rows only"
+            ],
+        ]
+    };
     let more = (largest * scores + strata + matrices).saturating_add(models);
     Ok(encoded
         .memory
-        .check(encoded.held, more, "fit", &subject, remedy)?)
+        .check(encoded.held, more, "fit", &subject, remedies)?)
 }
 
 /// Refuses to weigh more models than there is memory for: each row has a bit for each model, twice.
@@ -70,9 +82,14 @@ pub(crate) fn check_weighing(encoded: &Encoded, n_models: usize) -> Result<(), E
     let words = n_models.div_ceil(LANES) as u64;
     let more = largest * (REDRAWN + 2 * CODE * words);
     let subject = counted(n_models, "model");
-    let remedy = "keep fewer models with --points, take fewer rows";
+    let remedies = || {
+        vec![
+            say!["keep fewer models", with(POINTS)],
+            say!["take fewer rows"],
+        ]
+    };
     let place = "intervals";
     Ok(encoded
         .memory
-        .check(encoded.held, more, place, &subject, remedy)?)
+        .check(encoded.held, more, place, &subject, remedies)?)
 }

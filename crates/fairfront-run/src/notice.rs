@@ -1,11 +1,15 @@
 //! What to be wary of in a run.
 
-use fairfront_core::{Counts, Dataset, FairProblem, Objective, grouped};
+use fairfront_core::{
+    Counts, Dataset, FairProblem, Objective, aside, bracketed, grouped, say, with,
+};
 use fairfront_data::Notice;
+use fairfront_data::setting::{MERGE, SCALE};
 use fairfront_solve::{AnySolver, Outcome, Solver, none_to_speak_of};
 
 use crate::Error;
 use crate::measured::SplitValues;
+use crate::setting::{POLISH, SET, SOLVER};
 
 /// Whether the solver can treat these objectives, and what to be wary of.
 pub(crate) fn check_solver(
@@ -18,18 +22,19 @@ pub(crate) fn check_solver(
     let name = solver.name();
     let fair: Vec<&dyn Objective> = problem.objectives().skip(1).collect();
     if let Some(other) = fair.iter().find(|o| o.squares().is_none()) {
-        return Err(Error::Usage(format!(
-            "{name} works with covariances, and {} is made of none; leave it out, or choose --solver \
-             weighted",
-            other.name()
-        )));
+        let other = other.name();
+        return Err(Error::usage(say![
+            "{name} works with covariances, and {other} is made of none";
+            "leave it out";
+            "choose ", SOLVER.is("weighted")
+        ]));
     }
     let not_convex = fair.iter().filter(|o| !o.statistics().are_linear());
     let warn = |objective: String| {
-        Notice::warning(format!(
-            "{objective} is not convex: {name} finds local solutions, and the front may be poor; \
-             compare it with that of --solver pf-smg --polish"
-        ))
+        Notice::warning(say![
+            "{objective} is not convex: {name} finds local solutions, and the front may be poor";
+            "compare it with that of ", SOLVER.is("pf-smg"), aside(say![" ", POLISH])
+        ])
     };
     Ok(not_convex.map(|o| warn(o.name())).collect())
 }
@@ -75,16 +80,16 @@ pub(crate) fn few_rows(problem: &FairProblem, train: &Dataset) -> Result<Vec<Not
                 false => "what is found there is uncertain".into(),
             };
             // Covariances weigh groups by their rows already.
-            let advice =
-                match objective.squares().is_some() || objective.definition().contains("shrink=") {
-                    true => "",
-                    false => ", or let small ones count less with the setting shrink",
-                };
             let few = few.join(", ");
-            notices.push(Notice::warning(format!(
-                "{name} rests on few training rows in some groups ({few}): {what}; join groups with \
-                 --merge{advice}"
-            )));
+            let mut message = say![
+                "{name} rests on few training rows in some groups ({few}): {what}";
+                "join groups", with(MERGE)
+            ];
+            // Covariances weigh groups by their rows already.
+            if objective.squares().is_none() && !objective.definition().contains("shrink=") {
+                message.push_remedy("let small ones count less with the setting shrink");
+            }
+            notices.push(Notice::warning(message));
         }
     }
     Ok(notices)
@@ -127,33 +132,41 @@ pub(crate) fn about_outcome(
                 grouped(n as usize)
             ),
         };
+        let like_size = say!["features of like size", bracketed(SCALE.is("standard"))];
         let advice = match solver {
-            AnySolver::EpsFair(settings) if settings.cold => "a smaller --set start-radius",
-            AnySolver::EpsFair(_) | AnySolver::Weighted(_) => {
-                "features of like size (--scale standard)"
+            AnySolver::EpsFair(settings) if settings.cold => {
+                say!["a smaller ", SET.of("start-radius")]
             }
-            AnySolver::Trace(_) => "features of like size (--scale standard), or --solver pf-smg,",
-            AnySolver::PfSmg(_) => "smaller steps (--set step)",
+            AnySolver::EpsFair(_) | AnySolver::Weighted(_) => like_size,
+            AnySolver::Trace(_) => say![like_size, ", or ", SOLVER.is("pf-smg"), ","],
+            AnySolver::PfSmg(_) => say!["smaller steps", bracketed(SET.of("step"))],
         };
-        notices.push(Notice::warning(format!(
-            "{points} not finite; {advice} may help"
-        )));
+        notices.push(Notice::warning(say![
+            "{points} not finite";
+            advice, " may help"
+        ]));
     }
     if let Some(of) = outcome.counters.subproblems.filter(|of| of.failed > 0) {
         let advice = match solver {
-            AnySolver::EpsFair(settings) if settings.cold => "warm starts (--set cold=false)",
-            AnySolver::Trace(_) => "--solver pf-smg",
-            _ => "--set max-evaluations or a larger --set tolerance",
+            AnySolver::EpsFair(settings) if settings.cold => {
+                say!["warm starts", bracketed(SET.of("cold").is(false))]
+            }
+            AnySolver::Trace(_) => say![SOLVER.is("pf-smg")],
+            _ => say![
+                SET.of("max-evaluations"),
+                " or a larger ",
+                SET.of("tolerance")
+            ],
         };
-        notices.push(Notice::warning(format!(
-            "{} of {} not solved to the tolerances (their points stay where nothing dominates \
-             them); {advice} may help",
+        let problem = format!(
+            "{} of {} not solved to the tolerances (their points stay where nothing dominates them)",
             grouped(of.failed as usize),
             match of.solved + of.failed {
                 1 => "1 subproblem was".into(),
                 n => format!("{} subproblems were", grouped(n as usize)),
             }
-        )));
+        );
+        notices.push(Notice::warning(say![problem; advice, " may help"]));
     }
     Ok(notices)
 }

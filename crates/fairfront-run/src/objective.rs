@@ -1,12 +1,14 @@
 //! Objectives by name: `log_loss`, `demographic_parity(sex, tau=0.03)`.
 
 use fairfront_core::{
-    Attribute, Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss,
-    MutualInformation, Objective, RateParity, Risk, SmoothMax, Spread,
+    Attribute, Center, Condition, Covariance, ErrorRate, GroupRisk, Kind, LogLoss, Message,
+    MutualInformation, Objective, RateParity, Risk, SmoothMax, Spread, say,
 };
+use fairfront_data::setting::SENSITIVE;
 use fairfront_data::{attribute_name, grammar, near_names};
 
 use crate::Error;
+use crate::setting::OBJECTIVE;
 
 const NAMES: [&str; 12] = [
     "log_loss",
@@ -102,7 +104,7 @@ pub(crate) fn parse_with_penalty(
     attributes: &[Attribute],
     penalty: Option<f64>,
 ) -> Result<Box<dyn Objective>, Error> {
-    let call = grammar::objective(text).map_err(|e| e.of_flag("--objective"))?;
+    let call = grammar::objective(text).map_err(|e| e.of_setting(OBJECTIVE))?;
     let mut settings = Settings::new(text, call.settings)?;
     let name = call.name.as_str();
     if !NAMES.contains(&name) {
@@ -143,9 +145,11 @@ fn position(
     let found = attributes.iter().position(|a| a.name == wanted);
     found.ok_or_else(|| {
         let near = near_names(&wanted, attributes.iter().map(|a| a.name.as_str()));
-        settings.wrong(&format!(
-            "{wanted:?} is no sensitive attribute (--sensitive); {near}"
-        ))
+        settings.refused(say![
+            "{wanted:?} is no sensitive attribute (",
+            SENSITIVE,
+            "); {near}"
+        ])
     })
 }
 
@@ -312,8 +316,13 @@ impl<'a> Settings<'a> {
         Ok(of)
     }
 
-    fn wrong(&self, message: &str) -> Error {
-        Error::Usage(format!("--objective {:?}: {message}", self.text))
+    fn wrong(&self, problem: &str) -> Error {
+        self.refused(problem.into())
+    }
+
+    fn refused(&self, problem: Message) -> Error {
+        let text = self.text;
+        Error::usage(say![OBJECTIVE, " {text:?}: ", problem])
     }
 
     fn take(&mut self, setting: &'static str) -> Option<String> {

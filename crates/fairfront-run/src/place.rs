@@ -8,16 +8,19 @@
 
 use std::path::{Path, PathBuf};
 
+use fairfront_core::{Message, say};
 use fairfront_model::file::{
     HIDDEN, hidden_folder, make_folder, names_in, parent_of, probe, remove, replace_file, sweep,
     sweep_folders, sync_folder, unwritable, write_through,
 };
+use fairfront_model::setting::FORCE;
 
 use crate::certify;
 use crate::checkpoint;
 use crate::folder::{
     ESTIMATOR, FIGURES, FILES, PAGE, RunFiles, files_of_run, holds_figures, info_as_found,
 };
+use crate::setting::RESUME;
 use crate::store::{Lock, RunLock, is_state};
 use crate::{Error, Run};
 
@@ -39,11 +42,22 @@ pub(crate) enum Place {
 }
 
 /// Why a run there is left alone.
-pub(crate) const TAKEN: &str =
-    "there is a run already; name another folder, or replace it with --force";
+pub(crate) fn taken() -> Message {
+    say![
+        "there is a run already";
+        "name another folder";
+        "replace it with ", FORCE
+    ]
+}
+
 /// The same for one that is not finished.
-pub(crate) const UNFINISHED: &str = "there is a fit that is not finished; go on with it by the same \
-                                     command and --resume, or replace it with --force";
+pub(crate) fn unfinished() -> Message {
+    say![
+        "there is a fit that is not finished";
+        "go on with it by the same command and ", RESUME;
+        "replace it with ", FORCE
+    ]
+}
 
 /// Whether a name does not count: a temporary file, or a folder of the file system itself.
 fn is_ignored(name: &str) -> bool {
@@ -100,8 +114,8 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<PathBuf, Error> {
         Place::Run if force => {}
         // Whoever works on it is left alone.
         Place::Unfinished if force => drop(Lock::take(&place.join(checkpoint::FOLDER))?),
-        Place::Run => return Err(Error::file(folder, TAKEN)),
-        Place::Unfinished => return Err(Error::file(folder, UNFINISHED)),
+        Place::Run => return Err(Error::of_file(folder, taken())),
+        Place::Unfinished => return Err(Error::of_file(folder, unfinished())),
         Place::Taken(problem) => return Err(Error::file(folder, problem)),
     }
     // An earlier command may have tried out the folder above.

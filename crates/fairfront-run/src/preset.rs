@@ -1,4 +1,4 @@
-//! `--preset paper`: the settings of the paper's experiments.
+//! The preset `paper`: the settings of the paper's experiments.
 
 use fairfront_solve::{BatchSchedule, EpsFair, PfSmg};
 

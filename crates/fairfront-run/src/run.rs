@@ -187,7 +187,7 @@ impl Run {
             .get(point)
             .and_then(|params| params.split_last())
         else {
-            return Err(Error::Usage(format!(
+            return Err(Error::usage(format!(
                 "there is no point {point}; the front has the points 0 to {}",
                 front.len().saturating_sub(1)
             )));

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use fairfront_core::{
-    Counts, Dataset, FairProblem, LANES, Measure, Objective, Points, Problem, predictor_of,
+    Counts, Dataset, FairProblem, LANES, Measure, Objective, Points, Problem, either, predictor_of,
+    say,
 };
+use fairfront_data::setting::{SENSITIVE, SPLIT, TARGET};
 use fairfront_data::{Encoded, Part};
 use fairfront_solve::{Front, Observer, StopSignal, Suits, polish};
 
@@ -12,6 +14,7 @@ use crate::checkpoint::Solved;
 use crate::fit::{Earlier, PolishStart, parse_objectives, values_at_zero};
 use crate::objective::sets_penalty;
 use crate::rest::{LeftOut, Rest};
+use crate::setting::OBJECTIVE;
 use crate::{Error, FitRequest, PenaltyInfo, SolverChoice, judge, penalty, warm};
 
 /// A problem with the solver that is to work on it.
@@ -64,10 +67,11 @@ impl Task {
         let problem = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
         for (name, meaningful) in names.iter().zip(problem.meaningful_on(train)?) {
             if !meaningful {
-                return Err(Error::Data(format!(
-                    "{name} compares groups, but the training rows it is about have fewer than two of \
-                     them; choose another --split, or leave the objective out"
-                )));
+                return Err(Error::data(say![
+                    "{name} compares groups, but the training rows it is about have fewer than two of them";
+                    "choose another ", SPLIT;
+                    "leave the objective out"
+                ]));
             }
         }
         judge::check(&problem, encoded, request.front_in)?;
@@ -198,19 +202,22 @@ fn check(
     if let Some(first) = objectives.first()
         && !first.is_affine()
     {
-        return Err(Error::Usage(format!(
-            "the first objective must be a loss, not {}; put --objective error_rate first",
-            first.name()
-        )));
+        let first = first.name();
+        return Err(Error::usage(say![
+            "the first objective must be a loss, not {first}";
+            "put ", OBJECTIVE.is("error_rate"), " first"
+        ]));
     }
     if objectives.is_empty() || (objectives.len() < 2 && !loss_alone) {
-        let advice = match train.schema().attributes.first() {
-            Some(attribute) => format!("add --objective 'demographic_parity({})'", attribute.name),
-            None => "name a sensitive column with --sensitive".into(),
-        };
-        return Err(Error::Usage(format!(
-            "a front needs at least two objectives; {advice}"
-        )));
+        let mut message = say!["a front needs at least two objectives"];
+        message.push_remedy(match train.schema().attributes.first() {
+            Some(attribute) => {
+                let objective = format!("demographic_parity({})", attribute.name);
+                say!["add ", OBJECTIVE.is(objective)]
+            }
+            None => say!["name a sensitive column with ", SENSITIVE],
+        });
+        return Err(Error::usage(message));
     }
     for (i, objective) in objectives.iter().enumerate() {
         if objectives[..i]
@@ -218,21 +225,20 @@ fn check(
             .any(|other| other.name() == objective.name())
         {
             let name = objective.name();
-            return Err(Error::Usage(format!("the objective {name} is named twice")));
+            return Err(Error::usage(format!("the objective {name} is named twice")));
         }
     }
     let [negatives, positives] = Counts::of(train, None)?.rows[0];
     let n = train.n_rows();
     if positives == 0 || negatives == 0 {
-        return Err(Error::Data(format!(
-            "all {n} training rows are {}; nothing can be learned from them: choose another \
-             --split or --target",
-            if positives == 0 {
-                "negative"
-            } else {
-                "positive"
-            }
-        )));
+        let class = match positives {
+            0 => "negative",
+            _ => "positive",
+        };
+        return Err(Error::data(say![
+            "all {n} training rows are {class}; nothing can be learned from them: choose another ",
+            either([SPLIT, TARGET])
+        ]));
     }
     Ok(())
 }

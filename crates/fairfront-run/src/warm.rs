@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairfront_core::{
     Covariance, Dataset, FairProblem, Kind, LogLoss, MOST_DENSE, Objective, Points, Problem,
-    predictor_of,
+    predictor_of, say,
 };
 use fairfront_data::Notice;
 use fairfront_solve::{Observer, Solver, Suits, Trace};
@@ -69,7 +69,7 @@ pub(crate) fn starts(
             None => trace.solve(&covariances, observer),
         }
         .map_err(Error::from),
-        Suits::Possible(why) | Suits::Impossible(why) => Err(Error::Data(why)),
+        Suits::Possible(why) | Suits::Impossible(why) => Err(Error::data(why)),
     };
     match found {
         Ok(outcome) => {
@@ -79,7 +79,10 @@ pub(crate) fn starts(
         }
         Err(error) if error.is_stopped() => Err(error),
         Err(why) => {
-            let message = format!("there is no front of covariances to start from: {why}");
+            let message = say![
+                "there is no front of covariances to start from: ",
+                why.message()
+            ];
             Ok((None, Some(Notice::info(message))))
         }
     }

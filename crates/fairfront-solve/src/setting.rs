@@ -13,7 +13,7 @@ use crate::pf_smg::BatchSchedule;
 /// A setting of a solver, as its documentation describes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// The name, as in `--set NAME=VALUE`.
+    /// The name that people set it by.
     pub name: &'static str,
     /// The values it takes.
     pub kind: Kind,
@@ -269,7 +269,7 @@ impl<S: Declares> Settings for S {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         let Some(declared) = find::<S>(name) else {
-            let rule = "one that `fairfront fit --help` lists".into();
+            let rule = "one that this solver has".into();
             return wrong("the name of the setting", name.into(), rule);
         };
         match declared.setting.kind.parse(value) {

@@ -36,7 +36,7 @@ use crate::{Checkpoint, EpsFair, Error, Observer, Outcome, PfSmg, Trace, Weighte
 /// assert_eq!(best.map(|solver| solver.name()), Some("weighted"));
 /// ```
 pub trait Solver: Settings + Debug + Send + Sync {
-    /// The name, as in `--solver`.
+    /// The name that people choose it by.
     fn name(&self) -> &'static str;
 
     /// The only statement of which problems the solver can solve, and for which it is the solver of choice.
@@ -131,7 +131,7 @@ pub enum AnySolver {
 }
 
 impl AnySolver {
-    /// All solvers with their default settings, in the order in which `--solver auto` considers them.
+    /// All solvers with their default settings, in the order in which the automatic choice considers them.
     pub fn all() -> [Self; 4] {
         [
             Self::Trace(Trace::default()),

@@ -1,6 +1,7 @@
 //! What becomes of a batch: rows in use, the encoding grown by them, the front updated.
 
-use fairfront_core::counted;
+use fairfront_core::{Message, counted, each, say, with};
+use fairfront_data::setting::DECIMAL;
 use fairfront_data::{
     ColumnTypes, Decimal, Notice, Position, RawRecord, Rejected, StoredRows, decimal_of,
     first_table, next_table, set_aside,
@@ -14,13 +15,13 @@ use super::ready::{self, Ready};
 use super::source::Row;
 use super::state::{Settled, StreamOptions, add_dropped};
 use super::{Stream, Watcher};
+use crate::setting::{BATCH, MAX_REJECTED, RESERVOIR, SKIP_BATCH, WINDOW};
 
 /// What messages call the rows of a batch.
 const NAME: &str = "stream";
 /// Reasons for rejected rows that an error names.
 const NAMED: usize = 3;
 /// Why the rows of a batch are rejected that was not to be taken.
-const SKIPPED: &str = "the batch was skipped with --skip-batch";
 
 /// A batch that is committed.
 pub(super) struct Done {
@@ -45,7 +46,10 @@ impl Stream {
         let records = records(&self.pending);
         let batches = self.state.batches;
         let done = match skip {
-            true => self.skip(records.len(), position, SKIPPED),
+            true => {
+                let why = say!["the batch was skipped", with(SKIP_BATCH)];
+                self.skip(records.len(), position, &why)
+            }
             false => self.take(&records, max_rejected, position, watcher),
         };
         match &done {
@@ -95,7 +99,7 @@ impl Stream {
                 Some(why) if self.current.is_some() && matches!(error, Error::Solve(_)) => {
                     self.restore_rows()?;
                     let rejected = self.state.rejected + records.len() as u64;
-                    let why = format!("the batch cannot be fitted: {why}");
+                    let why = say!["the batch cannot be fitted: {why}"];
                     return match max_rejected.filter(|most| rejected > *most) {
                         Some(most) => Err(too_many(rejected, most, number, &[of_all(0, &why)])),
                         None => self.skip(records.len(), position, &why),
@@ -121,14 +125,13 @@ impl Stream {
         &mut self,
         n_records: usize,
         position: Option<(usize, Position)>,
-        why: &str,
+        why: &Message,
     ) -> Result<Option<Done>, Error> {
         let Some(settled) = &self.state.settled else {
-            return Err(Error::Usage(
-                "--skip-batch: the stream has no front yet; start another state with rows that can be \
-                 fitted"
-                    .into(),
-            ));
+            return Err(Error::usage(say![
+                SKIP_BATCH,
+                ": the stream has no front yet; start another state with rows that can be fitted"
+            ]));
         };
         let composition = settled.composition.clone();
         let (mut ready, types) = self.ready(&[])?;
@@ -136,7 +139,7 @@ impl Stream {
         let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?);
         self.kept.add(self.state.batches + 1, &ready.rows)?;
         let kept = self.kept.rows().map_or(0, StoredRows::n_rows);
-        let why = Err(why.into());
+        let why = Err(why.to_string());
         self.finish(
             (ready, types),
             (of_batch, composition),
@@ -208,10 +211,10 @@ impl Stream {
                     && decimal_of(records) == Some(Decimal::Comma)
                 {
                     read.decimal = Some(Decimal::Comma);
-                    note = Some(Notice::info(
-                        "numbers are read with decimal commas (1,5); pass --decimal . if the commas \
-                         mean something else",
-                    ));
+                    note = Some(Notice::info(say![
+                        "numbers are read with decimal commas (1,5)";
+                        "pass ", DECIMAL.is("."), " if the commas mean something else"
+                    ]));
                 }
                 let mut found = first_table(NAME, columns, records, &read, &self.state.declared)?;
                 found.table.notices.extend(note);
@@ -351,15 +354,16 @@ impl Stream {
             | Error::Table(Alike { .. } | Column { .. } | NoRowsLeft(_)))
                 if number == 1 =>
             {
-                Error::Data(format!(
-                    "the first {} make no front: {error}; or take more of them with {}",
-                    counted(self.pending.len(), "row"),
-                    match self.state.options.keep {
-                        Keep::All => "--batch",
-                        Keep::Window(_) => "--batch and --window",
-                        Keep::Reservoir(_) => "--batch and --reservoir",
-                    }
-                ))
+                let rows = counted(self.pending.len(), "row");
+                let more = match self.state.options.keep {
+                    Keep::All => each([BATCH]),
+                    Keep::Window(_) => each([BATCH, WINDOW]),
+                    Keep::Reservoir(_) => each([BATCH, RESERVOIR]),
+                };
+                Error::data(say![
+                    "the first {rows} make no front: ", error.message();
+                    "take more of them with ", more
+                ])
             }
             other => other,
         }
@@ -384,7 +388,7 @@ fn of_records(rejected: Vec<Rejected>, accepted: &[usize]) -> impl Iterator<Item
 }
 
 /// A rejected row of a batch all of whose rows are rejected.
-fn of_all(index: usize, why: &str) -> Rejected {
+fn of_all(index: usize, why: &Message) -> Rejected {
     Rejected {
         index,
         reason: why.into(),
@@ -401,15 +405,15 @@ fn named<'a>(pairs: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<Strin
 }
 
 fn too_many(rejected: u64, most: u64, batch: u64, reasons: &[Rejected]) -> Error {
-    let named: Vec<&str> = reasons
-        .iter()
-        .take(NAMED)
-        .map(|r| r.reason.as_str())
-        .collect();
-    Error::Data(format!(
-        "{} rejected up to batch {batch}, more than --max-rejected {most}; this batch is not taken, its first \
-         reasons are: {}; mend the input, or allow more",
-        counted(usize::try_from(rejected).unwrap_or(usize::MAX), "row"),
-        named.join("; ")
-    ))
+    let rows = counted(usize::try_from(rejected).unwrap_or(usize::MAX), "row");
+    let mut message = say![
+        "{rows} rejected up to batch {batch}, more than ",
+        MAX_REJECTED.is(most),
+        "; this batch is not taken, its first reasons are: "
+    ];
+    for (i, rejected) in reasons.iter().take(NAMED).enumerate() {
+        message.push((i > 0).then_some("; "));
+        message.push(&rejected.reason);
+    }
+    Error::data(say![message, "; mend the input, or allow more"])
 }

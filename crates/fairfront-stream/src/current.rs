@@ -4,7 +4,6 @@ use std::path::Path;
 
 use fairfront_core::Points;
 use fairfront_data::{Encoded, Encoding, Part, StoredRows, embed};
-
 use fairfront_run::{Earlier, Error, Fitted, FrontTable, PenaltyInfo, RunInfo, run_in};
 
 /// The front of the newest generation.
@@ -92,7 +91,7 @@ pub(super) const STARTS: &str = "starts.json";
 /// What a solver starts from, as the bytes of that file.
 pub(super) fn starts_bytes(starts: &Points) -> Result<Vec<u8>, Error> {
     let points: Vec<&[f64]> = starts.iter().collect();
-    serde_json::to_vec(&points).map_err(|e| Error::Data(format!("starts cannot be written: {e}")))
+    serde_json::to_vec(&points).map_err(|e| Error::data(format!("starts cannot be written: {e}")))
 }
 
 fn read_starts(generation: &Path, n_params: usize) -> Result<Option<Points>, Error> {

@@ -113,7 +113,7 @@ impl Stream {
         }
         let inputs: Vec<String> = self.state.inputs.iter().map(|i| i.name.clone()).collect();
         let with_rows = self.last_rejected.iter();
-        let with_rows = with_rows.map(|r| (&self.pending[r.index], r.reason.clone()));
+        let with_rows = with_rows.map(|r| (&self.pending[r.index], r.reason.render(self.wording)));
         let with_rows: Vec<(&Row, String)> = with_rows.collect();
         if let Some((rejected, drifts)) = &mut self.ledgers {
             let lines = reject::lines(rejected.is_empty(), number, &inputs, &with_rows);
@@ -166,6 +166,9 @@ impl Stream {
         };
         let mut info = run_info_of(&source, read, spec, fitted);
         info.stream = Some(self.info(kept));
+        for notice in &mut info.notices {
+            *notice = notice.worded(self.wording);
+        }
         let mut files = files_of_run(&self.folder, &mut Run::new(info, fitted))?;
         if let Some(starts) = &fitted.starts {
             files.push((STARTS, starts_bytes(starts)?));

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fairfront_core::{counted, grouped};
+use fairfront_core::{counted, grouped, say};
 use fairfront_data::{Notice, Position};
 use fairfront_run::Error;
 
 use super::source::{self, Next, STDIN, Source};
 use super::{CommittedBatch, Stream, Watcher};
+use crate::setting::{FLUSH, SKIP};
 
 /// How a call reads its inputs.
 #[derive(Debug, Clone, Default)]
@@ -136,9 +137,11 @@ impl Stream {
             }
         }
         if source.left_open_end() {
-            let message = "the last line of standard input has no line end and is not taken, since it may be \
-                           part of a row; --flush takes it";
-            watcher.notice(&Notice::warning(message));
+            watcher.notice(&Notice::warning(say![
+                "the last line of standard input has no line end and is not taken, since it may be part of \
+                 a row";
+                FLUSH, " takes it"
+            ]));
         }
         self.put_aside(&mut source)?;
         Ok(stopped)
@@ -149,14 +152,18 @@ impl Stream {
         match error {
             Error::File { path, problem } => {
                 let safe = self.stdin_rows();
-                let again = format!(
-                    "go on: {} of standard input are safe, send those behind them, or all of them again with \
-                     --skip {safe}",
-                    counted(safe as usize, "row")
-                );
+                let rows = counted(safe as usize, "row");
+                let problem = problem.to_string();
                 let problem =
-                    problem.replace("run the same command again, nothing is lost", &again);
-                Error::File { path, problem }
+                    problem.replace("run the same command again, nothing is lost", "go on");
+                Error::File {
+                    path,
+                    problem: say![
+                        "{problem}: {rows} of standard input are safe, send those behind them, or all of \
+                         them again with ",
+                        SKIP.is(safe)
+                    ],
+                }
             }
             other => other,
         }
@@ -225,11 +232,11 @@ impl Stream {
     ) -> Result<bool, Error> {
         let safe = self.stdin_rows();
         if skip > safe {
-            return Err(Error::Usage(format!(
-                "--skip {skip}: {} of standard input are safe, and those behind them would be lost; say \
-                 --skip {safe}",
-                counted(safe as usize, "row")
-            )));
+            let rows = counted(safe as usize, "row");
+            return Err(Error::usage(say![
+                SKIP.is(skip), ": {rows} of standard input are safe, and those behind them would be lost";
+                "say ", SKIP.is(safe)
+            ]));
         }
         let mut chain = String::new();
         let mut passed = 0;
@@ -244,21 +251,22 @@ impl Stream {
                 }
                 Next::Wait => {}
                 Next::End => {
-                    return Err(Error::Data(format!(
-                        "standard input ended after {}, but {} were taken before; --skip is for an input \
-                         that starts at its beginning again",
-                        counted(passed as usize, "row"),
-                        grouped(safe as usize)
-                    )));
+                    let (rows, before) = (counted(passed as usize, "row"), grouped(safe as usize));
+                    return Err(Error::data(say![
+                        "standard input ended after {rows}, but {before} were taken before; ",
+                        SKIP,
+                        " is for an input that starts at its beginning again"
+                    ]));
                 }
             }
         }
         if chain != self.stdin_chain(source.input()) {
-            return Err(Error::Data(format!(
-                "the first {} of standard input are not those that were taken before; --skip is for an \
-                 input that starts at its beginning again",
-                counted(safe as usize, "row")
-            )));
+            let rows = counted(safe as usize, "row");
+            return Err(Error::data(say![
+                "the first {rows} of standard input are not those that were taken before; ",
+                SKIP,
+                " is for an input that starts at its beginning again"
+            ]));
         }
         if skip < safe {
             watcher.notice(&Notice::info(format!(

@@ -12,6 +12,7 @@ mod keep;
 mod live;
 mod ready;
 mod reject;
+pub mod setting;
 mod source;
 mod state;
 mod store;
@@ -22,6 +23,7 @@ mod waiting;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use fairfront_core::{Neutral, Wording};
 use fairfront_data::{Dropped, Encoded, Encoding, MemoryLimit, Notice, Rejected};
 use fairfront_run::Error;
 use fairfront_run::store::{Damaged, Generations, Lock, is_state};
@@ -92,6 +94,8 @@ pub struct Stream {
     broken: bool,
     /// What to say about how the state was found.
     notices: Vec<Notice>,
+    /// The words for settings in the files of the state.
+    wording: &'static dyn Wording,
     /// Messages of earlier batches: saying them once is enough.
     said: BTreeSet<String>,
 }
@@ -125,6 +129,7 @@ impl Stream {
             last_rows: None,
             broken: false,
             notices: Vec::new(),
+            wording: &Neutral,
             said: BTreeSet::new(),
         }
     }
@@ -186,6 +191,11 @@ impl Stream {
         stream.open_spool()?;
         stream.tidy()?;
         Ok(Some(stream))
+    }
+
+    /// Puts messages in the files of the state in the words of a program; they are neutral otherwise.
+    pub fn set_wording(&mut self, wording: &'static dyn Wording) {
+        self.wording = wording;
     }
 
     /// What was settled by the first call.
@@ -254,8 +264,8 @@ impl Stream {
     /// Those of these notices that were not said before, whatever numbers are in them.
     fn unsaid(&mut self, notices: Vec<Notice>) -> Vec<Notice> {
         let words = |notice: &Notice| {
-            let kept = notice.message.chars().filter(|c| !c.is_ascii_digit());
-            kept.collect::<String>()
+            let words = notice.message.to_string();
+            words.replace(|c: char| c.is_ascii_digit(), "")
         };
         let mut new = notices;
         new.retain(|notice| self.said.insert(words(notice)));

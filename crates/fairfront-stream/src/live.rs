@@ -1,6 +1,6 @@
 //! A front in memory that batches of rows bring up to date: a stream without a folder.
 
-use fairfront_core::{Points, counted};
+use fairfront_core::{Points, counted, say};
 use fairfront_data::{
     ColumnTypes, Dropped, Encoding, HeldRows, Rejected, Spec, StoredRows, Table, grammar, set_aside,
 };
@@ -46,7 +46,7 @@ pub struct LiveOptions {
 impl LiveOptions {
     /// Says what cannot be right whatever the rows, and settles what was left open.
     fn settled(mut self) -> Result<Self, Error> {
-        let usage = |message: String| Err(Error::Usage(message));
+        let usage = |message: String| Err(Error::usage(message));
         check_rows(&self.spec, self.keep)?;
         let (names, n) = (&self.names, self.spec.sensitive.len());
         if !names.is_empty() && names.len() != n {
@@ -390,7 +390,7 @@ impl Live {
     /// All of it as bytes, rows included; what is read from them goes on as this does.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let text = serde_json::to_vec(&self.memory)
-            .map_err(|e| Error::Data(format!("the front cannot be written: {e}")))?;
+            .map_err(|e| Error::data(format!("the front cannot be written: {e}")))?;
         let rows = self.kept.rows().map(StoredRows::to_bytes);
         let rows = rows.unwrap_or_default();
         let mut bytes = Vec::with_capacity(HEADER + text.len() + rows.len() + SUM);
@@ -407,7 +407,7 @@ impl Live {
     /// Reads what [`Live::to_bytes`] wrote, and refuses anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let damaged = |why: &str| {
-            Error::Data(format!(
+            Error::data(format!(
                 "these bytes are no front that goes on: {why}; take an undamaged copy, or begin anew"
             ))
         };
@@ -417,7 +417,7 @@ impl Live {
         let (version, rest) = rest.split_first_chunk().ok_or_else(cut_off)?;
         let version = u32::from_le_bytes(*version);
         if version != VERSION {
-            return Err(Error::Data(format!(
+            return Err(Error::data(format!(
                 "these bytes are of version {version}, and this program reads version {VERSION}; read \
                  them with the version that wrote them"
             )));
@@ -482,7 +482,7 @@ impl Found {
 /// Why rows make no front, where more of them may.
 fn not_yet(error: &Error) -> Option<String> {
     match error {
-        Error::Data(why) => Some(ready::without_advice(why)),
+        Error::Data(why) => Some(ready::without_advice(&why.to_string())),
         Error::Table(why) if why.is_for_want_of_rows() => {
             Some(ready::without_advice(&why.to_string()))
         }
@@ -495,10 +495,9 @@ fn all_usable(rejected: &[Rejected]) -> Result<(), Error> {
     let Some(first) = rejected.first() else {
         return Ok(());
     };
-    Err(Error::Data(format!(
-        "{} of the batch cannot be used, the first of them (row {}) because of {}",
-        counted(rejected.len(), "row"),
-        first.index + 1,
-        first.reason
-    )))
+    let (rows, number) = (counted(rejected.len(), "row"), first.index + 1);
+    Err(Error::data(say![
+        "{rows} of the batch cannot be used, the first of them (row {number}) because of ",
+        &first.reason
+    ]))
 }

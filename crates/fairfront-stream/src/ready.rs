@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use fairfront_data::setting::MERGE;
 use fairfront_data::{
     Arrival, Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
     Split, SplitRule, StoredRows, Table, drawn_part,
@@ -45,7 +46,7 @@ pub(super) fn first(
     }
     let (encoding, mut notices) = Encoding::fit(&prepared)?;
     // Levels that are merged may still arrive.
-    let idle = |n: &&Notice| !n.message.starts_with("--merge: ");
+    let idle = |n: &&Notice| !n.message.opens_with(MERGE);
     let findings = Findings::new(&prepared, Some(&encoding))?;
     notices.splice(0..0, findings.notices.iter().filter(idle).cloned());
     let facts = prepared.facts();
@@ -114,7 +115,8 @@ pub(super) fn fit(
 /// The reason why rows make no front; `None` for errors that are not about these rows.
 pub(super) fn without_front(error: &Error) -> Option<String> {
     match error {
-        Error::Data(why) | Error::Solve(SolveError::Problem(why)) => Some(without_advice(why)),
+        Error::Data(why) => Some(without_advice(&why.to_string())),
+        Error::Solve(SolveError::Problem(why)) => Some(without_advice(why)),
         _ => None,
     }
 }

@@ -56,7 +56,7 @@ mod tests {
             number: 8,
             fields: Err(BadRecord {
                 text: "1,2,\"3".into(),
-                reason: String::new(),
+                reason: "".into(),
             }),
         };
         let rejected = [(&good, "why".to_owned()), (&bad, "why, too".to_owned())];

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use fairfront_core::{grouped, hex};
+use fairfront_core::{Wording, grouped, hex, say};
 use fairfront_data::{
     BadRecord, ColumnType, Known, Position, RawRecord, Records, Spec, column_order, data_folder,
     open_text,
@@ -18,6 +18,7 @@ use fairfront_run::Error;
 use sha2::{Digest, Sha256};
 
 use super::state::{Input, StreamOptions};
+use crate::setting::FOLLOW;
 use crate::store::Entry;
 
 /// Standard input, as it is named.
@@ -42,7 +43,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn entry(&self) -> Entry {
+    pub(crate) fn entry(&self, wording: &dyn Wording) -> Entry {
         match &self.fields {
             Ok(fields) => Entry::Row {
                 input: self.input,
@@ -53,7 +54,7 @@ impl Row {
                 input: self.input,
                 row: self.number,
                 raw: bad.text.clone(),
-                reason: bad.reason.clone(),
+                reason: bad.reason.render(wording),
             },
         }
     }
@@ -74,7 +75,10 @@ impl Row {
             } => Some(Self {
                 input,
                 number: row,
-                fields: Err(BadRecord { text: raw, reason }),
+                fields: Err(BadRecord {
+                    text: raw,
+                    reason: reason.into(),
+                }),
             }),
             Entry::Input { .. } | Entry::Position { .. } => None,
         }
@@ -155,7 +159,7 @@ pub(crate) fn identity(name: &str) -> Result<String, Error> {
         return Ok(name.to_owned());
     }
     if std::fs::metadata(name).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Err(Error::Usage(format!(
+        return Err(Error::usage(format!(
             "{name}: this is no file that could be read again; name - for what comes through a pipe"
         )));
     }
@@ -234,9 +238,10 @@ impl Source {
             None => open_text(name, &options.read)?,
         };
         if follow && !opened.is_plain {
-            return Err(Error::Usage(format!(
-                "--follow {name}: only a plain CSV file can be followed while it grows"
-            )));
+            return Err(Error::usage(say![
+                FOLLOW,
+                " {name}: only a plain CSV file can be followed while it grows"
+            ]));
         }
         let types = opened.types.clone();
         let mut records = opened.records(&options.read);
@@ -368,14 +373,15 @@ impl Source {
         }
         let own = self.records.columns();
         if columns.is_empty() {
-            for (column, flag) in spec.named() {
+            for (column, setting) in spec.named() {
                 if !own.iter().any(|name| name == column) {
                     let names = own.iter().map(String::as_str);
                     let near = fairfront_data::near_names(column, names);
-                    return Err(Error::Usage(format!(
-                        "{flag}: {} has no column {column:?}; {near}",
-                        self.records.name()
-                    )));
+                    let name = self.records.name();
+                    return Err(Error::usage(say![
+                        setting,
+                        ": {name} has no column {column:?}; {near}"
+                    ]));
                 }
             }
             *columns = own.to_vec();

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use fairfront_core::{Message, say};
+use fairfront_data::setting::{BALANCE, SENSITIVE, TARGET};
 use fairfront_data::{ColumnType, ColumnTypes, Dropped, Encoding, Position, ReadOptions, Spec};
 use fairfront_run::{Error, FitRequest, Keep};
 use serde::{Deserialize, Serialize};
 
 use super::drift::Composition;
 use super::keep::{Kept, KeptInfo};
+use crate::setting::{BATCH, RESERVOIR, WINDOW};
 use crate::store::{Committed, Entry};
 
 const FORMAT: &str = "fairfront-stream";
@@ -41,15 +44,18 @@ pub struct StreamOptions {
 impl StreamOptions {
     /// Says what cannot be right, before any row is read.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let usage = |message: &str| Err(Error::Usage(message.into()));
         check_rows(&self.spec, self.keep)?;
         if self.request.objectives.len() < 2 {
-            return usage(
-                "a front needs at least two objectives; name a sensitive column with --sensitive",
-            );
+            return Err(Error::usage(say![
+                "a front needs at least two objectives";
+                "name a sensitive column with ", SENSITIVE
+            ]));
         }
         if self.batch == 0 {
-            return usage("--batch 0: a batch needs at least one row");
+            return Err(Error::usage(say![
+                BATCH.is(0),
+                ": a batch needs at least one row"
+            ]));
         }
         Ok(())
     }
@@ -57,19 +63,20 @@ impl StreamOptions {
 
 /// Says what cannot be right about rows that are to arrive in batches.
 pub(super) fn check_rows(spec: &Spec, keep: Keep) -> Result<(), Error> {
-    let usage = |message: &str| Err(Error::Usage(message.into()));
+    let usage = |message: Message| Err(Error::Usage(message));
     spec.check()?;
     if spec.target.is_none() {
-        return usage("a front needs a target; name the column with --target");
+        return usage(say!["a front needs a target"; "name the column with ", TARGET]);
     }
     if spec.balance.is_some() {
-        return usage(
-            "--balance is for tables that are whole; rows of a stream are taken as they come",
-        );
+        return usage(say![
+            BALANCE,
+            " is for tables that are whole; rows of a stream are taken as they come"
+        ]);
     }
     match keep {
-        Keep::Window(0) => usage("--window 0: keep at least one row"),
-        Keep::Reservoir(0) => usage("--reservoir 0: keep at least one row"),
+        Keep::Window(0) => usage(say![WINDOW.is(0), ": keep at least one row"]),
+        Keep::Reservoir(0) => usage(say![RESERVOIR.is(0), ": keep at least one row"]),
         _ => Ok(()),
     }
 }
@@ -251,7 +258,7 @@ impl State {
 
     pub(crate) fn to_json(&self) -> Result<Vec<u8>, Error> {
         let text = serde_json::to_string_pretty(self)
-            .map_err(|e| Error::Data(format!("the state cannot be written: {e}")))?;
+            .map_err(|e| Error::data(format!("the state cannot be written: {e}")))?;
         Ok(format!("{text}\n").into_bytes())
     }
 

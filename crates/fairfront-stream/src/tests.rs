@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, RowBlock, Schema};
+use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Neutral, RowBlock, Schema};
 use fairfront_data::{BadRecord, Part, ReadOptions, Spec, StoredRows, embed};
 use fairfront_run::store::{Generations, Lock};
 use fairfront_run::{FitRequest, Keep, Penalty};
@@ -335,7 +335,11 @@ fn a_log_cut_anywhere_gives_a_beginning_of_its_rows() {
             fields,
         });
     }
-    let entries = stream.pending.iter().map(Row::entry).collect();
+    let entries = stream
+        .pending
+        .iter()
+        .map(|row| row.entry(&Neutral))
+        .collect();
     stream.spool(entries).expect("appended");
     stream.sync_spool().expect("synced");
     drop(stream);

@@ -24,7 +24,7 @@ impl Stream {
         self.ensure_begun()?;
         if source.is_pipe() {
             row.number = self.state.inputs[row.input].rows + self.stdin_waiting + 1;
-            let mut entries = vec![row.entry()];
+            let mut entries = vec![row.entry(self.wording)];
             if self.stdin_waiting == 0 {
                 // A log says itself whose rows it holds: an older generation may not know.
                 entries.splice(0..0, self.state.inputs[row.input].entries(row.input));
@@ -52,7 +52,7 @@ impl Stream {
             && self.state.inputs[input].position.as_ref() != Some(&position)
         {
             let rows = self.pending[self.spooled..].iter();
-            let mut entries: Vec<Entry> = rows.map(Row::entry).collect();
+            let mut entries: Vec<Entry> = rows.map(|row| row.entry(self.wording)).collect();
             let as_json = serde_json::to_value(&position);
             entries.push(Entry::Position {
                 input,
@@ -180,7 +180,11 @@ impl Stream {
         if self.later.is_empty() {
             return Ok(());
         }
-        let mut entries: Vec<Entry> = self.later.iter().map(Row::entry).collect();
+        let mut entries: Vec<Entry> = self
+            .later
+            .iter()
+            .map(|row| row.entry(self.wording))
+            .collect();
         for (input, known) in self.state.inputs.iter().enumerate() {
             if let Some(position) = &known.position
                 && self.later.iter().any(|row| row.input == input)

@@ -72,7 +72,7 @@ impl Fit {
     pub fn from_known(name: &str) -> Result<Self, Error> {
         let Some(known) = Known::parse(name)? else {
             let problem = format!("{name:?} is not a known data set; use `from_path` for files");
-            return Err(Error::Usage(problem));
+            return Err(Error::usage(problem));
         };
         Ok(Self::new(Source::Known(name.into()), known.spec()))
     }
@@ -217,7 +217,7 @@ impl Fit {
             ),
             Source::Known(name) => {
                 let Some(known) = Known::parse(name)? else {
-                    return Err(Error::Usage(format!("{name:?} is not a known data set")));
+                    return Err(Error::usage(format!("{name:?} is not a known data set")));
                 };
                 Prepared::from_known(&known, &self.spec, data_folder().as_deref())
             }

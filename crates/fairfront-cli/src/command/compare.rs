@@ -8,6 +8,7 @@ use fairfront_stream::kept_rows;
 use crate::args::{CompareArgs, CompareBy, Extremes};
 use crate::output::{self, Target};
 use crate::render;
+use crate::wording::worded;
 
 pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     if args.by == CompareBy::Measures {
@@ -19,15 +20,15 @@ pub(super) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     }
     if svg == Some(Target::Stdout) && args.json {
         let message = "--json and --svg - both write to standard output; name a file for one";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if let Some(bad) = args.reference.iter().find(|v| v.is_nan()) {
         let message = format!("--reference: {bad} is no number");
-        return Err(Error::Usage(message).into());
+        return Err(Error::usage(message).into());
     }
     if !(0.0..1.0).contains(&args.tolerance) {
         let message = "--tolerance is a share of a range, from 0 to below 1";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     args.fronts.iter().for_each(|path| super::say_damage(path));
     let fronts = args.fronts.iter().map(|path| NamedFront::read(path));
@@ -70,7 +71,7 @@ fn by_measures(args: &CompareArgs) -> anyhow::Result<()> {
     ];
     if let Some((_, flag)) = of_objectives.iter().find(|(given, _)| *given) {
         let message = format!("{flag} applies to objectives; remove it or --by measures");
-        return Err(Error::Usage(message).into());
+        return Err(Error::usage(message).into());
     }
     args.fronts.iter().for_each(|path| super::say_damage(path));
     let published = data_folder();
@@ -78,7 +79,8 @@ fn by_measures(args: &CompareArgs) -> anyhow::Result<()> {
         published: published.as_deref(),
         kept: &kept_rows,
     };
-    let found = compare_measures(&args.fronts, places)?;
+    let mut found = compare_measures(&args.fronts, places)?;
+    found.notices = worded(&found.notices);
     if args.json {
         return output::print_data(&format!("{}\n", serde_json::to_string_pretty(&found)?));
     }

@@ -122,7 +122,7 @@ fn places(listed: &[Listed], folder: Option<&Path>) -> String {
 /// A data set by its name, whatever files are here.
 fn known(name: &str) -> Result<Known, Error> {
     Known::named(name)?.ok_or_else(|| {
-        Error::Usage(format!(
+        Error::usage(format!(
             "{name:?} is no known data set; see fairfront data list"
         ))
     })
@@ -226,7 +226,7 @@ fn export(
             && table.reads(path)?
         {
             let message = format!("{}: this is the input; name another file", path.display());
-            return Err(Error::Usage(message).into());
+            return Err(Error::usage(message).into());
         }
     }
     for target in [Some(&rows), encoding.as_ref()].into_iter().flatten() {

@@ -39,7 +39,7 @@ pub(super) fn run(out: &Path) -> anyhow::Result<u8> {
                 "{}: there is a file already, and no demo wrote it; name another --out",
                 file.display()
             );
-            return Err(Error::Usage(message).into());
+            return Err(Error::usage(message).into());
         }
     }
     let folder = out.as_os_str();

@@ -14,7 +14,7 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let to_stdout = args.output == Path::new("-");
     if to_stdout && format == ExportFormat::Onnx {
         let message = "an ONNX graph is no text for standard output; name a file with -o";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if !to_stdout {
         Target::check(&args.output)?;

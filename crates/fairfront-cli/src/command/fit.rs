@@ -12,6 +12,7 @@ use fairfront_solve::StopReason;
 use crate::args::FitArgs;
 use crate::progress::{self, Bar, NoModel};
 use crate::table_args::TableArgs;
+use crate::wording::worded;
 use crate::{output, render};
 
 /// Between checkpoints where a fit is gone on with and nothing else is said.
@@ -27,14 +28,14 @@ pub(super) fn run(table: &TableArgs, args: &FitArgs) -> anyhow::Result<u8> {
             && !(seconds.is_finite() && seconds > 0.0)
         {
             let message = format!("{flag} {seconds}: give a number above 0");
-            return Err(Error::Usage(message).into());
+            return Err(Error::usage(message).into());
         }
     }
     let demand = args.certify.demand(args.best.as_deref())?;
     if demand.is_none() && !args.certify.require.is_empty() {
         let message = "--confidence none: fit tests requirements; state those that need no test with \
                        fairfront select";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     let mut place = Place::check(args)?;
     super::set_threads(args.threads)?;
@@ -119,6 +120,7 @@ fn write(
     args: &FitArgs,
 ) -> anyhow::Result<u8> {
     let mut run = Run::of(prepared, fitted);
+    run.info.notices = worded(&run.info.notices);
     // Uses of certifying rows outlive the run that they were made with.
     run.uses = logged_uses(&args.out)?;
     let choice = demand.map(|demand| choose(&mut run, demand));

@@ -61,7 +61,7 @@ fn set_threads(threads: Option<usize>) -> Result<(), Error> {
     };
     if !(1..=1_024).contains(&threads) {
         let message = format!("--threads {threads}: give a number from 1 to 1,024");
-        return Err(Error::Usage(message));
+        return Err(Error::usage(message));
     }
     // Only the first call of a process can set them; a second front end keeps its own.
     let _ = rayon::ThreadPoolBuilder::new()

@@ -11,7 +11,7 @@ use crate::table_args::decimal;
 pub(super) fn run(args: &PredictArgs) -> anyhow::Result<()> {
     let mut keep = Vec::new();
     for text in &args.keep {
-        keep.extend(grammar::names(text).map_err(|e| e.of_flag("--keep"))?);
+        keep.extend(grammar::names(text).map_err(|e| e.of_setting("--keep"))?);
     }
     let options = PredictOptions {
         keep,
@@ -76,17 +76,17 @@ fn check_places(args: &PredictArgs, target: Option<&Target>) -> anyhow::Result<(
     if args.audit && target == Some(&Target::Stdout) {
         let message =
             "--audit and --output - both write to standard output; name a file for the scores";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if args.file == "-" && args.model == Path::new("-") {
         let message = "a model is read from a file; only the rows can come from standard input";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if let Some(Target::File(path)) = target {
         let is_it = |file: &Path| file.canonicalize().is_ok_and(|file| file == *path);
         if is_it(Path::new(&args.file)) || is_it(&args.model) {
             let message = format!("{}: this is an input; name another file", path.display());
-            return Err(Error::Usage(message).into());
+            return Err(Error::usage(message).into());
         }
     }
     Ok(())

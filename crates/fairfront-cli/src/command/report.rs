@@ -37,7 +37,7 @@ const CONVERTER: &str = "rsvg-convert";
 /// A picture as PNG, three dots to a pixel: sharp on paper.
 fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let failed = |problem: &str| {
-        Error::Usage(format!(
+        Error::usage(format!(
             "--png: {CONVERTER} {problem}; install it (package librsvg2-bin or librsvg), or leave out --png"
         ))
     };

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::args::SelectArgs;
 use crate::output::{self, Target};
 use crate::render;
+use crate::wording::Flags;
 
 pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
     let require = args
@@ -21,7 +22,7 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
         .map(|text| Requirement::parse(text));
     let require: Vec<Requirement> = require
         .collect::<Result<_, _>>()
-        .map_err(|e| e.of_flag("--require"))?;
+        .map_err(|e| e.of_setting("--require"))?;
     let demand = args.certify.demand(args.best.as_deref())?;
     let rule = rule(args)?;
     if let Some(path) = &args.model {
@@ -46,7 +47,9 @@ pub(super) fn run(args: &SelectArgs) -> anyhow::Result<()> {
             print_json(&json!({ "id": null, "unmet": unmet }))?;
             return Err(fairfront_run::Error::Unmet(unmet).into());
         }
-        Err(fairfront_run::Error::Uncertified(uncertified)) if args.json => {
+        Err(fairfront_run::Error::Uncertified(mut uncertified)) if args.json => {
+            let reason = uncertified.reason.as_ref();
+            uncertified.reason = reason.map(|reason| reason.worded(&Flags));
             print_json(&json!({ "id": null, "uncertified": uncertified }))?;
             return Err(fairfront_run::Error::Uncertified(uncertified).into());
         }
@@ -106,10 +109,10 @@ fn rule(args: &SelectArgs) -> Result<Rule, Error> {
     } else if args.regret {
         Rule::Regret
     } else if let Some(text) = &args.weights {
-        Rule::Weights(weights(text).map_err(|e| e.of_flag("--weights"))?)
+        Rule::Weights(weights(text).map_err(|e| e.of_setting("--weights"))?)
     } else {
         let best = args.best.as_deref().unwrap_or("accuracy");
-        Rule::Best(Term::parse(best).map_err(|e| e.of_flag("--best"))?)
+        Rule::Best(Term::parse(best).map_err(|e| e.of_setting("--best"))?)
     })
 }
 

@@ -13,6 +13,7 @@ use crate::args::StreamArgs;
 use crate::progress::{self, Bar};
 use crate::solver_args::SolverArgs;
 use crate::table_args::TableArgs;
+use crate::wording::{self, Flags};
 use crate::{output, render};
 
 /// Rows of a batch where nothing else is said, as in the paper.
@@ -31,25 +32,26 @@ pub(super) fn run(folder: &Path, table: &TableArgs, args: &StreamArgs) -> anyhow
     let inputs = given.files().to_vec();
     if inputs.is_empty() && !args.flush && !args.skip_batch {
         let message = "name a file, - for standard input, or a known data set";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if args.follow && inputs.last().is_some_and(|last| last == "-") {
         let message = "--follow is for files; standard input is read until it ends";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if args.skip.is_some() && !inputs.iter().any(|input| input == "-") {
         let message =
             "--skip is for standard input; files are remembered and go on where they were left";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if inputs.is_empty() && !folder.exists() {
         let message = format!(
             "{}: there is no stream whose rows could wait",
             folder.display()
         );
-        return Err(Error::Usage(message).into());
+        return Err(Error::usage(message).into());
     }
     let mut stream = open(folder, &given, args)?;
+    stream.set_wording(&Flags);
     let mut screen = Screen {
         bar: Bar::new(args.quiet || args.json, None),
         args: args.clone(),
@@ -104,10 +106,11 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     let stored = stream.options().clone();
     let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
         0 => error,
-        _ => Error::Usage(format!(
-            "{}: beside what this stream was begun with, these flags make no sense ({error}); leave them \
+        _ => Error::usage(format!(
+            "{}: beside what this stream was begun with, these flags make no sense ({}); leave them \
              out, or name another folder for another stream",
-            folder.display()
+            folder.display(),
+            wording::error(&error)
         ))
         .into(),
     })?;
@@ -124,7 +127,7 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
                  name another folder for another stream",
                 folder.display()
             );
-            return Err(Error::Usage(message).into());
+            return Err(Error::usage(message).into());
         }
         // Nothing stands on them yet.
         stream.set_options(now)?;

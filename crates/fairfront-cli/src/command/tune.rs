@@ -10,6 +10,7 @@ use crate::output::Target;
 use crate::progress::{self, Bar};
 use crate::solver_args::{PenaltyValue, SolverArgs};
 use crate::table_args::TableArgs;
+use crate::wording::{Flags, worded};
 use crate::{output, render, word};
 
 /// Where the command that uses the chosen settings writes its run.
@@ -21,7 +22,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
         && !(seconds.is_finite() && seconds > 0.0)
     {
         let message = format!("--max-seconds {seconds}: give a number above 0");
-        return Err(Error::Usage(message).into());
+        return Err(Error::usage(message).into());
     }
     let mut grid = Grid::parse(&args.tries)?;
     let csv = args.csv.as_ref().map(|path| Target::check(path));
@@ -36,7 +37,8 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
     grid.most = args.most;
     let tuning = tune(&prepared, &ask, &grid, &mut bar);
     bar.finish();
-    let tuning = tuning?;
+    let mut tuning = tuning?;
+    tuning.notices = worded(&tuning.notices);
     let command = match tuning.best() {
         Some((trial, _)) => Some(fit_command(table, &solver, &trial.settings)?),
         None => None,
@@ -67,7 +69,7 @@ pub(super) fn run(table: &TableArgs, args: &TuneArgs) -> anyhow::Result<u8> {
 fn check_csv(target: &Target, table: &TableArgs, args: &TuneArgs) -> anyhow::Result<()> {
     if *target == Target::Stdout && args.json {
         let message = "--json and --csv - both write to standard output; name a file for one";
-        return Err(Error::Usage(message.into()).into());
+        return Err(Error::usage(message).into());
     }
     if let Target::File(path) = target
         && table.reads(path)?
@@ -80,7 +82,7 @@ fn check_csv(target: &Target, table: &TableArgs, args: &TuneArgs) -> anyhow::Res
 /// No combination has a front.
 fn nothing_found(tuning: &Tuning) -> anyhow::Error {
     let mut reasons = tuning.trials.iter().filter_map(|trial| match &trial.end {
-        TrialEnd::Failed { reason, .. } => Some(reason),
+        TrialEnd::Failed { reason, .. } => Some(reason.render(&Flags)),
         TrialEnd::Done(_) | TrialEnd::NotRun => None,
     });
     match reasons.next_back() {
@@ -145,9 +147,11 @@ fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
         let text = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let score = trial.end.score();
         let (status, seconds, reason) = match &trial.end {
-            TrialEnd::Done(score) => ("done", Some(score.seconds), ""),
-            TrialEnd::Failed { reason, seconds } => ("failed", Some(*seconds), reason.as_str()),
-            TrialEnd::NotRun => ("not-run", None, ""),
+            TrialEnd::Done(score) => ("done", Some(score.seconds), String::new()),
+            TrialEnd::Failed { reason, seconds } => {
+                ("failed", Some(*seconds), reason.render(&Flags))
+            }
+            TrialEnd::NotRun => ("not-run", None, String::new()),
         };
         let values = trial.settings.0.iter().map(|(_, value)| value.clone());
         let found = [
@@ -157,7 +161,7 @@ fn write_csv(out: &mut dyn Write, tuning: &Tuning) -> anyhow::Result<()> {
             score.map_or_else(String::new, |score| score.points.to_string()),
             text(seconds),
             (tuning.chosen == Some(i)).to_string(),
-            reason.to_owned(),
+            reason,
         ];
         let run = std::iter::once((i + 1).to_string());
         writer.write_record(run.chain(values).chain(found))?;

@@ -31,14 +31,14 @@ impl Source {
             Some(mirror) => format!("{mirror}/{}", file.name),
             None => file.url.to_owned(),
         };
-        let wrong = |_| Error::Usage(format!("{text:?} is no address"));
+        let wrong = |_| Error::usage(format!("{text:?} is no address"));
         text.parse().map_err(wrong)
     }
 }
 
 /// The start of all addresses of a mirror, checked.
 fn mirror(text: &str) -> Result<String, Error> {
-    let refused = |why: &str| Error::Usage(format!("{MIRROR} {text:?}: {why}"));
+    let refused = |why: &str| Error::usage(format!("{MIRROR} {text:?}: {why}"));
     let trimmed = text.trim().trim_end_matches('/');
     let parsed: Result<Uri, _> = trimmed.parse();
     let whole = parsed.ok().filter(|uri| {

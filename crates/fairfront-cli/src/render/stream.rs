@@ -9,6 +9,7 @@ use fairfront_stream::{CommittedBatch, Drift, Fed, FrontShift, GroupShift, Shift
 
 use super::front::significant;
 use super::{cut, percent};
+use crate::wording::worded;
 
 /// Groups, categories and the like that are named in a line.
 const NAMED: usize = 3;
@@ -175,7 +176,7 @@ pub(crate) fn batch_json(batch: &CommittedBatch) -> String {
         if let Some(rows) = batch.stdin_rows {
             object.insert("stdin_rows".into(), rows.into());
         }
-        let notices = serde_json::to_value(batch.notices).unwrap_or_default();
+        let notices = serde_json::to_value(worded(batch.notices)).unwrap_or_default();
         object.insert("notices".into(), notices);
     }
     format!("{value}\n")

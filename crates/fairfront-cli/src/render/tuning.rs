@@ -8,6 +8,7 @@ use fairfront_run::{TrialEnd, Tuning};
 use super::TextTable;
 use super::front::significant;
 use crate::word;
+use crate::wording::Flags;
 
 /// Every combination with what it gave, which one is chosen and why, and the command that uses it.
 pub(crate) fn tuning(found: &Tuning, command: Option<&[String]>) -> String {
@@ -85,7 +86,9 @@ fn table(found: &Tuning) -> TextTable {
                 (Some(score.seconds), "chosen".into())
             }
             TrialEnd::Done(score) => (Some(score.seconds), String::new()),
-            TrialEnd::Failed { reason, seconds } => (Some(*seconds), format!("failed: {reason}")),
+            TrialEnd::Failed { reason, seconds } => {
+                (Some(*seconds), format!("failed: {}", reason.render(&Flags)))
+            }
             TrialEnd::NotRun => (None, "not run".into()),
         };
         let volume = score.and_then(|score| score.hypervolume);

@@ -1,6 +1,7 @@
-//! The order of the crates: each knows only those above it.
+//! The order of the crates: each knows only those above it, and only the command knows flags.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -73,4 +74,54 @@ fn scoring_links_no_solver_and_no_report() {
         linked,
         ["fairfront-core", "fairfront-data", "fairfront-model"]
     );
+}
+
+/// The flags in the help of a command and its subcommands.
+fn flags(of: &[&str]) -> Vec<String> {
+    let help = Command::new(env!("CARGO_BIN_EXE_fairfront"))
+        .args(of)
+        .arg("--help")
+        .output()
+        .expect("the command runs");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let words = help.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+    let flags = words.filter(|word| word.len() > 2 && word.starts_with("--"));
+    flags.map(Into::into).collect()
+}
+
+/// The places in the sources of a library, tests included, that name one of these flags.
+fn places(folder: &Path, flags: &[String], found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            places(&path, flags, found);
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        for (number, line) in (1..).zip(text.lines()) {
+            let mut words = line.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+            // Tests start themselves and programs of the system.
+            let is_other = line.contains("--exact") || line.contains("--check");
+            if !is_other && words.any(|word| flags.iter().any(|flag| flag == word)) {
+                found.push(format!("{}:{number}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+}
+
+#[test]
+fn libraries_know_no_flags() {
+    let commands = [
+        "fit", "select", "stream", "tune", "predict", "compare", "inspect", "verify", "report",
+        "show", "export",
+    ];
+    let mut all: Vec<String> = commands.iter().flat_map(|name| flags(&[name])).collect();
+    all.extend(flags(&["data", "export"]));
+    assert!(all.iter().any(|flag| flag == "--sensitive") && all.len() > 50);
+    let mut found = Vec::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in &ORDER[..8] {
+        places(&crates.join(name).join("src"), &all, &mut found);
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

@@ -135,7 +135,7 @@ impl Settings {
             return Err(Error::Usage("demo: the bias must be finite".into()));
         }
         if !(0.0..=1.0).contains(&settings.change) {
-            return Err(Error::Usage(format!(
+            return Err(Error::usage(format!(
                 "demo: change={} is no share of the rows; it must be from 0 to 1 (no change)",
                 settings.change
             )));

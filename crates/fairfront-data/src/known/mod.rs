@@ -126,7 +126,7 @@ impl Known {
                 Some(Ok(seed)) => Set::Synthetic(synthetic::Settings::from_call(seed, &call)?),
                 Some(Err(_)) | None => {
                     let names = KNOWN.iter().map(|k| k.name);
-                    return Err(Error::Usage(format!(
+                    return Err(Error::usage(format!(
                         "no data set {name:?}; {}",
                         near_words(name, names)
                     )));
@@ -224,7 +224,7 @@ fn setting<T: std::str::FromStr>(call: &Call, name: &str, default: T) -> Result<
     match call.settings.iter().rev().find(|(n, _)| n == name) {
         None => Ok(default),
         Some((_, text)) => text.parse().map_err(|_| {
-            Error::Usage(format!(
+            Error::usage(format!(
                 "{}: the setting {name}={text} is not a number of the right kind",
                 call.name
             ))
@@ -244,7 +244,7 @@ fn check_settings(call: &Call, known: &[&str]) -> Result<(), Error> {
 }
 
 fn no_setting(call: &Call, name: &str, known: &[&str]) -> Error {
-    Error::Usage(format!(
+    Error::usage(format!(
         "{} has no setting {name:?}; {}",
         call.name,
         near_names(name, known.iter().copied())
@@ -259,7 +259,9 @@ fn check_memory(
     memory: MemoryLimit,
 ) -> Result<(), Error> {
     let needed = rows.saturating_mul(row_bytes) as u64;
-    memory.check(0, needed, name, &counted(rows, "row"), "set fewer rows")
+    memory.check(0, needed, name, &counted(rows, "row"), || {
+        vec!["set fewer rows".into()]
+    })
 }
 
 /// Room for so many values, or an error.
@@ -272,7 +274,7 @@ fn with_room<T>(n: usize) -> Result<Vec<T>, Error> {
             needed,
             "generated data",
             &counted(n, "row"),
-            "set fewer rows",
+            vec!["set fewer rows".into()],
         )),
     }
 }
@@ -282,7 +284,7 @@ fn check_rows(call: &Call, rows: usize) -> Result<(), Error> {
     if (1..=1_000_000_000).contains(&rows) {
         return Ok(());
     }
-    Err(Error::Usage(format!(
+    Err(Error::usage(format!(
         "{}: rows={rows} is out of range; 1 to 1,000,000,000",
         call.name
     )))

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use fairfront_core::{grouped, hex};
+use fairfront_core::{grouped, hex, say};
 use sha2::{Digest, Sha256};
 
 use super::{DATA_FOLDER, named_folder};
 use crate::Error;
+use crate::setting::DATA_GET;
 
 /// A file that a known data set is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,23 +41,25 @@ pub(super) fn find(
             1 => ("it", "is"),
             _ => ("them", "are"),
         };
-        let get = format!("fairfront data get {data_set}");
-        let place = match folder {
-            Some(folder) if named_folder().as_deref() == Some(folder) => format!(
-                "which {is} not in {folder}, the folder of {DATA_FOLDER}; put {it} there, or unset \
-                 {DATA_FOLDER} and run {get}",
-                folder = folder.display()
-            ),
-            Some(folder) => format!(
-                "which {is} not in {folder}; run {get}, or set {DATA_FOLDER} to the folder that has {it}",
-                folder = folder.display()
-            ),
-            None => format!("run {get}, or set {DATA_FOLDER} to the folder that has {it}"),
-        };
-        return Err(Error::MissingData(format!(
-            "the data set {data_set} needs {}, {place}",
-            listed.join(" and ")
-        )));
+        let get = DATA_GET.is(data_set);
+        let needs = format!("the data set {data_set} needs {}", listed.join(" and "));
+        return Err(Error::MissingData(match folder.map(Path::display) {
+            Some(place) if named_folder().as_deref() == folder => say![
+                needs, ", which {is} not in {place}, the folder of {DATA_FOLDER}";
+                "put {it} there";
+                "unset {DATA_FOLDER} and run ", get
+            ],
+            Some(place) => say![
+                needs, ", which {is} not in {place}";
+                "run ", get;
+                "set {DATA_FOLDER} to the folder that has {it}"
+            ],
+            None => say![
+                needs;
+                "run ", get;
+                "set {DATA_FOLDER} to the folder that has {it}"
+            ],
+        }));
     }
     let folder = folder.unwrap_or(Path::new(""));
     let checked = |file: &PublishedFile| {
@@ -111,7 +114,7 @@ mod tests {
         let found = || find("abc:x", &[FILE], Some(folder.path()));
         let message = found().unwrap_err().to_string();
         assert!(message.contains("abc.txt (published at https://example.org/abc.txt)"));
-        assert!(message.contains("fairfront data get abc:x, or set FAIRFRONT_DATA"));
+        assert!(message.contains("; set FAIRFRONT_DATA"));
         assert!(find("abc:x", &[FILE], None).is_err());
 
         let path = folder.path().join("abc.txt");

@@ -27,7 +27,7 @@ impl Settings {
         };
         check_rows(call, settings.rows)?;
         if !settings.rotation.is_finite() {
-            return Err(Error::Usage(format!(
+            return Err(Error::usage(format!(
                 "{}: the rotation must be finite",
                 call.name
             )));

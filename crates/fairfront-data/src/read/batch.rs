@@ -1,6 +1,7 @@
 //! A file in batches of rows, the types of its columns fixed beforehand: memory does not grow with
 //! the file. Batches are worked on by all threads and taken in order.
 
+use fairfront_core::{Message, Name, say};
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, Record, TakeRecord};
@@ -12,6 +13,7 @@ use super::{Input, MissingValues, Plan, Reading, all_bytes, csv, make_unique, op
 use crate::date::DateOrder;
 use crate::error::{Error, Place, near, quoted_list};
 use crate::memory::MemoryLimit;
+use crate::setting::KEEP;
 use crate::table::{Column, ColumnType, SourceFile, Table};
 
 /// Rows of a batch, about, unless others are asked for.
@@ -28,8 +30,8 @@ pub struct WantedColumn {
     pub name: String,
     /// How its values are understood; anything else is an error.
     pub column_type: ColumnType,
-    /// What asks for it, where that is not the model itself: "--audit".
-    pub role: Option<&'static str>,
+    /// The setting that asks for it, if it is not the model itself.
+    pub role: Option<Name>,
 }
 
 /// What is read of a file.
@@ -367,8 +369,10 @@ impl CsvRows<'_> {
                     place,
                     column: name.cloned().unwrap_or_default(),
                     problem: match misfit {
-                        Misfit::NotNumeric => not_numeric(&shown(&value), date, "in the model"),
-                        Misfit::NotUtf8 => not_utf8(&shown(&value)),
+                        Misfit::NotNumeric => {
+                            not_numeric(&shown(&value), date, "in the model").into()
+                        }
+                        Misfit::NotUtf8 => not_utf8(&shown(&value)).into(),
                     },
                 }
             }
@@ -380,7 +384,8 @@ impl CsvRows<'_> {
                 hint: format!(
                     "; mend the row (fields are separated by {:?})",
                     self.separator as char
-                ),
+                )
+                .into(),
             },
         }
     }
@@ -547,17 +552,26 @@ fn unique(names: Vec<String>) -> Vec<String> {
 fn missing_columns(file: &str, wanted: &Wanted, names: &[String]) -> Error {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let columns = wanted.columns.iter().map(|c| (&c.name, c.role));
-    let columns = columns.chain(wanted.kept.iter().map(|name| (name, Some("--keep"))));
+    let columns = columns.chain(wanted.kept.iter().map(|name| (name, Some(KEEP))));
     let missing = columns.filter(|(name, _)| !names.contains(&name.as_str()));
-    let say = |(name, role): (&String, Option<&str>)| {
-        let role = role.map_or_else(String::new, |role| format!(" for {role}"));
+    let describe = |(name, role): (&String, Option<Name>)| {
         let near = near(name, &names);
-        let near = near
-            .first()
-            .map(|near| format!(" (did you mean {near:?}?)"));
-        format!("{name:?}{role}{}", near.unwrap_or_default())
+        let near = near.first();
+        say![
+            "{name:?}",
+            role.map(|role| say![" for ", role]),
+            near.map(|near| format!(" (did you mean {near:?}?)"))
+        ]
     };
-    let missing: Vec<String> = missing.map(say).collect();
+    let missing: Vec<Message> = missing.map(describe).collect();
+    let mut found = match missing.len() {
+        1 => say!["a column is missing: "],
+        n => say!["{n} columns are missing: "],
+    };
+    for (i, column) in missing.into_iter().enumerate() {
+        found.push((i > 0).then_some(", "));
+        found.push(column);
+    }
     let headerless = match (&wanted.reading.columns, wanted.reading.header) {
         (Some(known), _) if known.len() != names.len() => format!(
             " (without a header, {} fields are expected: {})",
@@ -568,10 +582,7 @@ fn missing_columns(file: &str, wanted: &Wanted, names: &[String]) -> Error {
     };
     Error::MissingColumns {
         file: file.into(),
-        missing: match missing.len() {
-            1 => format!("a column is missing: {}", missing[0]),
-            n => format!("{n} columns are missing: {}", missing.join(", ")),
-        },
+        missing: found,
         hint: format!(
             "the first row has {}; add them, or rename what is there{headerless}",
             quoted_list(&names, 20)

@@ -2,14 +2,15 @@
 
 use std::collections::TryReserveError;
 
+use fairfront_core::say;
 use rustc_hash::FxHashSet;
 
 use super::form::{Form, has_comma, parse_comma};
 use super::lane::{Batch, BatchValues, Lane, Misfit, has_nul};
 use crate::date::{self, DateOrder, Orders, date_text};
-use crate::error::{shell, shorten};
-use crate::grammar;
+use crate::error::shorten;
 use crate::identifier::{FEW_ROWS, NEARLY_UNIQUE};
+use crate::setting::{DECIMAL, TYPE};
 use crate::table::{Column, ColumnType, Interner, LeftOut, MISSING, Notice, Values};
 
 /// Values looked at before a type is chosen.
@@ -535,11 +536,12 @@ impl ColumnBuilder {
             if numbers < n && commas > 0 {
                 let is_number = |text: &str| parse_comma(text.as_bytes()).is_some();
                 if looked.texts().all(|(_, text)| is_number(text)) {
-                    self.notice = Some(Notice::warning(format!(
-                        "column {:?} is taken as categorical, though all its values are numbers with \
-                         decimal commas; pass --decimal , if they are",
-                        self.name
-                    )));
+                    let name = &self.name;
+                    self.notice = Some(Notice::warning(say![
+                        "column {name:?} is taken as categorical, though all its values are numbers with \
+                         decimal commas";
+                        "pass ", DECIMAL.is(","), " if they are"
+                    ]));
                 }
             }
         }
@@ -619,35 +621,34 @@ impl ColumnBuilder {
 
     /// Says how dates are read.
     fn say_order(&mut self, order: DateOrder, is_open: bool) {
-        let kept = |ty: &str| shell(&format!("{}={ty}", grammar::quote(&self.name)));
+        let name = &self.name;
+        let kept = |ty: &str| TYPE.of(name).is(ty);
         let other = match order {
             DateOrder::Mdy => "date-dmy",
             _ => "date-mdy",
         };
         self.notice = Some(match (order, is_open) {
-            (_, true) => Notice::warning(format!(
-                "column {:?} holds dates that could have the day or the month first; they are read \
-                 {order}: pass --type {} to choose the other order, or --type {} to confirm this one",
-                self.name,
-                kept(other),
-                kept(match order {
+            (_, true) => {
+                let this = match order {
                     DateOrder::Mdy => "date-mdy",
                     _ => "date-dmy",
-                })
-            )),
-            (DateOrder::Ymd, _) => Notice::info(format!(
-                "column {:?} holds dates, which become days since 1970-01-01; pass --type {} for \
-                 categories",
-                self.name,
-                kept("categorical")
-            )),
-            _ => Notice::info(format!(
-                "column {:?} holds dates ({order}), which become days since 1970-01-01; pass --type {} \
-                 for the other order, or --type {} for categories",
-                self.name,
-                kept(other),
-                kept("categorical")
-            )),
+                };
+                Notice::warning(say![
+                    "column {name:?} holds dates that could have the day or the month first; they are read \
+                     {order}";
+                    "pass ", kept(other), " to choose the other order";
+                    kept(this), " to confirm this one"
+                ])
+            }
+            (DateOrder::Ymd, _) => Notice::info(say![
+                "column {name:?} holds dates, which become days since 1970-01-01";
+                "pass ", kept("categorical"), " for categories"
+            ]),
+            _ => Notice::info(say![
+                "column {name:?} holds dates ({order}), which become days since 1970-01-01";
+                "pass ", kept(other), " for the other order";
+                kept("categorical"), " for categories"
+            ]),
         });
     }
 
@@ -690,11 +691,13 @@ impl ColumnBuilder {
         };
         let notice = match &values {
             Values::LeftOut(LeftOut::NotRead) => None,
-            Values::LeftOut(reason @ LeftOut::Identifier) => Some(Notice::info(format!(
-                "column {:?} is left out: {reason}; say --type {} to keep it",
-                self.name,
-                shell(&format!("{}=categorical", grammar::quote(&self.name)))
-            ))),
+            Values::LeftOut(reason @ LeftOut::Identifier) => {
+                let name = &self.name;
+                Some(Notice::info(say![
+                    "column {name:?} is left out: {reason}";
+                    "say ", TYPE.of(name).is("categorical"), " to keep it"
+                ]))
+            }
             Values::LeftOut(reason) => Some(Notice::info(format!(
                 "column {:?} is left out: {reason}",
                 self.name
@@ -801,7 +804,7 @@ mod tests {
     fn a_few_codes_that_are_no_numbers_make_levels_and_say_so() {
         let (column, notice) = read(Plan::Look, &["0", "1", "2", "3+", "1"]).unwrap();
         assert_eq!(column.categorical().unwrap().1, ["0", "1", "2", "3+"]);
-        assert!(notice.unwrap().message.contains("\"3+\""));
+        assert!(notice.unwrap().message.to_string().contains("\"3+\""));
     }
 
     #[test]

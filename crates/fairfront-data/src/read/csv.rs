@@ -6,7 +6,7 @@
 
 use std::io::{Chain, Cursor, Read};
 
-use fairfront_core::{counted, grouped};
+use fairfront_core::{Message, counted, grouped, say, with};
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
@@ -15,6 +15,7 @@ use super::form::{Decimal, Form};
 use super::lane::{Batch, Lane, Misfit, has_nul, nul_in};
 use super::{MissingValues, ReadOptions, TableBuilder, file_name, parse_number, sniff};
 use crate::error::{Error, Place};
+use crate::setting::{COLUMNS, NO_HEADER, SEPARATOR};
 use crate::table::{LeftOut, Notice};
 
 /// Bytes of a chunk: small enough to stay in a core's cache while it is cut up.
@@ -159,10 +160,10 @@ impl Reader<'_> {
         let n_fields = 1 + memchr_iter(self.separator, chunk.bytes()).count();
         let subject = counted(n_fields, "field");
         let needed = n_fields * FIELD_BYTES;
-        let remedy = "check the separator with --separator";
+        let remedies = || vec![say!["check the separator", with(SEPARATOR)]];
         builder
             .memory
-            .check(needed as u64, self.file, &subject, remedy)
+            .check(needed as u64, self.file, &subject, remedies)
     }
 
     /// Finds the columns in the first record; returns how many records hold no data (0 or 1), or
@@ -318,14 +319,18 @@ pub(super) fn ragged(
     last_is_empty: bool,
     separator: u8,
 ) -> Error {
-    let hint = if found == expected + 1 && last_is_empty {
-        "; remove the separator at its end".into()
+    let mut hint = Message::default();
+    if found == expected + 1 && last_is_empty {
+        hint.push_remedy("remove the separator at its end");
     } else {
-        format!(
-            "; mend the row, or name the separator with --separator (found {:?})",
-            separator as char
-        )
-    };
+        let separator = separator as char;
+        hint.push_remedy("mend the row");
+        hint.push_remedy(say![
+            "name the separator with ",
+            SEPARATOR,
+            " (found {separator:?})"
+        ]);
+    }
     Error::Ragged {
         place,
         expected,
@@ -343,7 +348,8 @@ pub(super) fn check_names(file: &str, names: &[impl AsRef<[u8]>]) -> Result<(), 
             reason: format!(
                 "the name of column {} holds a NUL byte; rename the column",
                 grouped(at + 1)
-            ),
+            )
+            .into(),
         }),
     }
 }
@@ -359,7 +365,10 @@ pub(super) fn column_names(
     let n_fields = first.len();
     let not_a_table = |reason: String| {
         let file = file.into();
-        Err(Error::NotATable { file, reason })
+        Err(Error::NotATable {
+            file,
+            reason: reason.into(),
+        })
     };
     if let Some(names) = &options.columns {
         if names.len() != n_fields {
@@ -391,11 +400,11 @@ pub(super) fn column_names(
         }
     }
     if let Some(number) = names.iter().find(|n| parse_number(n.as_bytes()).is_some()) {
-        notices.push(Notice::warning(format!(
-            "{}: the header holds a number ({number}); if the file has no header, \
-             say --no-header and name the columns with --columns",
-            file_name(file)
-        )));
+        let file = file_name(file);
+        notices.push(Notice::warning(say![
+            "{file}: the header holds a number ({number})";
+            "if the file has no header, say ", NO_HEADER, " and name the columns with ", COLUMNS
+        ]));
     }
     Ok((names, false))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fairfront_core::grouped;
+use fairfront_core::{Message, grouped, say};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub struct Rejected {
     /// Position among what was given (records, or rows of a table), from 0.
     pub index: usize,
     /// What is wrong and what to do.
-    pub reason: String,
+    pub reason: Message,
 }
 
 /// The table of a first batch.
@@ -93,7 +93,7 @@ struct Sorted<'a> {
     /// Index and fields.
     sound: Vec<(usize, &'a [String])>,
     /// Reasons by index.
-    bad: BTreeMap<usize, String>,
+    bad: BTreeMap<usize, Message>,
 }
 
 impl<'a> Sorted<'a> {
@@ -108,7 +108,7 @@ impl<'a> Sorted<'a> {
                 Ok(fields) => {
                     let found = fields.len();
                     let reason = format!("expected {n_columns} fields, found {found}");
-                    sorted.bad.insert(index, reason);
+                    sorted.bad.insert(index, reason.into());
                 }
                 Err(bad) => {
                     sorted.bad.insert(index, bad.reason.clone());
@@ -120,7 +120,7 @@ impl<'a> Sorted<'a> {
 
     /// Takes out the records at these positions among the sound ones; of several reasons for one
     /// record the first counts.
-    fn reject(&mut self, misfits: impl IntoIterator<Item = (usize, String)>) {
+    fn reject(&mut self, misfits: impl IntoIterator<Item = (usize, Message)>) {
         for (position, reason) in misfits {
             let index = self.sound[position].0;
             self.bad.entry(index).or_insert(reason);
@@ -211,10 +211,13 @@ pub fn first_table(
                 file: name.into(),
                 what: "there are no rows",
             },
-            Some((_, reason)) => Error::NoRowsLeft(format!(
-                "{name}: all {} rows of the first batch are rejected, the first because: {reason}",
-                grouped(sorted.bad.len())
-            )),
+            Some((_, reason)) => Error::NoRowsLeft(say![
+                format!(
+                    "{name}: all {} rows of the first batch are rejected, the first because: ",
+                    grouped(sorted.bad.len())
+                ),
+                reason
+            ]),
         });
     }
     let (mut columns, mut notices): (Vec<Column>, Vec<Option<Notice>>) =
@@ -251,7 +254,7 @@ pub fn next_table(
     let missing = MissingValues::new(&types.missing_values);
     let mut sorted = Sorted::new(records, columns.len());
     let typed = || types.columns.iter().zip(&fields).collect::<Vec<_>>();
-    let misfits: Vec<Vec<(usize, String)>> = typed()
+    let misfits: Vec<Vec<(usize, Message)>> = typed()
         .into_par_iter()
         .filter_map(|(column, &field)| Some((column, field, column.fixed.form(types.decimal)?)))
         .map(|(column, field, form)| {
@@ -267,7 +270,7 @@ pub fn next_table(
                         column.name,
                         not_numeric(&shown(), form.date(), "since the first batch")
                     );
-                    (position, reason)
+                    (position, reason.into())
                 })
             };
             rows.filter_map(misfit).collect()
@@ -373,7 +376,7 @@ fn push(builder: &mut ColumnBuilder, sorted: &Sorted, field: usize, missing: &Mi
 }
 
 /// Position and reason of a value that does not fit.
-fn reason(file: &str, column: &str, bad: BadValue) -> (usize, String) {
+fn reason(file: &str, column: &str, bad: BadValue) -> (usize, Message) {
     match bad {
         BadValue::NotNumeric { row, .. } => {
             let place = Place {
@@ -385,7 +388,7 @@ fn reason(file: &str, column: &str, bad: BadValue) -> (usize, String) {
         }
         BadValue::NotUtf8 { .. } | BadValue::Nul { .. } => {
             let (row, problem) = bad.problem();
-            (row, format!("column {column:?}: {problem}"))
+            (row, say!["column {column:?}: {problem}"])
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The values of columns in a run of rows, made apart from the columns themselves.
 
+use fairfront_core::say;
 use memchr::memchr;
 
 use super::batch::Texts;
 use super::column::BadValue;
 use super::form::Form;
 use crate::date::DateOrder;
-use crate::error::{Error, Place, shell};
-use crate::grammar::quote;
+use crate::error::{Error, Place};
+use crate::setting::{MISSING_VALUE, TYPE};
 use crate::table::{Column, Interner, LeftOut, MISSING};
 
 /// How a column takes the values of many rows at once.
@@ -147,13 +148,13 @@ impl BadValue {
                 date: Some(order),
                 ..
             } => {
-                let missing = shell(&value);
-                let ty = shell(&format!("{}=TYPE", quote(&column)));
-                let problem = format!(
-                    "{value:?} is not a date ({order}), but the column holds dates{because}; correct the \
-                     value, pass --missing-value {missing} if it stands for a missing one, or --type {ty} \
-                     to choose another type (date-dmy: day first, date-mdy: month first, categorical)"
-                );
+                let problem = say![
+                    "{value:?} is not a date ({order}), but the column holds dates{because}";
+                    "correct the value";
+                    "pass ", MISSING_VALUE.is(&value), " if it stands for a missing one";
+                    TYPE.of(&column).is("TYPE"), " to choose another type (date-dmy: day first, date-mdy: \
+                     month first, categorical)"
+                ];
                 Error::Cell {
                     place,
                     column,

@@ -18,11 +18,10 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use fairfront_core::{Message, counted, each, grouped, say, with};
 use flate2::read::MultiGzDecoder;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-
-use fairfront_core::{counted, grouped};
 
 use self::column::{BadValue, ColumnBuilder};
 use self::sniff::Format;
@@ -30,6 +29,7 @@ use crate::date::DateOrder;
 use crate::error::{Error, quoted_list, shorten};
 use crate::identifier;
 use crate::memory::{FixedLimit, MemoryLimit};
+use crate::setting::{DECIMAL, DROP, FEATURE, STREAM_WINDOW};
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
 pub use self::batch::{
@@ -295,7 +295,7 @@ fn all_bytes(name: &str, mut pipe: impl Read, memory: MemoryLimit) -> Result<byt
             2 * (before + PIECE) as u64,
             name,
             "the bytes of the Parquet file",
-            "write it to a file first and name the file",
+            || vec!["write it to a file first and name the file".into()],
         )?;
         let read = pipe.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
         read.map_err(|source| Error::io(name, source))?;
@@ -402,8 +402,17 @@ struct TableBuilder<'a> {
 }
 
 /// Remedies for a table that is too large.
-pub(crate) const FEWER: &str = "use fewer columns with --feature and --drop, take fewer rows, fit with stream \
-                                --window, which keeps the last rows only";
+pub(crate) fn fewer() -> Vec<Message> {
+    vec![
+        say!["use fewer columns", with(each([FEATURE, DROP]))],
+        say!["take fewer rows"],
+        say![
+            "fit with ",
+            STREAM_WINDOW,
+            ", which keeps the last rows only"
+        ],
+    ]
+}
 
 impl<'a> TableBuilder<'a> {
     fn new(options: &'a ReadOptions) -> Self {
@@ -434,10 +443,10 @@ impl<'a> TableBuilder<'a> {
             counted(n_rows, "row"),
             counted(self.columns.len(), "column")
         );
-        self.memory.check(bytes, file, &subject, FEWER)?;
+        self.memory.check(bytes, file, &subject, fewer)?;
         let mut columns = self.columns.iter_mut();
         let has_room = columns.try_for_each(|column| column.reserve(rows));
-        has_room.map_err(|_| MemoryLimit::refused(bytes, file, &subject, FEWER))
+        has_room.map_err(|_| MemoryLimit::refused(bytes, file, &subject, fewer()))
     }
 
     /// Settles how the numbers of a file are written, by what its start shows. A file that does not
@@ -445,11 +454,12 @@ impl<'a> TableBuilder<'a> {
     fn set_decimal(&mut self, file: &str, found: Option<Decimal>, separator: u8) {
         let asked = self.options.decimal;
         if asked.is_none() && found == Some(Decimal::Comma) {
-            self.notices.push(Notice::info(format!(
+            let separator = separator as char;
+            self.notices.push(Notice::info(say![
                 "{file}: numbers are read with decimal commas (1,5), because its fields are separated by \
-                 {:?}; pass --decimal . if the commas mean something else",
-                separator as char
-            )));
+                 {separator:?}";
+                "pass ", DECIMAL.is("."), " if the commas mean something else"
+            ]));
         }
         self.decimal = match (asked, found) {
             (None, None) => self.decimal,

@@ -262,7 +262,7 @@ impl<R: ChunkReader + 'static> Batches<R> {
                     Error::Cell {
                         place,
                         column: name,
-                        problem,
+                        problem: problem.into(),
                     }
                 }
             })?;
@@ -282,7 +282,8 @@ fn unusable(file: &str, descriptor: &ColumnDescriptor, reason: LeftOut) -> Error
     Error::Column {
         file: file.into(),
         column: descriptor.path().string(),
-        problem: format!("this column cannot be used: {reason}; write it as text or numbers"),
+        problem: format!("this column cannot be used: {reason}; write it as text or numbers")
+            .into(),
     }
 }
 
@@ -292,7 +293,7 @@ fn damaged(file: &str, error: &dyn std::fmt::Display) -> Error {
     let text = text.trim_start_matches("Parquet error: ");
     Error::NotATable {
         file: file.into(),
-        reason: format!("the Parquet file is cut off or damaged ({text}); write it again"),
+        reason: format!("the Parquet file is cut off or damaged ({text}); write it again").into(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use fairfront_core::Message;
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{Record, TakeRecord};
@@ -47,17 +48,17 @@ pub struct BadRecord {
     /// The record as it stands, bad bytes replaced, at most 10,000 characters of it.
     pub text: String,
     /// What is wrong and what to do.
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl BadRecord {
-    pub(super) fn new(bytes: &[u8], reason: String) -> Self {
+    pub(super) fn new(bytes: &[u8], reason: impl Into<Message>) -> Self {
         // Enough for the longest that is kept, whatever its characters.
         let start = &bytes[..bytes.len().min(4 * MOST_SHOWN)];
         let text = String::from_utf8_lossy(start).replace('\0', "\u{fffd}");
         Self {
             text: text.trim().chars().take(MOST_SHOWN).collect(),
-            reason,
+            reason: reason.into(),
         }
     }
 }

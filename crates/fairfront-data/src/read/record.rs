@@ -41,7 +41,7 @@ const READ: usize = 1 << 16;
 /// assert_eq!((first.row, first.line, first.fields.unwrap()), (1, 2, vec!["31".into(), "nurse".into()]));
 /// assert_eq!(records.columns(), ["age", "job"]);
 /// let bad = records.next()?.expect("a record").fields.unwrap_err();
-/// assert!(bad.reason.starts_with("expected 2 fields, found 1"));
+/// assert!(bad.reason.to_string().starts_with("expected 2 fields, found 1"));
 /// // The last one may still grow, until the text is known to be over.
 /// assert!(records.next()?.is_none());
 /// assert_eq!(records.rest()?.expect("a record").row, 3);
@@ -259,7 +259,7 @@ impl<R: Read> Records<R> {
     fn changed(&self, problem: String) -> Error {
         Error::Changed {
             file: self.name.clone(),
-            problem,
+            problem: problem.into(),
         }
     }
 

@@ -39,7 +39,7 @@ fn contents() {
     assert_eq!(
         message(read("a,b\n1,2\n\n3\n")),
         "t.csv, row 2 (line 4): expected 2 fields, found 1; mend the row, or name the separator \
-         with --separator (found ',')"
+         with separator (found ',')"
     );
     assert!(message(read("a,b\n1,2,\n")).contains("remove the separator at its end"));
     assert_eq!(
@@ -111,10 +111,10 @@ fn a_table_beyond_the_limit_of_memory_is_refused_while_it_is_read() {
     let said = message(read_within(2 << 20));
     assert!(said.contains("rows of 2 columns take about "), "{said}");
     assert!(
-        said.contains("more than the 2.0 MiB of --memory; use fewer columns"),
+        said.contains("more than the 2.0 MiB of memory; use fewer columns"),
         "{said}"
     );
-    assert!(said.ends_with("or raise --memory"), "{said}");
+    assert!(said.ends_with("or raise memory"), "{said}");
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn a_text_far_down_a_numeric_column() {
     assert_eq!(
         message(read(text)),
         "t.csv, row 900,000 (line 900,001), column \"n\": \"oops\" is not a number, but the column \
-         is numeric (10000 of the first 10000 values are numbers); mend the value, or give \
-         --missing-value oops if it stands for a missing one, or --type n=categorical"
+         is numeric (10000 of the first 10000 values are numbers); mend the value, give \
+         missing_value=oops if it stands for a missing one, or pass type of \"n\"=categorical"
     );
 }
 
@@ -188,7 +188,7 @@ fn columns_given_by_name() {
 fn target() {
     assert_eq!(
         refused(ROWS, |s| s.target = Some("Y".into())),
-        "no column \"Y\" (--target) in t.csv; did you mean \"y\"?"
+        "no column \"Y\" (target) in t.csv; did you mean \"y\"?"
     );
     assert!(
         refused("y,g,x\n1,a,1\n1,b,2\n", |_| ()).contains("the target has one value only, \"1\"")
@@ -196,19 +196,19 @@ fn target() {
     assert_eq!(
         refused("y,g,x\n1,a,1\n2,b,2\n3,b,2\n", |s| s.positive = None),
         "t.csv, column \"y\": the target has 3 values; choose those that count as positive with \
-         --positive (repeat it for several): \"1\" (1 rows), \"2\" (1 rows), \"3\" (1 rows); numbers \
-         can be compared: --positive '>= NUMBER' or --positive '> median'"
+         positive (repeat it for several): \"1\" (1 rows), \"2\" (1 rows), \"3\" (1 rows); numbers \
+         can be compared: positive=\">= NUMBER\" or positive=\"> median\""
     );
     assert_eq!(
         refused("y,g,x\nyes,a,1\nno,b,2\n", |s| s.positive =
             Some("Yes ".into())),
-        "t.csv, column \"y\": the target has no value \"Yes \" (--positive); did you mean \"yes\"?"
+        "t.csv, column \"y\": the target has no value \"Yes \" (positive); did you mean \"yes\"?"
     );
     assert!(
         refused("y,g,x\n?,a,1\n?,b,2\n", |_| ()).contains("all values of this column are missing")
     );
     assert!(
-        refused("1,0,5\n0,1,6\n1,1,7\n", |_| ()).contains("say --no-header and --columns"),
+        refused("1,0,5\n0,1,6\n1,1,7\n", |_| ()).contains("say no_header and columns"),
         "a file without a header"
     );
 }
@@ -217,7 +217,7 @@ fn target() {
 fn sensitive() {
     assert!(
         refused(ROWS, |s| s.sensitive = vec![names(&["sex"])])
-            .contains("no column \"sex\" (--sensitive)")
+            .contains("no column \"sex\" (sensitive)")
     );
     assert_eq!(
         refused("y,g,x\n1,a,1\n0,a,2\n", |_| ()),
@@ -231,7 +231,7 @@ fn sensitive() {
     assert_eq!(
         refused(&ages, |_| ()),
         "t.csv, column \"g\": this sensitive column holds 20 different numbers; make groups of \
-         them, as in --bins g=25,45, or say --type g=categorical if they are codes"
+         them, as in bins of \"g\"=25,45, or say type of \"g\"=categorical if they are codes"
     );
 }
 
@@ -267,8 +267,8 @@ fn names_that_need_quotes() {
 #[test]
 fn settings_that_would_do_nothing() {
     let numeric = |column: &str| [(column.to_owned(), fairfront_data::ColumnType::Numeric)].into();
-    assert!(refused(ROWS, |s| s.types = numeric("y")).contains("the column is --target"));
-    assert!(refused(ROWS, |s| s.types = numeric("g")).contains("--bins"));
+    assert!(refused(ROWS, |s| s.types = numeric("y")).contains("the column is target"));
+    assert!(refused(ROWS, |s| s.types = numeric("g")).contains("with bins"));
     let both = |s: &mut Spec| s.sensitive = vec![names(&["g", "x"]), names(&["x", "g"])];
     assert!(refused(ROWS, both).contains("named twice"));
 }
@@ -299,8 +299,7 @@ fn nothing_left() {
         .starts_with("no rows are left: x missing (3 rows)")
     );
     assert!(
-        refused(ROWS, |s| s.split = SplitRule::Column("g".into()))
-            .contains("--sensitive and --split")
+        refused(ROWS, |s| s.split = SplitRule::Column("g".into())).contains("sensitive and split")
     );
     assert!(
         refused(ROWS, |s| s.split = SplitRule::Column("x".into())).contains("the split is \"1\"")
@@ -309,13 +308,13 @@ fn nothing_left() {
 
 #[test]
 fn names_in_flags() {
-    assert!(refused(ROWS, |s| s.drop = names(&["zz"])).contains("no column \"zz\" (--drop)"));
+    assert!(refused(ROWS, |s| s.drop = names(&["zz"])).contains("no column \"zz\" (drop)"));
     assert!(refused(ROWS, |s| s.features = Some(names(&["X"]))).contains("did you mean \"x\"?"));
     assert!(
         refused(ROWS, |s| {
             let policy = fairfront_data::MissingPolicy::Category;
             s.missing_by_column = [("x".to_owned(), policy)].into();
         })
-        .contains("--missing x=mean")
+        .contains("missing of \"x\"=mean")
     );
 }

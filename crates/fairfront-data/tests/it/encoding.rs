@@ -55,7 +55,12 @@ fn statistics_come_from_the_training_rows() {
     // A missing and an unseen level touch no feature.
     let test = dense(encoded.part(Part::Test));
     assert_eq!(test, [[4.0 / unit, 0.0, 0.0], [97.0 / unit, 0.0, 0.0]]);
-    let said = |words: &str| encoded.notices.iter().any(|n| n.message.contains(words));
+    let said = |words: &str| {
+        encoded
+            .notices
+            .iter()
+            .any(|n| n.message.to_string().contains(words))
+    };
     assert!(said(
         "1 test rows have a category unseen in training (\"new\")"
     ));
@@ -119,10 +124,10 @@ fn rare_categories_are_pooled_and_the_unseen_join_them() {
     let test = dense(encoded.part(Part::Test));
     assert_eq!(&test[1][1..], [0.0, 1.0]);
     // Of the pooled level itself nobody says that it is unseen.
-    let unseen: Vec<&str> = encoded
+    let unseen: Vec<String> = encoded
         .notices
         .iter()
-        .map(|n| n.message.as_str())
+        .map(|n| n.message.to_string())
         .filter(|m| m.contains("unseen"))
         .collect();
     assert!(
@@ -136,7 +141,11 @@ fn constant_columns_are_left_out_with_a_notice() {
     let csv = "y,g,n,k,c\n1,a,1,4,u\n0,b,2,4,u\n";
     let encoded = Encoded::new(&prepare(csv, &spec()).unwrap()).unwrap();
     assert_eq!(encoded.encoding.schema().feature_names(), ["n"]);
-    let notices: Vec<&str> = encoded.notices.iter().map(|n| n.message.as_str()).collect();
+    let notices: Vec<String> = encoded
+        .notices
+        .iter()
+        .map(|n| n.message.to_string())
+        .collect();
     assert_eq!(
         notices,
         [
@@ -195,7 +204,7 @@ fn small_values_keep_their_spread() {
     none.scale = Scale::None;
     let encoded = Encoded::new(&prepare(csv, &none).unwrap()).unwrap();
     let expected = "column \"n\" has values from 1e-200 to 7e-200, which are too close together";
-    let warned = |n: &Notice| n.message.starts_with(expected);
+    let warned = |n: &Notice| n.message.to_string().starts_with(expected);
     assert!(encoded.notices.iter().any(warned), "{:?}", encoded.notices);
 }
 

@@ -99,8 +99,7 @@ fn absent_files_are_named_with_where_to_get_them() {
             "adult.data",
             "adult.test",
             "archive.ics.uci.edu",
-            "FAIRFRONT_DATA",
-            "fairfront data get adult:race",
+            "; set FAIRFRONT_DATA",
         ] {
             assert!(text.contains(words), "{text}");
         }

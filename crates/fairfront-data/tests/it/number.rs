@@ -145,7 +145,12 @@ fn an_attribute_is_known_by_the_name_that_people_gave() {
         encoded.encoding.attributes[0].columns[0].column,
         "sex (sensitive)"
     );
-    let said = |words: &str| prepared.notices.iter().any(|n| n.message.contains(words));
+    let said = |words: &str| {
+        prepared
+            .notices
+            .iter()
+            .any(|n| n.message.to_string().contains(words))
+    };
     assert!(said("\"sex\" is missing in 2 rows") && !said("sensitive)\""));
 }
 

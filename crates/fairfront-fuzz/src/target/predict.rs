@@ -27,7 +27,7 @@ impl Target for Predict {
         10
     }
     fn check(&self, _: usize, input: &[u8]) -> Result<Taken, String> {
-        let model = Model::from_json(fixture::model())?;
+        let model = Model::from_json(fixture::model()).map_err(|e| e.to_string())?;
         let file = scratch::file("rows.csv", input)?;
         let score = |many: bool, batch_rows: usize, audit: bool| {
             let options = PredictOptions {

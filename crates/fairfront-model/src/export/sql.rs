@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use fairfront_core::Calibration;
+use fairfront_core::{Calibration, say};
+use fairfront_data::setting::DATE_PARTS;
 
 use super::{CategoryTerm, NumberTerm, Terms, missing_texts, spellings};
 use crate::{Error, Model};
@@ -22,20 +23,21 @@ pub(super) fn write(model: &Model) -> Result<String, Error> {
              store days since 1970-01-01 in a numeric column and fit again, or choose another format",
             term.rule.column
         );
-        return Err(Error::Data(problem));
+        return Err(Error::data(problem));
     }
     if let Some(date) = model.encoding.date_parts.first() {
-        let problem = format!(
-            "column {date:?}: SQL cannot tell the weekday and the month of dates in all databases; fit \
-             again without --date-parts, or choose another format"
-        );
-        return Err(Error::Data(problem));
+        let problem = say![
+            "column {date:?}: SQL cannot tell the weekday and the month of dates in all databases";
+            "fit again without ", DATE_PARTS;
+            "choose another format"
+        ];
+        return Err(Error::data(problem));
     }
     let texts = terms.categories.iter().flat_map(|term| &term.named);
     let mut texts = texts.map(|(text, _)| text).chain(&columns);
     if let Some(text) = texts.find(|text| text.contains('\0')) {
         let problem = format!("SQL cannot say {text:?}, which has a character of value 0");
-        return Err(Error::Data(problem));
+        return Err(Error::data(problem));
     }
 
     let missing_numbers: Vec<String> = (model.reading.missing_numbers().iter())

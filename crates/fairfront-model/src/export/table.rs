@@ -16,7 +16,7 @@ const HEADER: [&str; 7] = [
 ];
 
 pub(super) fn write(model: &Model) -> Result<String, Error> {
-    let failed = |e: &dyn std::fmt::Display| Error::Data(format!("the table failed: {e}"));
+    let failed = |e: &dyn std::fmt::Display| Error::data(format!("the table failed: {e}"));
     let mut out = csv::Writer::from_writer(Vec::new());
     for row in rows(model) {
         out.write_record(row).map_err(|e| failed(&e))?;

@@ -57,7 +57,7 @@ fn texts_become_indices_as_the_encoding_says() {
 fn only_a_later_version_needs_a_newer_program() {
     let refused = |version: &str| {
         let text = MODEL.replacen("\"version\": 1", &format!("\"version\": {version}"), 1);
-        Model::from_json(&text).expect_err("a version")
+        Model::from_json(&text).expect_err("a version").to_string()
     };
     assert!(refused("2").ends_with("reads version 1; use a newer fairfront"));
     assert!(refused("0").ends_with("reads version 1; select the model again"));

@@ -1,11 +1,13 @@
 //! Decisions compared with the labels, by group.
 
-use fairfront_core::{Attribute, Calibration, Confusion, Measures, UNKNOWN_GROUP};
+use fairfront_core::{Attribute, Calibration, Confusion, Measures, Name, UNKNOWN_GROUP, say};
+use fairfront_data::setting::{TARGET, WEIGHT};
 use fairfront_data::{
     AttributeRule, Column, ColumnType, Error as DataError, Numbers, Ordered, RowBatch, TargetRule,
 };
 use serde::Serialize;
 
+use crate::setting::AUDIT;
 use crate::{Error, Model};
 
 /// How a model decides on rows whose labels and groups are known.
@@ -121,9 +123,11 @@ pub(super) struct Auditor {
 impl Auditor {
     pub(super) fn new(model: &Model, weight: Option<String>) -> Result<Self, Error> {
         let Some(target) = model.encoding.target.clone() else {
-            let message = "the model has no target, so there is nothing to compare decisions with; \
-                           leave out --audit, or fit with --target";
-            return Err(Error::Data(message.into()));
+            return Err(Error::data(say![
+                "the model has no target, so there is nothing to compare decisions with";
+                "leave out ", AUDIT;
+                "fit with ", TARGET
+            ]));
         };
         let attributes = model.encoding.attributes.clone();
         Ok(Self {
@@ -135,14 +139,14 @@ impl Auditor {
     }
 
     /// The columns that labels, groups and weights are made of.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, Option<&'static str>)> {
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&str, ColumnType, Option<Name>)> {
         let target = (
             self.target.column.as_str(),
             match self.target.comparison {
                 Some(_) => ColumnType::Numeric,
                 None => ColumnType::Categorical,
             },
-            Some("--audit"),
+            Some(AUDIT),
         );
         let parts = self.attributes.iter().flat_map(|rule| &rule.columns);
         let sensitive = parts.map(|part| {
@@ -150,10 +154,10 @@ impl Auditor {
                 Some(_) => ColumnType::Numeric,
                 None => ColumnType::Categorical,
             };
-            (part.column.as_str(), ty, Some("--audit"))
+            (part.column.as_str(), ty, Some(AUDIT))
         });
         let weight = self.weight.iter();
-        let weight = weight.map(|name| (name.as_str(), ColumnType::Numeric, Some("--weight")));
+        let weight = weight.map(|name| (name.as_str(), ColumnType::Numeric, Some(WEIGHT)));
         [target].into_iter().chain(sensitive).chain(weight)
     }
 

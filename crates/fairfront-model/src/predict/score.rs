@@ -19,7 +19,7 @@ pub fn score_table(encoding: &Encoding, params: &[f64], table: &Table) -> Result
     encoding.attributes.clear();
     let n_params = encoding.schema().n_features() + 1;
     if params.len() != n_params {
-        return Err(Error::Usage(format!(
+        return Err(Error::usage(format!(
             "the model has {} parameters, and its encoding {n_params}; they are not of one run",
             params.len()
         )));
@@ -87,7 +87,7 @@ pub(super) fn too_large(
     }
     let (row, column, _) = worst;
     let Some(column) = column else {
-        return Error::Data(format!(
+        return Error::data(format!(
             "{}: the coefficients of the model are too large for a score; choose another model",
             place(row)
         ));

@@ -159,7 +159,7 @@ fn kept_columns_stand_in_front_as_they_are() {
     let refused = |names| predict_with(&model(), rows, &keep(names)).expect_err("usage");
     assert!(refused(&["score"]).contains("rename"));
     assert!(refused(&["id", "id"]).contains("twice"));
-    assert!(refused(&["idd"]).contains("\"idd\" for --keep (did you mean \"id\"?)"));
+    assert!(refused(&["idd"]).contains("\"idd\" for keep (did you mean \"id\"?)"));
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_model_without_numbers_is_to_blame_itself() {
         ..PredictOptions::default()
     };
     let said = predict_with(&model, rows, &options).expect_err("no target");
-    assert!(said.ends_with("leave out --audit, or fit with --target"));
+    assert!(said.ends_with("leave out audit, or fit with target"));
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn an_audit_counts_by_group() {
     let without = b"zone,age,job,pay\na,30,nurse,100\n";
     let said = predict_with(&model(), without, &options(Some("w"))).expect_err("no target");
     assert!(
-        said.contains("\"y\" for --audit, \"sex\" for --audit, \"w\" for --weight"),
+        said.contains("\"y\" for audit, \"sex\" for audit, \"w\" for weight"),
         "{said}"
     );
     let negative = String::from_utf8_lossy(rows).replace("F,3", "F,-3");
@@ -338,7 +338,7 @@ fn a_weight_is_no_text_of_the_model() {
             assert_eq!(
                 said,
                 format!(
-                    "--weight {weight:?}: this column is text in the model; name a numeric column"
+                    "weight {weight:?}: this column is text in the model; name a numeric column"
                 )
             );
         }

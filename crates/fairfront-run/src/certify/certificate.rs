@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use fairfront_core::{grouped, readable};
+use fairfront_core::{Message, bracketed, grouped, readable, say};
 use fairfront_data::Part;
 use fairfront_model::{Checked, Stated, TestKind};
 use serde::{Deserialize, Serialize};
+
+use crate::setting::CONFIDENCE;
 
 /// The rows that a requirement was tested on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +72,7 @@ pub struct Uncertified {
     /// What was tested; absent if the rows cannot decide.
     pub certificate: Option<Certificate>,
     /// Why the rows cannot decide.
-    pub reason: Option<String>,
+    pub reason: Option<Message>,
     /// The model that comes closest.
     pub closest: Option<Closest>,
 }
@@ -91,20 +93,27 @@ pub struct Closest {
 
 impl fmt::Display for Uncertified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
+    }
+}
+
+impl Uncertified {
+    /// Why no model is certified, and the remedies.
+    pub fn message(&self) -> Message {
         let all = self.requirements.join(" and ");
         let Some(certificate) = &self.certificate else {
-            let reason = self.reason.as_deref().unwrap_or("there is no model");
-            return write!(f, "no model can be certified for {all}: {reason}");
+            let reason = self.reason.clone();
+            let reason = reason.unwrap_or_else(|| "there is no model".into());
+            return say!["no model can be certified for {all}: ", reason];
         };
         let rows = &certificate.rows;
-        write!(
-            f,
+        let mut message = Message::from(format!(
             "no model is certified for {all} on {} {} rows",
             grouped(rows.count as usize),
             rows.split.name()
-        )?;
+        ));
         let Some(closest) = &self.closest else {
-            return Ok(());
+            return message;
         };
         let Checked {
             requirement,
@@ -112,31 +121,30 @@ impl fmt::Display for Uncertified {
             ..
         } = &closest.checked;
         let estimate = estimate.map_or_else(|| "-".into(), readable);
-        write!(
-            f,
+        message.push(format!(
             "; model {} comes closest: its estimate is {estimate}",
             closest.model
-        )?;
+        ));
         if self.requirements.len() > 1 {
-            write!(f, " for {requirement}")?;
+            message.push(format!(" for {requirement}"));
         }
-        write!(
-            f,
+        message.push(format!(
             ", p = {} (level {})",
             readable(closest.p_value),
             readable(certificate.level)
-        )?;
-        match closest.rows_needed {
-            Some(rows) => write!(
-                f,
+        ));
+        message.push(match closest.rows_needed {
+            Some(rows) => format!(
                 ", and about {} certifying rows would be needed for it",
                 grouped(rows as usize)
-            )?,
-            None => write!(f, ", so more rows would not help it")?,
-        }
-        write!(
-            f,
-            "; relax the limit, collect more rows, or choose without a test (--confidence none)"
-        )
+            ),
+            None => ", so more rows would not help it".into(),
+        });
+        say![
+            message;
+            "relax the limit";
+            "collect more rows";
+            "choose without a test", bracketed(CONFIDENCE.is("none"))
+        ]
     }
 }

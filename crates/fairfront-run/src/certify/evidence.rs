@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use fairfront_core::{
-    Dataset, Decisions, Measure, Points, Schema, Tallies, hex, n_regions, predictor_of,
+    Dataset, Decisions, Measure, Points, Schema, Tallies, bracketed, hex, n_regions, predictor_of,
+    say,
 };
+use fairfront_data::setting::MERGE;
 use fairfront_data::{Encoded, Notice, Part, RowRole};
 use fairfront_model::seal::sum;
 use serde::{Deserialize, Serialize};
@@ -127,11 +129,12 @@ pub(crate) fn weigh(
             weighed.info.left_out = weighed.info.left_out.max(found.left_out);
         }
         if found.left_out > 0.01 && part == Part::Test {
-            weighed.notices.push(Notice::warning(format!(
-                "{:.1}% of the redrawn test rows lack a group that a measure needs; intervals of \
-                 that measure leave them out. Merge small groups (--merge)",
-                100.0 * found.left_out
-            )));
+            let percent = 100.0 * found.left_out;
+            weighed.notices.push(Notice::warning(say![
+                "{percent:.1}% of the redrawn test rows lack a group that a measure needs; intervals of \
+                 that measure leave them out. Merge small groups",
+                bracketed(MERGE)
+            ]));
         }
         if certifying == Some(part) {
             counted.bands.clone_from(&found.bands);

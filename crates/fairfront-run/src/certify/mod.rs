@@ -13,7 +13,7 @@ mod log;
 
 use std::path::Path;
 
-use fairfront_core::{Contrast, Rate, Schema, Tallies, normal_quantile};
+use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, bracketed, normal_quantile, say};
 use fairfront_data::{Part, Prepared, RowRole, near_names};
 use fairfront_model::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Verdict};
 use fairfront_pareto::{Values, nondominated};
@@ -27,7 +27,10 @@ pub(crate) use interval::{CONFIDENCE, REPLICATES, SEED};
 pub use log::Use;
 pub(crate) use log::{Log, USES, from_bytes as uses_from_bytes, to_bytes as uses_to_bytes};
 
+use fairfront_data::setting::{MERGE, SPLIT};
+
 use crate::select::{FrontColumns, Rule, Selection, measure_instead, select_among};
+use crate::setting::{self, BEST, EXACT, REQUIRE, SELECT_CONFIDENCE};
 use crate::{Comparator, Error, Requirement, Run, Term};
 
 /// Fewer effective rows than this say too little about a weighted rate.
@@ -57,16 +60,17 @@ impl Demand {
         best: Option<&str>,
     ) -> Result<Self, Error> {
         if !(confidence > 0.0 && confidence < 1.0) {
-            return Err(Error::Usage(format!(
-                "--confidence {confidence}: choose a number between 0 and 1, such as 0.95, or none"
-            )));
+            return Err(Error::usage(say![
+                setting::CONFIDENCE.is(confidence),
+                ": choose a number between 0 and 1, such as 0.95, or none"
+            ]));
         }
-        let parse = |text: &String| Requirement::parse(text).map_err(|e| e.of_flag("--require"));
+        let parse = |text: &String| Requirement::parse(text).map_err(|e| e.of_setting(REQUIRE));
         Ok(Self {
             requirements: requirements.iter().map(parse).collect::<Result<_, _>>()?,
             confidence,
             exact,
-            best: Term::parse(best.unwrap_or("accuracy")).map_err(|e| e.of_flag("--best"))?,
+            best: Term::parse(best.unwrap_or("accuracy")).map_err(|e| e.of_setting(BEST))?,
         })
     }
 }
@@ -99,11 +103,12 @@ impl Demand {
 }
 
 fn no_rows() -> Error {
-    Error::Usage(
-        "--require: there are no rows to certify on; fit with test rows (--split 60/10/30) or certify \
-         rows (--split 50/10/20/20), or choose without a test (select --confidence none)"
-            .into(),
-    )
+    Error::usage(say![
+        REQUIRE, ": there are no rows to certify on";
+        "fit with test rows", bracketed(SPLIT.is("60/10/30")),
+        " or certify rows", bracketed(SPLIT.is("50/10/20/20"));
+        "choose without a test", bracketed(SELECT_CONFIDENCE.is("none"))
+    ])
 }
 
 /// A chosen model, with its certificate if there were requirements.
@@ -111,7 +116,7 @@ fn no_rows() -> Error {
 pub struct Choice {
     /// The model and why it was chosen.
     pub selection: Selection,
-    /// The test that it passed; `None` without requirements and for `--confidence none`.
+    /// The test that it passed; `None` without requirements and without a test.
     pub certificate: Option<Certificate>,
     /// What travels with the model.
     pub of_model: Option<ModelCertificate>,
@@ -248,9 +253,10 @@ impl<'a> Plan<'a> {
             return Err(Error::Data("the front has no models; fit again".into()));
         }
         if demand.requirements.is_empty() {
-            return Err(Error::Usage(
-                "--require: name a requirement to certify".into(),
-            ));
+            return Err(Error::usage(say![
+                REQUIRE,
+                ": name a requirement to certify"
+            ]));
         }
         let schema = run.encoding.schema();
         let columns = FrontColumns::of(&run.info, &run.front);
@@ -280,25 +286,26 @@ impl<'a> Plan<'a> {
                 let cell = self.certifying.tallies.cell(0, rate, region);
                 let people = people(rate, region, &schema);
                 let split = self.certifying.split.name();
-                let reason = if cell.trials <= 0.0 {
-                    format!(
-                        "the {split} rows have no {people}; merge groups (--merge) or collect more rows"
-                    )
+                let problem = if cell.trials <= 0.0 {
+                    format!("the {split} rows have no {people}")
                 } else if cell.is_weighted() && self.demand.exact {
-                    return Err(Error::Usage(
-                        "--exact: rows have weights, and there is no finite-sample test for weighted \
-                         rows; leave out --exact"
-                            .into(),
-                    ));
+                    return Err(Error::usage(say![
+                        EXACT, ": rows have weights, and there is no finite-sample test for weighted rows";
+                        "leave out ", EXACT
+                    ]));
                 } else if cell.is_weighted() && cell.effective() < LEAST_EFFECTIVE {
                     format!(
                         "the weighted {people} among the {split} rows count as {:.1} equal rows, fewer \
-                         than {LEAST_EFFECTIVE}; merge groups (--merge) or collect more rows",
+                         than {LEAST_EFFECTIVE}",
                         cell.effective()
                     )
                 } else {
                     continue;
                 };
+                let reason = say![
+                    problem;
+                    "merge groups", bracketed(MERGE), " or collect more rows"
+                ];
                 return Err(Error::Uncertified(Box::new(Uncertified {
                     requirements: self.texts(),
                     certificate: None,
@@ -667,22 +674,27 @@ fn bound<'a>(
     let Requirement {
         term, comparator, ..
     } = requirement;
-    let refuse = |problem: String| {
-        Err(Error::Usage(format!(
-            "--require {:?}: {problem}",
-            requirement.to_string()
-        )))
+    let refuse = |problem: Message| {
+        let text = requirement.to_string();
+        Err(Error::usage(say![REQUIRE, " {text:?}: ", problem]))
+    };
+    let untested = || {
+        say![
+            "choose without a test",
+            bracketed(setting::CONFIDENCE.is("none"))
+        ]
     };
     if let Some(split) = term.split {
         let bare = Term {
             split: None,
             ..term.clone()
         };
-        return refuse(format!(
-            "a requirement on {} rows cannot be certified; write {bare} without a split, or choose \
-             without a test (--confidence none)",
-            split.name()
-        ));
+        let split = split.name();
+        return refuse(say![
+            "a requirement on {split} rows cannot be certified";
+            "write {bare} without a split";
+            untested()
+        ]);
     }
     let families = Family::all(schema);
     let name = term.canonical();
@@ -694,19 +706,21 @@ fn bound<'a>(
         if let Some(problem) = measure_instead(term).filter(|_| !term.objective) {
             let is_there = columns.is_some_and(|columns| columns.objectives.contains(&name));
             return refuse(match is_there {
-                true => format!(
-                    "{problem} (objectives cannot be certified, only limited without a test: --confidence \
-                     none)"
-                ),
-                false => problem,
+                true => say![
+                    "{problem} (objectives cannot be certified, only limited without a test: ",
+                    setting::CONFIDENCE.is("none"),
+                    ")"
+                ],
+                false => problem.into(),
             });
         }
         let names = families.iter().map(|family| family.name.as_str());
         let near = near_names(&name, names.filter(|name| !name.contains('=')));
-        return refuse(format!(
-            "{name} cannot be certified, only rates and differences and ratios of rates can; {near}, or \
-             choose without a test (--confidence none)"
-        ));
+        return refuse(say![
+            "{name} cannot be certified, only rates and differences and ratios of rates can";
+            near;
+            untested()
+        ]);
     };
     let at_most = matches!(comparator, Comparator::AtMost | Comparator::Below);
     let compares = !matches!(family.kind, Kind::Rate { .. });
@@ -717,10 +731,11 @@ fn bound<'a>(
         } else {
             ("<=", "at least")
         };
-        return refuse(format!(
-            "a value of {other} a limit cannot be certified for {name}; use {side}, or choose without a \
-             test (--confidence none)"
-        ));
+        return refuse(say![
+            "a value of {other} a limit cannot be certified for {name}";
+            "use {side}";
+            untested()
+        ]);
     }
     Ok(Bound {
         requirement,

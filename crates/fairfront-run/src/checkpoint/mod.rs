@@ -23,9 +23,14 @@ use self::request::Difference;
 pub(crate) use self::request::Request;
 use self::snapshot::{Note, Phase, Snapshot};
 pub(crate) use self::solve::{Solved, solve};
+use fairfront_core::say;
+
+use fairfront_model::setting::FORCE;
+
 use crate::fit::{fingerprint, with_objectives};
 use crate::folder::info_in;
-use crate::place::{Place, TAKEN, UNFINISHED, look, recover};
+use crate::place::{Place, look, recover, taken, unfinished};
+use crate::setting::RESUME;
 use crate::store::{Generations, Lock};
 use crate::{Error, FitRequest, PenaltyInfo, RunInfo};
 
@@ -101,9 +106,9 @@ impl Checkpoints {
                 checkpoints.finished = Some(info_in(&checkpoints.run)?);
                 return Ok(checkpoints);
             }
-            Place::Run if !force => return Err(Error::file(run, TAKEN)),
+            Place::Run if !force => return Err(Error::of_file(run, taken())),
             Place::Unfinished if !force && !resume => {
-                return Err(Error::file(run, UNFINISHED));
+                return Err(Error::of_file(run, unfinished()));
             }
             Place::Free | Place::Run | Place::Unfinished => {}
         }
@@ -178,12 +183,13 @@ impl Checkpoints {
             return Ok(true);
         }
         if !self.force {
-            return Err(Error::Usage(format!(
-                "{}: there is a finished run of another fit: {}; name another folder, or replace it \
-                 with --force",
-                self.run.display(),
-                Difference::said(&differences, " then")
-            )));
+            let run = self.run.display();
+            return Err(Error::usage(say![
+                "{run}: there is a finished run of another fit: ",
+                Difference::said(&differences, " then");
+                "name another folder";
+                "replace it with ", FORCE
+            ]));
         }
         self.finished = None;
         self.take_charge(true)?;
@@ -196,10 +202,11 @@ impl Checkpoints {
             let differences = request.differences_from(earlier);
             if !differences.is_empty() {
                 let said = Difference::said(&differences, " when the checkpoint was written");
-                return Err(Error::Usage(format!(
-                    "{said}; give the same options and data to go on, or start afresh with --force \
-                     and without --resume"
-                )));
+                return Err(Error::usage(say![
+                    said;
+                    "give the same options and data to go on";
+                    "start afresh with ", FORCE, " and without ", RESUME
+                ]));
             }
         }
         self.request = request.to_json()?;

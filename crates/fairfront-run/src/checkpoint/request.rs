@@ -1,10 +1,15 @@
 //! What determines the result of a fit, and how two of them differ.
 
+use std::collections::BTreeMap;
+
+use fairfront_core::{Message, Name, say};
+use fairfront_data::setting::{self, SEED};
 use fairfront_data::{Prepared, ReadFrom, Spec};
 use fairfront_solve::{AnySolver, Polish};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::setting::{FRONT_IN, OBJECTIVE, PENALTY, POLISH, SOLVER};
 use crate::{Error, FitRequest, FrontIn, Penalty, RunInfo};
 
 const FORMAT: &str = "fairfront-fit-request";
@@ -60,7 +65,7 @@ impl Request {
     }
 
     pub(super) fn to_json(&self) -> Result<Vec<u8>, Error> {
-        let failed = |e: serde_json::Error| Error::Data(format!("request.json: {e}"));
+        let failed = |e: serde_json::Error| Error::data(format!("request.json: {e}"));
         let mut bytes = serde_json::to_vec_pretty(self).map_err(failed)?;
         bytes.push(b'\n');
         Ok(bytes)
@@ -99,15 +104,15 @@ impl Request {
         self.differences_from(&of_run)
     }
 
-    /// What was other in an earlier request, by the names of the flags where there are any.
+    /// What differed in an earlier request.
     pub(super) fn differences_from(&self, earlier: &Self) -> Vec<Difference> {
         let (old, new) = (earlier.flat(), self.flat());
-        let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+        let mut names: Vec<&Asked> = old.keys().chain(new.keys()).collect();
         names.sort();
         names.dedup();
         let mut differences = Vec::new();
         for name in names {
-            let value = |of: &Map<String, Value>| of.get(name).cloned().unwrap_or_default();
+            let value = |of: &BTreeMap<Asked, Value>| of.get(name).cloned().unwrap_or_default();
             let (was, is) = (value(&old), value(&new));
             if was != is {
                 let name = name.clone();
@@ -115,38 +120,37 @@ impl Request {
             }
         }
         // Solvers take the seed of the split.
-        if differences.iter().any(|d| d.name == "--seed") {
-            differences.retain(|d| !d.name.starts_with("seed of "));
+        if differences.iter().any(|d| d.name == Asked::Setting(SEED)) {
+            differences
+                .retain(|d| !matches!(&d.name, Asked::Words(w) if w.starts_with("seed of ")));
         }
         // Other options mean other encoded rows.
         if differences.len() > 1 {
-            differences.retain(|d| d.name != FINGERPRINT);
+            differences.retain(|d| d.name != Asked::Words(FINGERPRINT.into()));
         }
         differences
     }
 
     /// All that counts by the name a person knows it by.
-    fn flat(&self) -> Map<String, Value> {
+    fn flat(&self) -> BTreeMap<Asked, Value> {
+        use Asked::{Setting, SettingOf, Words};
         let json = |value: Result<Value, serde_json::Error>| value.unwrap_or_default();
-        let mut flat = Map::new();
+        let mut flat = BTreeMap::new();
         flat.insert(
-            "the version of the program".into(),
+            Words("the version of the program".into()),
             self.program.clone().into(),
         );
-        flat.insert("the data".into(), self.source.clone().into());
-        flat.insert("--objective".into(), self.objectives.clone().into());
+        flat.insert(Words("the data".into()), self.source.clone().into());
+        flat.insert(Setting(OBJECTIVE), self.objectives.clone().into());
+        flat.insert(Setting(FRONT_IN), json(serde_json::to_value(self.front_in)));
         flat.insert(
-            "--front-in".into(),
-            json(serde_json::to_value(self.front_in)),
-        );
-        flat.insert(
-            "--penalty".into(),
+            Setting(PENALTY),
             match self.penalty {
                 Penalty::Auto { .. } => "auto".into(),
                 Penalty::Fixed(lambda) => lambda.into(),
             },
         );
-        flat.insert(FINGERPRINT.into(), self.fingerprint.clone().into());
+        flat.insert(Words(FINGERPRINT.into()), self.fingerprint.clone().into());
         let options = self.read.as_ref().map(|read| &read.options);
         let parts = [
             json(serde_json::to_value(&self.spec)),
@@ -155,21 +159,21 @@ impl Request {
         for part in parts {
             let Value::Object(part) = part else { continue };
             for (name, value) in part {
-                flat.insert(flag(&name), value);
+                flat.insert(Asked::field(&name), value);
             }
         }
         let names: Vec<&str> = self.solvers.iter().map(|s| s.solver.name()).collect();
-        flat.insert("--solver".into(), names.into());
+        flat.insert(Setting(SOLVER), names.into());
         for choice in &self.solvers {
             let of = choice.solver.name();
             let settings = json(serde_json::to_value(&choice.solver));
             if let Some(Value::Object(settings)) = settings.get("solver_settings") {
                 for (name, value) in settings {
-                    flat.insert(format!("{name} of {of}"), value.clone());
+                    flat.insert(Words(format!("{name} of {of}")), value.clone());
                 }
             }
             let polish = json(serde_json::to_value(&choice.polish));
-            flat.insert(format!("--polish of {of}"), polish);
+            flat.insert(SettingOf(POLISH, of), polish);
         }
         flat
     }
@@ -177,40 +181,64 @@ impl Request {
 
 const FINGERPRINT: &str = "the fingerprint of the encoded rows";
 
-/// The flag that sets a field.
-fn flag(field: &str) -> String {
-    let name = match field {
-        "types" => "type",
-        "merges" => "merge",
-        "missing_by_column" => "missing",
-        "header" => "no-header",
-        other => other,
-    };
-    format!("--{}", name.replace('_', "-"))
+/// Something that was asked for, by the name a person knows it by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asked {
+    Setting(Name),
+    /// A setting of a solver.
+    SettingOf(Name, &'static str),
+    Words(String),
+}
+
+impl Asked {
+    /// The setting behind a field of the spec or of the options of reading.
+    fn field(field: &str) -> Self {
+        let word = match field {
+            "types" => "type",
+            "merges" => "merge",
+            "missing_by_column" => "missing",
+            "missing_values" => "missing_value",
+            "features" => "feature",
+            "header" => "no_header",
+            other => other,
+        };
+        let known = setting::ALL.iter().find(|name| name.word() == Some(word));
+        known.map_or_else(|| Self::Words(field.into()), |name| Self::Setting(*name))
+    }
+
+    fn message(&self) -> Message {
+        match self {
+            Self::Setting(name) => say![*name],
+            Self::SettingOf(name, solver) => say![*name, " of {solver}"],
+            Self::Words(words) => words.as_str().into(),
+        }
+    }
 }
 
 /// Something that was other when a checkpoint was written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Difference {
-    pub(super) name: String,
+    pub(super) name: Asked,
     pub(super) was: Value,
     pub(super) is: Value,
 }
 
 impl Difference {
     /// All of them in one line.
-    pub(super) fn said(all: &[Self], when: &str) -> String {
+    pub(super) fn said(all: &[Self], when: &str) -> Message {
         let shown = |value: &Value| match value {
             Value::Null => "not given".into(),
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let one = |(i, d): (usize, &Self)| {
+        let mut message = Message::default();
+        for (i, difference) in all.iter().enumerate() {
             let when = if i == 0 { when } else { "" };
-            let (was, is) = (shown(&d.was), shown(&d.is));
-            format!("{} was {was}{when}, now {is}", d.name)
-        };
-        let all: Vec<String> = all.iter().enumerate().map(one).collect();
-        all.join("; ")
+            let (was, is) = (shown(&difference.was), shown(&difference.is));
+            message.push((i > 0).then_some("; "));
+            message.push(difference.name.message());
+            message.push(format!(" was {was}{when}, now {is}"));
+        }
+        message
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use fairfront_core::Problem;
+use fairfront_core::{Problem, say};
 use fairfront_data::Notice;
+use fairfront_model::setting::FORCE;
 use fairfront_solve::{Checkpoint, Outcome};
 use serde::{Deserialize, Serialize};
 
@@ -79,15 +80,16 @@ impl Snapshot {
     pub(crate) fn outcome(&self, problem: &dyn Problem) -> Result<Outcome, Error> {
         match &self.outcome {
             Some(outcome) => Ok(outcome.outcome(problem)?),
-            None => Err(Error::Data(format!(
-                "the checkpoint is not complete ({OUTCOME} is missing); start afresh with --force"
-            ))),
+            None => Err(Error::data(say![
+                "the checkpoint is not complete ({OUTCOME} is missing)";
+                "start afresh with ", FORCE
+            ])),
         }
     }
 
     /// The files of a generation.
     pub(super) fn files(&self, request: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
-        let failed = |e: serde_json::Error| Error::Data(format!("{PHASE}: {e}"));
+        let failed = |e: serde_json::Error| Error::data(format!("{PHASE}: {e}"));
         let mut note = serde_json::to_vec_pretty(&self.note).map_err(failed)?;
         note.push(b'\n');
         let mut files = vec![(REQUEST, request.to_vec()), (PHASE, note)];
@@ -104,9 +106,11 @@ impl Snapshot {
             std::fs::read(&path).map_err(|e| Error::file(&path, e))
         };
         let unreadable = |name: &str, problem: String| {
-            let problem =
-                format!("this checkpoint cannot be read ({problem}); start afresh with --force");
-            Error::file(&folder.join(name), problem)
+            let problem = say![
+                "this checkpoint cannot be read ({problem})";
+                "start afresh with ", FORCE
+            ];
+            Error::of_file(&folder.join(name), problem)
         };
         let part = |name: &str| -> Result<Option<Checkpoint>, Error> {
             if !folder.join(name).exists() {

@@ -190,7 +190,7 @@ fn a_fit_that_is_killed_again_and_again_ends_in_the_same_run() {
                 assert_eq!(names_in(&run).expect("names"), [FOLDER]);
                 assert!(is_unfinished(&run));
                 let error = crate::read_run(&run).expect_err("no run").to_string();
-                assert!(error.contains("--resume"), "{error}");
+                assert!(error.contains("resume"), "{error}");
             };
             // Some have fewer rounds than five.
             assert!(
@@ -229,9 +229,9 @@ fn a_stopped_fit_leaves_its_front_and_goes_on() {
         let refused = open(&run, false, false)
             .expect_err("unfinished")
             .to_string();
-        assert!(refused.contains("--resume"), "{refused}");
+        assert!(refused.contains("resume"), "{refused}");
         let refused = crate::check_folder(&run, false).expect_err("unfinished");
-        assert!(refused.to_string().contains("--resume"));
+        assert!(refused.to_string().contains("resume"));
 
         let mut checkpoints = open(&run, true, false).expect("checkpoints");
         assert!(!checkpoints.is_finished(&ROWS, &request).expect("none"));
@@ -272,9 +272,9 @@ fn another_request_is_refused_by_name() {
     let said = "most_points of pf-smg was 100000 when the checkpoint was written, now 7";
     assert!(error.starts_with(said), "{error}");
     let error = refused(&ROWS, &request(pf_smg(), true, &covariances()));
-    assert!(error.contains("--objective was [\"error_rate\""), "{error}");
+    assert!(error.contains("objective was [\"error_rate\""), "{error}");
     assert!(
-        error.contains("; --polish of pf-smg was not given, now "),
+        error.contains("; polish of pf-smg was not given, now "),
         "{error}"
     );
     let known = Known::named("synthetic:3(rows=300)").expect("a name");
@@ -286,10 +286,10 @@ fn another_request_is_refused_by_name() {
     let rows = Prepared::from_known(&known, &spec, None).expect("rows");
     let error = refused(&rows, &request(pf_smg(), false, &[]));
     assert!(
-        error.starts_with("--seed was 0 when the checkpoint was written, now 1; give the same"),
+        error.starts_with("seed was 0 when the checkpoint was written, now 1; give the same"),
         "{error}"
     );
-    // Without --resume, and with --force, it starts afresh.
+    // Without resuming, and with force, it starts afresh.
     let mut checkpoints = open(&run, false, true).expect("checkpoints");
     assert!(checkpoints.found.is_none());
     let fitted = fit_with_checkpoints(&ROWS, &other, &mut checkpoints, &mut ());
@@ -330,7 +330,7 @@ fn a_damaged_checkpoint_is_passed_over() {
     bytes[middle] ^= 1;
     std::fs::write(&solver, bytes).expect("damage");
     let mut checkpoints = open(&run, true, false).expect("checkpoints");
-    let said = &checkpoints.notices()[0].message;
+    let said = checkpoints.notices()[0].message.to_string();
     assert!(said.contains("solver.bin has another checksum"), "{said}");
     assert!(said.ends_with("the one before it is used"), "{said}");
     let fitted = fit_with_checkpoints(&ROWS, &request, &mut checkpoints, &mut ());

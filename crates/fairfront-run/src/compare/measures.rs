@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use fairfront_core::{
-    Decisions, Points, Redrawn, RowSource, normal_quantile, predictor_of, redraw,
+    Decisions, Points, Redrawn, RowSource, aside, each, normal_quantile, predictor_of, redraw, say,
 };
+use fairfront_data::setting::{self, BINS, MERGE, MIN_GROUP, SENSITIVE, SPLIT};
 use fairfront_data::{Encoded, Notice, Part};
 use fairfront_pareto::{Values, hypervolume};
 use serde::Serialize;
 
 use crate::certify::{CONFIDENCE, Family, Kind, REPLICATES, SEED};
+use crate::setting::BY;
 use crate::verify::{RowPlaces, rows_again};
 use crate::{Error, Run, run_name};
 
@@ -84,11 +86,14 @@ pub fn compare_measures(
             folder: folder.clone(),
             run: Run::read(folder)?,
         }),
-        false => Err(Error::Usage(format!(
-            "{}: --by measures compares run folders, and this is not one; remove it, or compare \
-             objectives",
-            folder.display()
-        ))),
+        false => {
+            let folder = folder.display();
+            Err(Error::usage(say![
+                "{folder}: ", BY.is("measures"), " compares run folders, and this is not one";
+                "remove it";
+                "compare objectives"
+            ]))
+        }
     };
     let runs: Vec<Named> = folders.iter().map(read).collect::<Result<_, Error>>()?;
     let split = split_of(&runs)?;
@@ -96,10 +101,11 @@ pub fn compare_measures(
     if split != Part::Test {
         let lacking = runs.iter().find(|run| !has_rows(run, Part::Test));
         let name = lacking.map_or("a run", |run| run.name.as_str());
-        notices.push(Notice::info(format!(
+        notices.push(Notice::info(say![
             "{name} has no test rows, so the runs are compared on validation rows, which helped to choose \
-             their models; fit with test rows, such as --split 60/10/30"
-        )));
+             their models";
+            "fit with test rows", aside(say![", such as ", SPLIT.is("60/10/30")])
+        ]));
     }
     let names = common_measures(&runs, split)?;
     let mut measures: Vec<ComparedMeasure> = names
@@ -124,23 +130,25 @@ pub fn compare_measures(
                 }
             }
         }
-        Ok(None) if same_rows == Some(true) => notices.push(Notice::warning(
+        Ok(None) if same_rows == Some(true) => notices.push(Notice::warning(say![
             "the runs differ in their sensitive attributes, or in the groups that they have or compare, so \
-             part of each difference is due to that, and there are no intervals; fit all runs with the same \
-             --sensitive, --bins, --merge and --min-group",
-        )),
+             part of each difference is due to that, and there are no intervals";
+            "fit all runs with the same ", each([SENSITIVE, BINS, MERGE, MIN_GROUP])
+        ])),
         Ok(None) => {
             same_rows = Some(false);
-            notices.push(Notice::warning(format!(
-                "the {} rows of the runs differ, so part of each difference is due to the rows, and there \
-                 are no intervals; fit all runs with the same table, sensitive columns, --split and --seed",
-                split.name()
-            )));
+            let split = split.name();
+            notices.push(Notice::warning(say![
+                "the {split} rows of the runs differ, so part of each difference is due to the rows, and \
+                 there are no intervals";
+                "fit all runs with the same table, sensitive columns, ", each([SPLIT, setting::SEED])
+            ]));
         }
-        Err(why) => notices.push(Notice::info(format!(
-            "no intervals: the rows cannot be read again ({why}); run the command in the folder that holds \
-             the files, or move the files next to the run folder"
-        ))),
+        Err(why) => notices.push(Notice::info(say![
+            "no intervals: the rows cannot be read again (", why.message(), ")";
+            "run the command in the folder that holds the files";
+            "move the files next to the run folder"
+        ])),
     }
     if runs.len() < 2 {
         replicates = 0;
@@ -167,10 +175,10 @@ fn split_of(runs: &[Named]) -> Result<Part, Error> {
     splits.into_iter().find(all_have).ok_or_else(|| {
         let lacks = |named: &&Named| !has_rows(named, Part::Validation);
         let name = runs.iter().find(lacks).map_or("a run", |named| &named.name);
-        Error::Data(format!(
-            "{name}: it has no validation rows, and not all runs have test rows; fit it with \
-             --split 60/10/30"
-        ))
+        Error::data(say![
+            "{name}: it has no validation rows, and not all runs have test rows";
+            "fit it with ", SPLIT.is("60/10/30")
+        ])
     })
 }
 
@@ -197,9 +205,10 @@ fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
     }
     match names.is_empty() {
         false => Ok(names),
-        true => Err(Error::Data(
-            "the runs have no fairness measure in common; fit them with a common --sensitive column".into(),
-        )),
+        true => Err(Error::data(say![
+            "the runs have no fairness measure in common";
+            "fit them with a common ", SENSITIVE, " column"
+        ])),
     }
 }
 
@@ -311,7 +320,7 @@ type Paired = (Decisions, Vec<usize>, Encoded);
 fn paired(runs: &[Named], split: Part, places: RowPlaces) -> Result<Option<Paired>, Error> {
     let again = |named: &Named| {
         rows_again(&named.folder, &named.run.info, places)
-            .map_err(|e| Error::Data(format!("{}: {e}", run_name(&named.folder))))
+            .map_err(|e| Error::data(say![run_name(&named.folder), ": ", e.message()]))
     };
     let encoded: Vec<Encoded> = runs.iter().map(again).collect::<Result<_, Error>>()?;
     let models = |named: &Named| {

@@ -6,6 +6,8 @@ mod read;
 pub use measures::{ComparedMeasure, FrontShare, MeasureComparison, compare_measures};
 pub use read::UNMITIGATED;
 
+use fairfront_core::{aside, say};
+use fairfront_data::setting::SEED;
 use fairfront_pareto::{
     Values, additive_epsilon, hypervolume, igd_plus, nondominated, purity, purity_within, ranges,
     select_spread, spread,
@@ -13,6 +15,7 @@ use fairfront_pareto::{
 use serde::Serialize;
 
 use crate::Error;
+use crate::setting::{BY, REFERENCE};
 
 /// Objectives up to which hypervolumes are found; beyond, even few points take too long.
 pub const MOST_VOLUME_OBJECTIVES: usize = 8;
@@ -157,11 +160,11 @@ pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Compar
     let best = Values::new(&best, m)?;
     let reference = match &options.reference {
         Some(given) if given.len() != m => {
-            return Err(Error::Usage(format!(
-                "--reference takes one number for each of {}; {} given",
-                objectives.join(", "),
-                given.len()
-            )));
+            let (names, given) = (objectives.join(", "), given.len());
+            return Err(Error::usage(say![
+                REFERENCE,
+                " takes one number for each of {names}; {given} given"
+            ]));
         }
         Some(given) => given.clone(),
         None => reference(&fronts, Values::new(&all, m)?, &objectives),
@@ -230,9 +233,8 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
         let place = |name: &String| front.objectives.iter().position(|other| other == name);
         let order = first.objectives.iter().map(place);
         let Some(order) = order.collect::<Option<Vec<_>>>() else {
-            return Err(Error::Data(format!(
-                "{} is a front of {}, but {} is one of {}; compare runs of different objectives with \
-                 --by measures",
+            return Err(other_objectives(format!(
+                "{} is a front of {}, but {} is one of {}",
                 first.name,
                 first.objectives.join(", "),
                 front.name,
@@ -242,18 +244,21 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
         if let (Some(a), Some(b)) = (&first.run, &front.run) {
             let theirs = order.iter().map(|i| &b.definitions[*i]);
             if let Some((ours, theirs)) = a.definitions.iter().zip(theirs).find(|(a, b)| a != b) {
-                return Err(Error::Data(format!(
-                    "{} minimizes {ours}, but {} minimizes {theirs}; compare runs of different objectives \
-                     with --by measures",
+                return Err(other_objectives(format!(
+                    "{} minimizes {ours}, but {} minimizes {theirs}",
                     first.name, front.name
                 )));
             }
             if a.fingerprint != b.fingerprint {
-                return Err(Error::Data(format!(
+                let problem = format!(
                     "{} and {} were fitted on rows ({} and {}) that differ in data, split, features or \
-                     sensitive columns; fit both with the same ones, and the same --seed",
+                     sensitive columns",
                     first.name, front.name, a.source, b.source
-                )));
+                );
+                return Err(Error::data(say![
+                    problem;
+                    "fit both with the same ones", aside(say![", and the same ", SEED])
+                ]));
             }
         }
         let points = front.values.chunks_exact(front.n_objectives);
@@ -267,11 +272,17 @@ fn aligned(fronts: &[NamedFront]) -> Result<Vec<NamedFront>, Error> {
 }
 
 fn other_number(a: &NamedFront, b: &NamedFront) -> Error {
-    Error::Data(format!(
-        "{} and {} have different numbers of objectives, {} and {}; compare runs of different objectives \
-         with --by measures",
+    other_objectives(format!(
+        "{} and {} have different numbers of objectives, {} and {}",
         a.name, b.name, a.n_objectives, b.n_objectives
     ))
+}
+
+fn other_objectives(problem: String) -> Error {
+    Error::data(say![
+        problem;
+        "compare runs of different objectives with ", BY.is("measures")
+    ])
 }
 
 /// For a loss its value at x = 0, for any other objective 1.1 times its largest value in the union

@@ -15,7 +15,7 @@ impl NamedFront {
     /// Reads a front: of a run folder, or from a CSV file with one row a point.
     ///
     /// A file may name its columns in the first row. Where some names begin with `objective.`, as in
-    /// what `fairfront show --csv` prints, those columns are taken and the others are not looked at;
+    /// the columns of `front.csv`, those columns are taken and the others are not looked at;
     /// otherwise all columns are objectives. A row whose `id` is `unmitigated` is left out.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();

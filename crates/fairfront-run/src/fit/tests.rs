@@ -346,7 +346,9 @@ fn little_is_done_after_a_stop_and_the_run_says_so() {
         ] {
             assert!(fitted.left_out.contains(&left_out), "{:?}", fitted.left_out);
         }
-        let said = |n: &Notice| n.message.contains("left out") && n.message.contains("redraws");
+        let said = |n: &Notice| {
+            n.message.to_string().contains("left out") && n.message.to_string().contains("redraws")
+        };
         assert!(fitted.notices.iter().any(said), "{:?}", fitted.notices);
         // Bands without redraws hold for all contrasts at once.
         let bands = &fitted.evidence.certify.as_ref().unwrap().bands;

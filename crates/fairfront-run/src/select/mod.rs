@@ -19,7 +19,10 @@ pub use price::{Change, Price};
 pub(crate) use rule::select_among;
 pub use rule::{Judged, Miss, Rule, Selection, Unmet, select};
 
+use rule::wrong;
+
 use crate::meaning::{self, Better, Meaning};
+use crate::setting::{BEST, REQUIRE};
 use crate::{Error, FrontIn, FrontTable, RunInfo};
 
 /// What a selection sees of a run.
@@ -212,7 +215,7 @@ impl FrontColumns {
     /// The column of a measure that is to be best.
     pub(crate) fn best_column(&self, term: &Term) -> Result<Column, Error> {
         let found = self.find(term, First::Measure);
-        found.map_err(|e| Error::Usage(format!("--best {:?}: {e}", term.to_string())))
+        found.map_err(|e| wrong(BEST, term, &e))
     }
 
     /// The column of a requirement.
@@ -231,7 +234,7 @@ impl FrontColumns {
             Some(problem) => Err(problem),
             None => self.find(term, First::Measure),
         };
-        found.map_err(|e| Error::Usage(format!("--require {:?}: {e}", requirement.to_string())))
+        found.map_err(|e| wrong(REQUIRE, requirement, &e))
     }
 
     /// The measure that a requirement on an objective is meant for.
@@ -295,7 +298,7 @@ impl FrontColumns {
             FrontIn::Measures => &self.measures,
         };
         let found = |name: &String| {
-            let missing = || Error::Data(format!("the front has no column of {name}; fit again"));
+            let missing = || Error::data(format!("the front has no column of {name}; fit again"));
             column(name).ok_or_else(missing)
         };
         names.iter().map(found).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fairfront_core::{counted, grouped, readable};
+use fairfront_core::{Name, counted, grouped, readable, say};
 use fairfront_data::Part;
 use fairfront_pareto::{Values, knee};
 use serde::Serialize;
@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::price::{Price, price};
 use super::{Column, First, FrontColumns, Requirement, Term};
 use crate::Error;
+use crate::setting::{BEST, ID, WEIGHTS};
 
 /// How one point is chosen among those that meet the requirements.
 #[derive(Debug, Clone, PartialEq)]
@@ -181,10 +182,11 @@ pub(crate) fn select_among(
     models.retain(|model| certified.contains(model));
     let (id, why) = choose(front, &models, rule)?;
     if !certified.contains(&id) {
-        return Err(Error::Usage(format!(
-            "--id {id}: this model is not certified for {}; choose another rule",
-            requirements.join(" and ")
-        )));
+        let all = requirements.join(" and ");
+        return Err(Error::usage(say![
+            ID.is(id),
+            ": this model is not certified for {all}; choose another rule"
+        ]));
     }
     let certified = match models.len() {
         1 => "the only model certified for".into(),
@@ -203,8 +205,10 @@ pub(crate) fn select_among(
     })
 }
 
-fn usage(flag: &str, text: &str, problem: &str) -> Error {
-    Error::Usage(format!("{flag} {text:?}: {problem}"))
+/// A measure or a requirement that a setting names and that cannot be used.
+pub(super) fn wrong(setting: Name, text: &impl fmt::Display, problem: &str) -> Error {
+    let text = text.to_string();
+    Error::usage(say![setting, " {text:?}: {problem}"])
 }
 
 fn at(requirement: &Requirement, column: &Column, point: usize) -> Miss {
@@ -251,10 +255,13 @@ fn first_least(points: &[usize], value: impl Fn(usize) -> Option<f64>) -> Option
 fn choose(front: &FrontColumns, points: &[usize], rule: &Rule) -> Result<(usize, String), Error> {
     match rule {
         Rule::Id(id) if *id < front.len() => Ok((*id, "asked for by its id".into())),
-        Rule::Id(id) => Err(Error::Usage(format!(
-            "--id {id}: there is no such point; the front has ids 0 to {}",
-            front.len() - 1
-        ))),
+        Rule::Id(id) => {
+            let last = front.len() - 1;
+            Err(Error::usage(say![
+                ID.is(id),
+                ": there is no such point; the front has ids 0 to {last}"
+            ]))
+        }
         Rule::Best(term) => best(front, points, term),
         Rule::Knee => at_knee(front, points),
         Rule::Weights(weights) => weighted(front, points, weights),
@@ -298,7 +305,7 @@ fn weighted(
     let mut said = Vec::new();
     for (term, weight) in weights {
         let found = front.find(term, First::Objective);
-        let column = found.map_err(|e| usage("--weights", &term.to_string(), &e))?;
+        let column = found.map_err(|e| wrong(WEIGHTS, term, &e))?;
         said.push(format!("{weight} × {}", column.name));
         columns.push(column);
     }
@@ -344,10 +351,10 @@ fn names(columns: &[Column]) -> String {
 fn no_value(columns: &[&Column]) -> Error {
     let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
     let others: Vec<&str> = Part::SHOWN.iter().map(|part| part.name()).collect();
-    Error::Data(format!(
-        "no point to choose from has a value of {}, which these rows cannot give; choose by something \
-         else, or by a measure on other rows, as in --best train.accuracy ({})",
-        names.join(" and "),
-        others.join(", ")
-    ))
+    let (names, others) = (names.join(" and "), others.join(", "));
+    Error::data(say![
+        "no point to choose from has a value of {names}, which these rows cannot give";
+        "choose by something else";
+        "by a measure on other rows, as in ", BEST.is("train.accuracy"), " ({others})"
+    ])
 }

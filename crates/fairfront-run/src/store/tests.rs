@@ -205,7 +205,12 @@ fn damage_is_named_and_set_aside() {
         assert_eq!((found.number, found.damaged.len()), (1, 1));
         assert_eq!(found.damaged[0].path, two);
         let notices = resolve(at.path()).expect("sound").notices;
-        assert!(notices[0].message.contains(&found.damaged[0].reason));
+        assert!(
+            notices[0]
+                .message
+                .to_string()
+                .contains(&found.damaged[0].reason)
+        );
         found.damaged[0].reason.clone()
     };
     let front = two.join("front.parquet");

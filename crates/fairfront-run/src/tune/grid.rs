@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use fairfront_core::{Purpose, Stream, grouped};
+use fairfront_core::{Purpose, Stream, each, grouped, say};
 use fairfront_data::near_names;
 use fairfront_solve::AnySolver;
 use serde::Serialize;
 
+use crate::setting::{self, MOST, PRESET, SET, TRY};
 use crate::{Ask, Error};
 
 /// The setting that is no solver's own: the penalty of the loss, a number or `auto`.
@@ -48,7 +49,7 @@ impl Grid {
     pub fn parse(texts: &[String]) -> Result<Self, Error> {
         let mut axes: Vec<Axis> = Vec::new();
         for text in texts {
-            let wrong = |what: &str| Error::Usage(format!("--try {text:?}: {what}"));
+            let wrong = |what: &str| Error::usage(say![TRY, " {text:?}: {what}"]);
             let (name, values) = text
                 .split_once('=')
                 .ok_or_else(|| wrong("expected NAME=VALUE,VALUE,…"))?;
@@ -68,9 +69,10 @@ impl Grid {
                 return Err(wrong("there is nothing between two separators"));
             }
             if axes.iter().any(|axis| axis.name == name) {
-                return Err(Error::Usage(format!(
-                    "--try {name} is given twice; name all its values in one"
-                )));
+                return Err(Error::usage(say![
+                    TRY.of(name),
+                    " is given twice; name all its values in one"
+                ]));
             }
             axes.push(Axis {
                 name: name.to_owned(),
@@ -98,9 +100,10 @@ impl Grid {
                 "batches=80*1.02;200*1.02",
             ],
             _ if ask.paper => {
-                let message = "--preset paper has a usual grid for pf-smg only; pass the settings and \
-                               their values with --try";
-                return Err(Error::Usage(message.into()));
+                return Err(Error::usage(say![
+                    PRESET.is("paper"), " has a usual grid for pf-smg only";
+                    "pass the settings and their values with ", TRY
+                ]));
             }
             AnySolver::Weighted(_) => &["stages=2,4", "softening=3,9", PENALTIES],
             AnySolver::Trace(_) | AnySolver::EpsFair(_) => &[PENALTIES],
@@ -113,9 +116,10 @@ impl Grid {
         };
         grid.axes.retain(|axis| !is_set(axis));
         if grid.axes.is_empty() {
-            let message =
-                "--set and --penalty fix all settings of the usual grid; pass others with --try";
-            return Err(Error::Usage(message.into()));
+            return Err(Error::usage(say![
+                each([SET, setting::PENALTY]), " fix all settings of the usual grid";
+                "pass others with ", TRY
+            ]));
         }
         Ok(grid)
     }
@@ -143,26 +147,32 @@ impl Grid {
         };
         self.axes.sort_by_key(place);
         if self.axes.is_empty() {
-            return Err(Error::Usage(
-                "name a setting and its values with --try".into(),
-            ));
+            return Err(Error::usage(say![
+                "name a setting and its values with ",
+                TRY
+            ]));
         }
         let Some(combinations) = self.n_combinations() else {
-            let message =
-                "--try: there are more combinations than can be counted; name fewer values";
-            return Err(Error::Usage(message.into()));
+            return Err(Error::usage(say![
+                TRY,
+                ": there are more combinations than can be counted; name fewer values"
+            ]));
         };
         let runs = self.most.unwrap_or(combinations).min(combinations);
         if runs == 0 {
-            return Err(Error::Usage("--most 0: give a number above 0".into()));
+            return Err(Error::usage(say![MOST.is(0), ": give a number above 0"]));
         }
         if runs > MOST_RUNS {
-            return Err(Error::Usage(format!(
-                "{} combinations are more than {} that one search runs; name fewer values, or have some \
-                 of them drawn with --most",
+            let problem = format!(
+                "{} combinations are more than {} that one search runs",
                 grouped(runs),
                 grouped(MOST_RUNS)
-            )));
+            );
+            return Err(Error::usage(say![
+                problem;
+                "name fewer values";
+                "have some of them drawn with ", MOST
+            ]));
         }
         Ok(Plan {
             positions: draw(combinations, runs, ask.seed),
@@ -177,9 +187,10 @@ pub(super) fn penalty_of(text: &str) -> Result<Option<f64>, Error> {
     match text.parse::<f64>() {
         _ if text == "auto" => Ok(None),
         Ok(penalty) if penalty.is_finite() && penalty >= 0.0 => Ok(Some(penalty)),
-        _ => Err(Error::Usage(format!(
-            "--try \"{PENALTY}={text}\": not a penalty; choose auto, or numbers that are not negative"
-        ))),
+        _ => Err(Error::usage(say![
+            TRY,
+            " \"{PENALTY}={text}\": not a penalty; choose auto, or numbers that are not negative"
+        ])),
     }
 }
 
@@ -187,16 +198,21 @@ impl Axis {
     /// Says which penalties cannot be tried.
     fn check_penalty(&self, ask: &Ask) -> Result<(), Error> {
         if ask.penalty.is_some() {
-            let message = "--try penalty: --penalty fixes it; leave one of the two out";
-            return Err(Error::Usage(message.into()));
+            return Err(Error::usage(say![
+                TRY.of(PENALTY),
+                ": ",
+                setting::PENALTY,
+                " fixes it; leave one of the two out"
+            ]));
         }
         let mut before = Vec::new();
         for value in &self.values {
             let penalty = penalty_of(value)?;
             if before.contains(&penalty) {
-                return Err(Error::Usage(format!(
-                    "--try {PENALTY}: the value {value} is given twice"
-                )));
+                return Err(Error::usage(say![
+                    TRY.of(PENALTY),
+                    ": the value {value} is given twice"
+                ]));
             }
             before.push(penalty);
         }
@@ -209,28 +225,32 @@ impl Axis {
         let settings = solver.settings();
         let known = settings.iter().map(|setting| setting.name);
         if !known.clone().any(|known| known == name) {
-            return Err(Error::Usage(format!(
-                "--try {name}: there is no such setting of {}; {}",
-                solver.name(),
-                near_names(name, known)
-            )));
+            let (of, near) = (solver.name(), near_names(name, known));
+            return Err(Error::usage(say![
+                TRY.of(name),
+                ": there is no such setting of {of}; {near}"
+            ]));
         }
         if fixed.iter().any(|(other, _)| other == name) {
-            return Err(Error::Usage(format!(
-                "--try {name}: --set fixes it; leave one of the two out"
-            )));
+            return Err(Error::usage(say![
+                TRY.of(name),
+                ": ",
+                SET,
+                " fixes it; leave one of the two out"
+            ]));
         }
         let mut before: Vec<AnySolver> = Vec::new();
         for value in values {
             let mut changed = solver.clone();
             changed
                 .set(name, value)
-                .map_err(|error| Error::Usage(format!("--try \"{name}={value}\": {error}")))?;
+                .map_err(|error| Error::usage(say![TRY, " \"{name}={value}\": {error}"]))?;
             // 1 and 1.0 are the same.
             if before.contains(&changed) {
-                return Err(Error::Usage(format!(
-                    "--try {name}: the value {value} is given twice"
-                )));
+                return Err(Error::usage(say![
+                    TRY.of(name),
+                    ": the value {value} is given twice"
+                ]));
             }
             before.push(changed);
         }
@@ -259,8 +279,7 @@ impl Plan {
                 let checked = changed
                     .set(name, value)
                     .and_then(|()| changed.check(n_params));
-                checked
-                    .map_err(|error| Error::Usage(format!("--try \"{name}={value}\": {error}")))?;
+                checked.map_err(|error| Error::usage(say![TRY, " \"{name}={value}\": {error}"]))?;
             }
         }
         Ok(())

@@ -5,18 +5,19 @@
 mod grid;
 
 pub use grid::{Axis, Grid, MOST_RUNS};
-use grid::{PENALTY, penalty_of};
-
 use std::time::Instant;
 
-use fairfront_core::{Costs, Measure, Measures, Problem};
+use fairfront_core::{Costs, Measure, Measures, Message, Problem, say};
+use fairfront_data::setting::SPLIT;
 use fairfront_data::{Encoded, Notice, Ordered, Part, Prepared};
 use fairfront_pareto::{Values, hypervolume};
 use fairfront_solve::{Observer, StopReason};
+use grid::{PENALTY, penalty_of};
 use serde::Serialize;
 
 use crate::fit::{fit_encoded, parse_objectives};
 use crate::measured::SplitValues;
+use crate::setting::TRY;
 use crate::task::Task;
 use crate::{Ask, Error, FitRequest, Fitted, FrontIn, Penalty, attribute_texts};
 
@@ -118,7 +119,7 @@ pub enum TrialEnd {
     /// It has none.
     Failed {
         /// Why.
-        reason: String,
+        reason: Message,
         /// Wall seconds.
         seconds: f64,
     },
@@ -189,9 +190,10 @@ pub fn tune(
         grid.clone().plan(&only.solver, ask)?;
     }
     if prepared.target.is_some() && prepared.split.part(Part::Validation).is_empty() {
-        let message = "validation rows choose the settings, and this split has none; choose another, \
-                       such as --split 60/10/30";
-        return Err(Error::Usage(message.into()));
+        return Err(Error::usage(say![
+            "validation rows choose the settings, and this split has none";
+            "choose another, such as ", SPLIT.is("60/10/30")
+        ]));
     }
     let encoded = Encoded::new(prepared)?;
     // What no combination could change is said before any of them is run.
@@ -204,9 +206,10 @@ pub fn tune(
             grid.axes.retain(|axis| axis.name != PENALTY);
         }
     } else if task.penalty.is_none() && grid.axes.iter().any(|axis| axis.name == PENALTY) {
-        let message =
-            "--try penalty: the loss sets lambda itself; remove lambda from the objective";
-        return Err(Error::Usage(message.into()));
+        return Err(Error::usage(say![
+            TRY.of(PENALTY),
+            ": the loss sets lambda itself; remove lambda from the objective"
+        ]));
     }
     let plan = grid.plan(&candidate.solver, ask)?;
     plan.check(&candidate.solver, task.problem.n_params())?;
@@ -288,7 +291,7 @@ impl Search<'_> {
             // What a solver makes of being stopped is no fault of the settings.
             Err(_) if observer.stop_signal().is_set() => TrialEnd::NotRun,
             Err(error) => TrialEnd::Failed {
-                reason: error.to_string(),
+                reason: error.message(),
                 seconds,
             },
         }

@@ -5,7 +5,9 @@ mod check;
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{Calibration, FairProblem, Measure, Points, Problem, Schema, predictor_of};
+use fairfront_core::{
+    Calibration, FairProblem, Measure, Message, Points, Problem, Schema, aside, predictor_of, say,
+};
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_model::seal::sum;
 use fairfront_model::{Stated, TestKind};
@@ -25,6 +27,7 @@ use crate::fit::{CertificateInfo, fingerprint, parse_objectives, values_at_zero}
 use crate::folder::{Described, info_as_found, rows_by_split};
 use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
 use crate::measured::{SplitValues, split_values};
+use crate::setting::VERIFY;
 use crate::store::read_stable;
 use crate::{Error, FrontTable, LeftOut, PenaltyInfo, PenaltyRule, Run, RunInfo};
 
@@ -92,16 +95,14 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         })?;
     let in_run = |e: Error| match e {
         e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
-        e => Error::file(&folder.join("run.json"), e),
+        e => Error::of_file(&folder.join("run.json"), e.message()),
     };
     let (source, encoded) = match kept {
         Some(encoded) => ("the rows it keeps".into(), encoded),
         None => {
-            let remedy = format!(
-                "; pass the path: fairfront verify {} FILE…",
-                folder.display()
-            );
-            let prepared = reopen(folder, &info, files, places.published, &remedy)?;
+            let run = folder.display();
+            let remedy = say!["pass the path", aside(say![": ", VERIFY, " {run} FILE…"])];
+            let prepared = reopen(folder, &info, files, places.published, Some(remedy))?;
             let encoded = Encoded::new(&prepared)?;
             (prepared.table.name, encoded)
         }
@@ -186,11 +187,11 @@ pub(crate) fn rows_again(
 ) -> Result<Encoded, Error> {
     let encoded = match info.stream {
         Some(_) => read_stable(folder, |place| (places.kept)(folder, place))?.0,
-        None => Encoded::new(&reopen(folder, info, &[], places.published, "")?)?,
+        None => Encoded::new(&reopen(folder, info, &[], places.published, None)?)?,
     };
     match fingerprint(&encoded) == info.fingerprint {
         true => Ok(encoded),
-        false => Err(Error::Data(format!(
+        false => Err(Error::data(format!(
             "{}: its rows are no longer the rows of the run",
             info.source
         ))),
@@ -203,7 +204,7 @@ fn reopen(
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
-    remedy: &str,
+    remedy: Option<Message>,
 ) -> Result<Prepared, Error> {
     let known = match (files, &info.read) {
         ([one], _) => Known::parse(one)?,
@@ -214,13 +215,22 @@ fn reopen(
     };
     // What is wrong now is wrong with the run or its data, and no wrong usage.
     let failed = |e: fairfront_data::Error| match e.is_usage() {
-        true => Error::Data(format!("the data cannot be read as the run says: {e}")),
+        true => Error::data(say![
+            "the data cannot be read as the run says: ",
+            e.message()
+        ]),
         false => e.into(),
     };
     if let Some(known) = known {
         return Prepared::from_known(&known, &info.spec, published).map_err(failed);
     }
-    let name_them = |why: String| Error::Data(format!("{why}{remedy}"));
+    let name_them = |why: String| {
+        let mut message = Message::from(why);
+        if let Some(remedy) = &remedy {
+            message.push_remedy(remedy);
+        }
+        Error::data(message)
+    };
     let (own, options) = match &info.read {
         Some(read) => (read.files.as_slice(), read.options.clone()),
         None => (&[][..], ReadOptions::default()),
@@ -352,7 +362,7 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
 /// A generation that should have been verified in place of this one.
 fn of_state(damaged: Notice) -> Check {
     Check {
-        problem: Some(damaged.message),
+        problem: Some(damaged.message.to_string()),
         ..Check::new("state")
     }
 }
@@ -482,7 +492,7 @@ fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, Check) {
         Ok(front) => (Some(front), check),
         Err(e) => {
             check.problem = Some(match e {
-                Error::File { problem, .. } => problem,
+                Error::File { problem, .. } => problem.to_string(),
                 e => e.to_string(),
             });
             (None, check)

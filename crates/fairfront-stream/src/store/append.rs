@@ -5,7 +5,6 @@ use std::io::{Error as IoError, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use fairfront_model::file::{create, make_folder, parent_of, sync_folder};
-
 use fairfront_run::Error;
 use fairfront_run::store::unwritten;
 

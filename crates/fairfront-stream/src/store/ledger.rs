@@ -5,12 +5,12 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use fairfront_core::hex;
+use fairfront_run::Error;
+use fairfront_run::store::{unwritten, write_anew};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::append::Appender;
-use fairfront_run::Error;
-use fairfront_run::store::{unwritten, write_anew};
 
 /// How much of a ledger counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fairfront_model::file::{make_folder, names_in, remove};
-
 use fairfront_run::Error;
 use fairfront_run::store::{NEW, number_in, unwritten, write_anew};
 

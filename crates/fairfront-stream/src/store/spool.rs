@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use fairfront_core::{grouped, hex};
 use fairfront_model::file::{names_in, parent_of, remove, sync_folder, write_through};
+use fairfront_run::Error;
+use fairfront_run::store::{NEW, free_beside, number_in, unwritten, write_anew};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::append::Appender;
-use fairfront_run::Error;
-use fairfront_run::store::{NEW, free_beside, number_in, unwritten, write_anew};
 
 const FOLDER: &str = "spool";
 const SUFFIX: &str = ".log";

@@ -101,6 +101,7 @@ fn without_the_rows_there_are_values_and_a_reason() {
     assert!(
         differ.notices[0]
             .message
+            .to_string()
             .contains("rows of the runs differ")
     );
     assert!(
@@ -113,7 +114,10 @@ fn without_the_rows_there_are_values_and_a_reason() {
     let found = compare_measures(&[a.clone(), untested], RowPlaces::NONE).unwrap();
     assert_eq!(found.split, "validation");
     assert!(
-        found.notices[0].message.contains("no test rows"),
+        found.notices[0]
+            .message
+            .to_string()
+            .contains("no test rows"),
         "{:?}",
         found.notices
     );
@@ -122,7 +126,7 @@ fn without_the_rows_there_are_values_and_a_reason() {
     let gone = compare_measures(&[a.clone(), b], RowPlaces::NONE).unwrap();
     assert_eq!((gone.same_rows, gone.replicates), (Some(true), 0));
     assert!(
-        gone.notices[0].message.contains("no intervals"),
+        gone.notices[0].message.to_string().contains("no intervals"),
         "{:?}",
         gone.notices
     );
@@ -130,7 +134,12 @@ fn without_the_rows_there_are_values_and_a_reason() {
     // Other rows by the same name are not taken for those of the run.
     std::fs::write(at.join("t.csv"), table(601)).unwrap();
     let changed = compare_measures(&[a.clone(), a], RowPlaces::NONE).unwrap();
-    assert!(changed.notices[0].message.contains("no longer the rows"));
+    assert!(
+        changed.notices[0]
+            .message
+            .to_string()
+            .contains("no longer the rows")
+    );
 
     let file = compare_measures(&[at.join("t.csv")], RowPlaces::NONE).unwrap_err();
     assert!(

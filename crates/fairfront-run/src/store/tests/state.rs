@@ -86,7 +86,7 @@ fn a_state_is_read_like_a_run() {
     let before = tree(&state);
     assert_eq!(points(&state), points(&small));
     let (info, _) = read_run(&state).expect("a run");
-    let said = &info.notices.last().expect("a notice").message;
+    let said = &info.notices.last().expect("a notice").message.to_string();
     assert!(
         said.contains("generation-000002 is damaged (encoding.json is missing)"),
         "{said}"

@@ -1,0 +1,100 @@
+//! Messages of the crates in the words of the package.
+
+use fairfront_core::{Name, Setting, Wording};
+use fairfront_data::Notice;
+use pyo3::prelude::*;
+
+/// Settings as keyword arguments.
+#[derive(Debug)]
+pub(crate) struct Keywords;
+
+impl Wording for Keywords {
+    fn setting(&self, setting: &Setting) -> Option<String> {
+        let name = parameter(setting.name())?;
+        let value = setting.value().map(literal);
+        Some(match (name, setting.keys(), value) {
+            // The package takes classes, not comparisons with numbers.
+            ("pos_label", _, Some(_)) => return None,
+            ("objectives", _, Some(value)) => format!("{value} in objectives"),
+            ("validation_fraction", _, Some(_)) => return held_out(setting.value()?),
+            (name @ ("force" | "polish"), [], None) => format!("{name}=True"),
+            (name, [], None) => name.to_owned(),
+            (name, [], Some(value)) => format!("{name}={value}"),
+            ("settings", [key], None) => format!("settings[{}]", literal(&underscored(key))),
+            ("settings", [key], Some(value)) => {
+                format!("settings={{{}: {value}}}", literal(&underscored(key)))
+            }
+            // All other parameters are for all columns alike.
+            _ => return None,
+        })
+    }
+}
+
+fn underscored(key: &str) -> String {
+    key.replace('-', "_")
+}
+
+/// The parameter of an estimator or a function that a setting is; `None` if the package does not have it.
+fn parameter(name: Name) -> Option<&'static str> {
+    if name.command() == Some("stream") {
+        return (name.word() == Some("window")).then_some("partial_fit and window");
+    }
+    Some(match name.word()? {
+        "id" => "point",
+        "objective" => "objectives",
+        "points" => "n_points",
+        "positive" => "pos_label",
+        "seed" => "random_state",
+        "sensitive" => "sensitive_features",
+        "set" => "settings",
+        "split" => "validation_fraction",
+        "target" => "y",
+        "weight" => "sample_weight",
+        same @ ("best" | "confidence" | "exact" | "force" | "front_in" | "min_group"
+        | "missing" | "missing_sensitive" | "penalty" | "polish" | "pool_groups"
+        | "pool_rare" | "preset" | "require" | "reservoir" | "solver" | "weights"
+        | "window") => same,
+        _ => return None,
+    })
+}
+
+/// A value as it is written in Python.
+fn literal(value: &str) -> String {
+    match value {
+        "none" => "None".into(),
+        "true" => "True".into(),
+        "false" => "False".into(),
+        number if number.parse::<f64>().is_ok_and(f64::is_finite) => number.into(),
+        text => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+    }
+}
+
+/// The test rows of a split such as 60/10/30, which the package draws by a share.
+fn held_out(split: &str) -> Option<String> {
+    let shares: Option<Vec<f64>> = split.split('/').map(|share| share.parse().ok()).collect();
+    match shares?.as_slice() {
+        [_, _, test] => Some(format!("holdout_fraction={}", test / 100.0)),
+        _ => None,
+    }
+}
+
+/// Notices in the words of the package.
+pub(crate) fn worded(notices: &[Notice]) -> Vec<Notice> {
+    notices.iter().map(|n| n.worded(&Keywords)).collect()
+}
+
+/// The settings that messages may name, each with its parameter in the package, for tests.
+#[pyfunction]
+pub(crate) fn named_settings() -> Vec<(String, Option<&'static str>)> {
+    let named = [
+        fairfront_data::setting::ALL,
+        fairfront_model::setting::ALL,
+        fairfront_run::setting::ALL,
+        fairfront_stream::setting::ALL,
+    ];
+    let word = |name: Name| {
+        let words = name.command().into_iter().chain(name.word());
+        (words.collect::<Vec<_>>().join(" "), parameter(name))
+    };
+    named.concat().into_iter().map(word).collect()
+}

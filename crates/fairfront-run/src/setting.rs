@@ -1,0 +1,29 @@
+//! The settings that messages about fits and fronts name, in addition to those about
+//! tables and files ([`fairfront_data::setting`], [`fairfront_model::setting`]).
+
+use fairfront_core::{Name, settings};
+
+settings! {
+    BEST = Name::new("best");
+    BY = Name::new("by");
+    CONFIDENCE = Name::new("confidence");
+    EXACT = Name::new("exact");
+    FRONT_IN = Name::new("front_in");
+    ID = Name::new("id");
+    SOLVER = Name::new("solver");
+    MOST = Name::new("most");
+    OBJECTIVE = Name::new("objective");
+    PENALTY = Name::new("penalty");
+    POINTS = Name::new("points");
+    POLISH = Name::new("polish");
+    PRESET = Name::new("preset");
+    REFERENCE = Name::new("reference");
+    REQUIRE = Name::new("require");
+    RESUME = Name::new("resume");
+    SELECT_CONFIDENCE = Name::new("confidence").in_command("select");
+    SET = Name::new("set");
+    STREAM_FLUSH = Name::new("flush").in_command("stream");
+    TRY = Name::new("try");
+    VERIFY = Name::command_named("verify");
+    WEIGHTS = Name::new("weights");
+}
