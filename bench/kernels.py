@@ -115,8 +115,9 @@ def main():
                 f"| {line['old']['share']:.4f} → {line['new']['share']:.4f} |",
                 flush=True,
             )
-    result = {"machine": where({"moocore": moocore.__version__}), "fits": found}
-    (BENCH / "results" / "kernels.json").write_text(json.dumps(result, indent=1) + "\n")
+            # After each fit, so that a run that is cut short keeps its measurements.
+            result = {"machine": where({"moocore": moocore.__version__}), "fits": found}
+            (BENCH / "results" / "kernels.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":
