@@ -41,13 +41,19 @@ fn a_broken_promise_is_noticed() {
         ("self-test-hang", "more than 1 seconds"),
     ];
     for (target, problem) in expected {
+        // Only a hang has to run into its limit; the others may take their time on a busy machine.
+        let limit = if target == "self-test-hang" {
+            "1"
+        } else {
+            "60"
+        };
         let done = fuzz(&[
             "--target",
             target,
             "--cases",
             "2",
             "--seconds-per-case",
-            "1",
+            limit,
         ]);
         let said = text(&done);
         assert_eq!(done.status.code(), Some(1), "{target}: {said}");

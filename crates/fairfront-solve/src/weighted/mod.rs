@@ -32,15 +32,12 @@ const NAME: &str = "weighted";
 /// An update takes half of the sums, and half of the steps for each: much is known already.
 const UPDATE: usize = 2;
 
-/// Rows that stand for all in every stage but the last, if there are at least twice as many: their error is
-/// small compared with the change that a stage makes, and the last stage removes it.
+/// Rows that stand for all in stages before the last, if there are at least twice as many: their error is small
+/// compared with the change that the next stage makes.
 const SAMPLE: usize = 8_192;
 
 /// The tolerance with a sample, at least: its error is larger than what smaller improvements gain.
 const SAMPLE_TOLERANCE: f64 = 1e-4;
-
-/// After stages with a sample, the last one takes half of the steps: it begins close to its end.
-const AFTER_SAMPLE: usize = 2;
 
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
@@ -179,33 +176,27 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The stages: what the temperature is multiplied by, and the rows in use. With a sample, there is one more
-    /// at the objectives' own temperature.
+    /// The stages: the factor of the temperature, and the rows in use at most.
     fn stages(&self) -> Vec<(f64, usize)> {
         let factors = match self.problem.temperature() {
             Some(_) => self.settings.factors(),
             None => vec![1.0],
         };
-        let last = (1.0, usize::MAX);
-        if self.problem.n_rows() < 2 * SAMPLE as u64 {
-            return factors.into_iter().map(|f| (f, usize::MAX)).collect();
-        }
-        let sampled = factors.into_iter().map(|f| (f, SAMPLE));
-        sampled.chain([last]).collect()
+        let is_large = self.problem.n_rows() >= 2 * SAMPLE as u64;
+        let rows = |factor: f64| match is_large && factor > 1.0 {
+            true => SAMPLE,
+            false => usize::MAX,
+        };
+        factors.into_iter().map(|f| (f, rows(f))).collect()
     }
 
     /// Steps of a sum in the stage at most, and the share below which an improvement ends it.
     fn limits(&self) -> (usize, f64) {
-        let Weighted {
-            most_steps,
-            tolerance,
-            ..
-        } = *self.settings;
-        match (self.most_rows, self.problem.n_rows() < 2 * SAMPLE as u64) {
-            (usize::MAX, true) => (most_steps, tolerance),
-            (usize::MAX, false) => (most_steps.div_ceil(AFTER_SAMPLE), tolerance),
-            _ => (most_steps, tolerance.max(SAMPLE_TOLERANCE)),
-        }
+        let tolerance = match self.most_rows {
+            usize::MAX => self.settings.tolerance,
+            _ => self.settings.tolerance.max(SAMPLE_TOLERANCE),
+        };
+        (self.settings.most_steps, tolerance)
     }
 
     /// The stages that are left.
@@ -227,19 +218,16 @@ impl<'a> Work<'a> {
                 // A checkpoint is of a stage that has begun.
                 _ if state.begun => {}
                 0 => self.choose_starts(problem, &state.candidates, &mut state.descents)?,
-                stage if stages[stage - 1].0 == factor => {
-                    state.descents.iter_mut().for_each(Descent::renew);
-                }
                 _ => state.descents.iter_mut().for_each(Descent::restart),
             }
             state.begun = true;
             complete = self.stage(problem, &mut state, stages.len(), observer)?;
-            // The ends of a stage that is repeated with all rows are next to those that it will have then.
-            let next = stages.get(state.stage + 1);
-            if !complete || next.is_none_or(|(next, _)| *next != factor) {
-                let ends = state.descents.iter().map(|d| &d.x);
-                ends.for_each(|end| state.candidates.push(end));
-            }
+            let State {
+                descents,
+                candidates,
+                ..
+            } = &mut state;
+            descents.iter().for_each(|d| candidates.push(&d.x));
             state.stage += 1;
             state.step = 0;
             state.begun = false;
