@@ -442,7 +442,8 @@ fn fit_help() -> String {
             let Setting { name, kind, help } = setting;
             let default = solver.get(name).map(|value| value.short());
             let (default, rule) = (default.unwrap_or_default(), kind.rule());
-            let _ = writeln!(text, "  {name:20} {help} [default: {default}; {rule}]");
+            let _ = writeln!(text, "  {name:20} {help}");
+            let _ = writeln!(text, "  {:20} [default: {default}; {rule}]", "");
         }
         text.push('\n');
     }

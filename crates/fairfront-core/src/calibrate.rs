@@ -1,11 +1,12 @@
 //! From scores to probabilities: two parameters per model.
 
-use rayon::prelude::*;
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::lanes::{LANES, exp_minus, log_one_plus, softplus_minus};
-use crate::predictor::{Predictor, scores_of_block};
-use crate::{Error, Points, RowSource};
+use crate::engine::{Counts, Engine, LogOdds, Map, Pass, Wanted};
+use crate::predictor::Predictor;
+use crate::{Error, Points};
 
 /// Scales stay within this factor of 1: rows that a model separates without an error have no best scale.
 const MOST: f64 = 1e6;
@@ -62,7 +63,7 @@ impl Calibration {
 /// a factor, and those of a predictor that is not linear, are returned as they are.
 pub fn rescaled(
     predictor: &dyn Predictor,
-    rows: &dyn RowSource,
+    rows: &dyn Engine,
     points: &Points,
 ) -> Result<Points, Error> {
     if predictor.as_linear().is_none() {
@@ -81,17 +82,22 @@ pub fn rescaled(
 /// probability of at least 0.5 is then a decision for the positive label. The slope is 1 if no slope is best.
 pub fn calibrate_scale(
     predictor: &dyn Predictor,
-    rows: &dyn RowSource,
+    rows: &dyn Engine,
     points: &Points,
 ) -> Result<Vec<Calibration>, Error> {
-    let (labels, weights) = labels_and_weights(rows)?;
-    each_model(predictor, rows, points, |_, scores| {
-        let margins: Vec<f64> = scores.iter().zip(&labels).map(|(s, y)| s * y).collect();
-        Calibration {
-            slope: factor(&margins, &weights),
-            intercept: 0.0,
-        }
-    })
+    let mut searches = vec![ScaleSearch::default(); points.len()];
+    let passes = Passes {
+        predictor,
+        rows,
+        points,
+        targets: [0.0, 1.0],
+    };
+    passes.search(&mut searches)?;
+    let calibration = |search: &ScaleSearch| Calibration {
+        slope: search.factor(),
+        intercept: 0.0,
+    };
+    Ok(searches.iter().map(calibration).collect())
 }
 
 /// For each model the slope and the intercept with which probabilities fit these rows best (Platt scaling).
@@ -104,250 +110,389 @@ pub fn calibrate_scale(
 /// all rows equally keeps a slope of 1.
 pub fn calibrate(
     predictor: &dyn Predictor,
-    rows: &dyn RowSource,
+    rows: &dyn Engine,
     points: &Points,
 ) -> Result<Option<Vec<Calibration>>, Error> {
-    let (labels, weights) = labels_and_weights(rows)?;
-    let Some(sample) = Sample::new(&labels, &weights) else {
+    let mut passes = Passes {
+        predictor,
+        rows,
+        points,
+        targets: [0.0, 1.0],
+    };
+    let open: Vec<usize> = (0..points.len()).collect();
+    let plain = passes.expand(&open, &vec![of_units(0.0, 1.0); points.len()])?;
+    let Some(first) = plain.first() else {
+        return Ok(Some(Vec::new()));
+    };
+    let Some(sample) = Sample::new(rows, [first[9], first[10]])? else {
         return Ok(None);
     };
-    let found = each_model(predictor, rows, points, |_, scores| {
-        sample.calibrate(scores)
-    })?;
-    Ok(Some(found))
+    passes.targets = sample.targets;
+    let means: Vec<f64> = plain.iter().map(|sums| sums[0] / sample.weight).collect();
+    let at: Vec<LogOdds> = means.iter().map(|mean| of_units(*mean, 1.0)).collect();
+    let centered = passes.expand(&open, &at)?;
+    let mut searches = Vec::with_capacity(points.len());
+    for ((plain, centered), mean) in plain.iter().zip(&centered).zip(means) {
+        let size = (plain[1] / sample.weight).sqrt();
+        let spread = (centered[1] / sample.weight).sqrt();
+        let has_spread = spread.is_finite() && spread > 1e-12 * size && spread > 1e-100;
+        searches.push(PlattSearch::new(
+            mean,
+            has_spread.then_some(spread),
+            &sample,
+        ));
+    }
+    passes.search(&mut searches)?;
+    let found = searches.iter().map(|search| search.calibration(&sample));
+    Ok(Some(found.collect()))
 }
 
-fn labels_and_weights(rows: &dyn RowSource) -> Result<(Vec<f64>, Vec<f64>), Error> {
-    let (mut labels, mut weights) = (Vec::new(), Vec::new());
-    for index in 0..rows.n_blocks() {
-        let block = rows.block(index)?;
-        labels.extend_from_slice(block.labels());
-        weights.extend_from_slice(block.weights());
+/// Scores less their mean, in units of their spread.
+fn of_units(mean: f64, spread: f64) -> LogOdds {
+    LogOdds {
+        center: mean,
+        scale: 1.0 / spread,
+        slope: 1.0,
+        intercept: 0.0,
     }
-    Ok((labels, weights))
 }
 
-/// Something made of the position and the scores of each model, models in parallel.
-pub(crate) fn each_model<T: Send>(
-    predictor: &dyn Predictor,
-    rows: &dyn RowSource,
-    points: &Points,
-    of: impl Fn(usize, &[f64]) -> T + Sync,
-) -> Result<Vec<T>, Error> {
-    let all: Vec<&[f64]> = points.iter().collect();
-    let mut found = Vec::with_capacity(all.len());
-    for block in all.chunks(LANES) {
-        let scores = scores_of_block(predictor, rows, block)?;
-        let first = found.len();
-        let models = scores.par_iter().enumerate();
-        found.par_extend(models.map(|(model, scores)| of(first + model, scores)));
+/// Sums of an expansion, in the order of [`Wanted::Expansion`].
+type Sums = [f64; 11];
+
+/// Passes over the rows for many models at once.
+struct Passes<'a> {
+    predictor: &'a dyn Predictor,
+    rows: &'a dyn Engine,
+    points: &'a Points,
+    /// The probabilities that negative and positive rows should have.
+    targets: [f64; 2],
+}
+
+/// A minimization of a model's loss that says where to look next.
+trait Search {
+    /// Where to expand the loss; `None` at the end.
+    fn trial(&self) -> Option<LogOdds>;
+    /// Takes the expansion there.
+    fn take(&mut self, sums: &Sums);
+}
+
+impl Passes<'_> {
+    fn expand(&self, models: &[usize], at: &[LogOdds]) -> Result<Vec<Sums>, Error> {
+        let points = self.points.select(models);
+        let sums = self.rows.sum(&Pass {
+            map: Map::of(self.predictor),
+            points: Cow::Borrowed(&points),
+            wanted: Wanted::Expansion {
+                at: Cow::Borrowed(at),
+                targets: self.targets,
+            },
+            sample: None,
+        })?;
+        let (sums, _) = sums.as_chunks();
+        Ok(sums.to_vec())
     }
-    Ok(found)
+
+    /// Moves all searches to their end, side by side: one pass per step.
+    fn search<S: Search>(&self, searches: &mut [S]) -> Result<(), Error> {
+        loop {
+            let trials = searches.iter().map(Search::trial).enumerate();
+            let (open, at): (Vec<usize>, Vec<LogOdds>) = trials
+                .filter_map(|(model, trial)| Some((model, trial?)))
+                .unzip();
+            if open.is_empty() {
+                return Ok(());
+            }
+            for (model, sums) in open.iter().zip(self.expand(&open, &at)?) {
+                searches[*model].take(&sums);
+            }
+        }
+    }
 }
 
 /// The rows that calibrations are fitted on.
 struct Sample {
-    /// Of a row: what its probability should be.
-    targets: Vec<f64>,
-    /// With a mean of 1 over the rows that count.
-    weights: Vec<f64>,
+    targets: [f64; 2],
+    /// Sum of the weights.
+    weight: f64,
+    /// By what weights are multiplied, so that their mean is 1 over the rows that count.
+    scale: f64,
+    /// Rows that count.
     total: f64,
+    /// The share of positive rows, of targets.
+    share: f64,
 }
 
 impl Sample {
-    fn new(labels: &[f64], weights: &[f64]) -> Option<Self> {
-        let counted = |positive: bool| {
-            let rows = labels.iter().zip(weights);
-            let rows = rows.filter(move |(y, w)| (**y > 0.0) == positive && **w > 0.0);
-            rows.map(|(_, w)| *w)
-        };
-        let [n_negative, n_positive] = [false, true].map(|positive| counted(positive).count());
-        if n_negative.min(n_positive) < LEAST_ROWS {
-            return None;
+    fn new(rows: &dyn Engine, [n_negative, n_positive]: [f64; 2]) -> Result<Option<Self>, Error> {
+        if n_negative.min(n_positive) < LEAST_ROWS as f64 {
+            return Ok(None);
         }
-        let [negative, positive] = [false, true].map(|positive| counted(positive).sum::<f64>());
-        let scale = (n_negative + n_positive) as f64 / (negative + positive);
+        let counts = Counts::of(rows, None)?;
+        let [negative, positive] = counts.weights.first().copied().unwrap_or_default();
+        let weight = negative + positive;
+        let scale = (n_negative + n_positive) / weight;
         if !scale.is_finite() || scale <= 0.0 {
-            return None;
+            return Ok(None);
         }
-        let high = (scale * positive + 1.0) / (scale * positive + 2.0);
-        let low = 1.0 / (scale * negative + 2.0);
-        let targets = labels.iter().map(|y| if *y > 0.0 { high } else { low });
-        let weights: Vec<f64> = weights.iter().map(|w| scale * w).collect();
-        Some(Self {
-            targets: targets.collect(),
-            total: weights.iter().sum(),
-            weights,
-        })
+        let (positive, negative) = (scale * positive, scale * negative);
+        let high = (positive + 1.0) / (positive + 2.0);
+        let low = 1.0 / (negative + 2.0);
+        Ok(Some(Self {
+            targets: [low, high],
+            weight,
+            scale,
+            total: scale * weight,
+            share: (positive * high + negative * low) / (positive + negative),
+        }))
     }
+}
 
-    /// Newton's method on a convex function of two parameters, in standard deviations of the scores.
-    fn calibrate(&self, scores: &[f64]) -> Calibration {
-        let rows = || scores.iter().zip(&self.weights);
-        let mean = rows().map(|(s, w)| w * s).sum::<f64>() / self.total;
-        let spread = rows()
-            .map(|(s, w)| w * (s - mean) * (s - mean))
-            .sum::<f64>()
-            / self.total;
-        let spread = spread.sqrt();
-        let largest = scores.iter().fold(0.0_f64, |most, s| most.max(s.abs()));
-        if !(spread.is_finite() && spread > 1e-12 * largest && spread > 1e-100) {
-            return self.without_spread(mean);
-        }
-        let units: Vec<f64> = scores.iter().map(|s| (s - mean) / spread).collect();
+/// Newton's method on a convex function of two parameters, in standard deviations of the scores.
+struct PlattSearch {
+    mean: f64,
+    /// `None` if all scores are equal: the share of positive rows is then all there is to say about them.
+    spread: Option<f64>,
+    /// By what the sums are multiplied.
+    scale: f64,
+    total: f64,
+    at: [f64; 2],
+    /// Loss and derivatives there; `None` before the first pass.
+    known: Option<([f64; 3], [f64; 3])>,
+    step: [f64; 2],
+    decrement: f64,
+    length: f64,
+    /// Steps taken.
+    steps: usize,
+    intercept_only: bool,
+    done: bool,
+}
+
+impl PlattSearch {
+    fn new(mean: f64, spread: Option<f64>, sample: &Sample) -> Self {
         // The probabilities of a logistic model are the first guess.
-        let mut at = [spread.clamp(1e-3, 1e3), mean.clamp(-1e3, 1e3)];
-        self.minimise(&units, &mut at, false);
-        if at[0] < LEAST_SLOPE {
-            at[0] = LEAST_SLOPE;
-            self.minimise(&units, &mut at, true);
+        let start = spread.unwrap_or(1.0);
+        Self {
+            mean,
+            spread,
+            scale: sample.scale,
+            total: sample.total,
+            at: [start.clamp(1e-3, 1e3), mean.clamp(-1e3, 1e3)],
+            known: None,
+            step: [0.0; 2],
+            decrement: 0.0,
+            length: 0.0,
+            steps: 0,
+            intercept_only: false,
+            done: spread.is_none(),
         }
-        let slope = at[0] / spread;
-        let calibration = Calibration {
-            slope,
-            intercept: at[1] - slope * mean,
+    }
+
+    /// Finds the next step, or the end.
+    fn aim(&mut self, first: [f64; 3], second: [f64; 3]) {
+        self.known = Some((first, second));
+        // So little that it changes no digit, and enough if all probabilities are 0 or 1.
+        let ridge = 1e-12 * self.total;
+        let [a, b, c] = [second[0] + ridge, second[1], second[2] + ridge];
+        self.step = match self.intercept_only {
+            true => [0.0, -first[2] / c],
+            false => {
+                let determinant = a * c - b * b;
+                let along = |p: f64, q: f64, r: f64, s: f64| -(p * q - r * s) / determinant;
+                [
+                    along(c, first[1], b, first[2]),
+                    along(a, first[2], b, first[1]),
+                ]
+            }
         };
-        match slope.is_finite() && slope > 0.0 && calibration.intercept.is_finite() {
-            true => calibration,
-            false => Calibration::default(),
+        self.decrement = -(self.step[0] * first[1] + self.step[1] * first[2]);
+        let is_sound = self.step.iter().all(|s| s.is_finite());
+        if !is_sound || self.decrement <= 1e-18 * self.total || self.steps == 100 {
+            self.finish();
+            return;
+        }
+        // Far from the minimum the curvature there says little.
+        self.length = (10.0 / self.step[0].hypot(self.step[1])).min(1.0);
+    }
+
+    /// Ends, or goes on with the smallest slope and the intercept alone.
+    fn finish(&mut self) {
+        if self.intercept_only || self.at[0] >= LEAST_SLOPE {
+            self.done = true;
+            return;
+        }
+        self.at[0] = LEAST_SLOPE;
+        self.intercept_only = true;
+        self.known = None;
+        self.steps = 0;
+    }
+
+    fn place(&self) -> [f64; 2] {
+        match self.known {
+            None => self.at,
+            Some(_) => [0, 1].map(|i| self.at[i] + self.length * self.step[i]),
         }
     }
 
-    /// The loss at these two parameters with its derivatives: by slope and intercept, and by both twice.
-    fn expand(&self, units: &[f64], at: [f64; 2]) -> ([f64; 3], [f64; 3]) {
-        let (mut first, mut second) = ([0.0; 3], [0.0; 3]);
-        for ((u, w), t) in units.iter().zip(&self.weights).zip(&self.targets) {
-            let z = at[0] * u + at[1];
-            let e = exp_minus(z.abs());
-            let small = e / (1.0 + e);
-            let probability = if z >= 0.0 { 1.0 - small } else { small };
-            // −t log p − (1 − t) log(1 − p)
-            first[0] += w * (log_one_plus(e) + z.max(0.0) - t * z);
-            let off = w * (probability - t);
-            first[1] += off * u;
-            first[2] += off;
-            let bend = w * small * (1.0 - small);
-            second[0] += bend * u * u;
-            second[1] += bend * u;
-            second[2] += bend;
-        }
-        (first, second)
+    fn calibration(&self, sample: &Sample) -> Calibration {
+        let Some(spread) = self.spread else {
+            let intercept = libm::log(sample.share / (1.0 - sample.share)) - self.mean;
+            return Self::sound(1.0, intercept);
+        };
+        let slope = self.at[0] / spread;
+        Self::sound(slope, self.at[1] - slope * self.mean)
     }
 
-    /// Minimises the loss over both parameters, or over the intercept alone.
-    fn minimise(&self, units: &[f64], at: &mut [f64; 2], intercept_only: bool) {
-        let (mut first, mut second) = self.expand(units, *at);
-        for _ in 0..100 {
-            // So little that it changes no digit, and enough where all probabilities are 0 or 1.
-            let ridge = 1e-12 * self.total;
-            let [a, b, c] = [second[0] + ridge, second[1], second[2] + ridge];
-            let step = match intercept_only {
-                true => [0.0, -first[2] / c],
-                false => {
-                    let determinant = a * c - b * b;
-                    let along = |p: f64, q: f64, r: f64, s: f64| -(p * q - r * s) / determinant;
-                    [
-                        along(c, first[1], b, first[2]),
-                        along(a, first[2], b, first[1]),
-                    ]
-                }
-            };
-            let decrement = -(step[0] * first[1] + step[1] * first[2]);
-            let is_sound = step.iter().all(|s| s.is_finite());
-            if !is_sound || decrement <= 1e-18 * self.total {
-                return;
-            }
-            // Far from the minimum the curvature there says little.
-            let mut length = (10.0 / step[0].hypot(step[1])).min(1.0);
-            loop {
-                let trial = [at[0] + length * step[0], at[1] + length * step[1]];
-                let there = self.expand(units, trial);
-                // Close to the minimum the loss has too few digits to tell better from worse, and whole
-                // steps double the number of right ones.
-                let is_close = decrement <= 1e-10 * self.total;
-                if is_close || there.0[0] <= first[0] - 1e-4 * length * decrement {
-                    *at = trial;
-                    (first, second) = there;
-                    break;
-                }
-                length *= 0.5;
-                if length < 1e-6 {
-                    return;
-                }
-            }
-        }
-    }
-
-    /// All scores are equal: the share of positive rows is all there is to say about them.
-    fn without_spread(&self, score: f64) -> Calibration {
-        let rows = self.weights.iter().zip(&self.targets);
-        let share = rows.map(|(w, t)| w * t).sum::<f64>() / self.total;
-        let intercept = libm::log(share / (1.0 - share)) - score;
-        match intercept.is_finite() {
-            true => Calibration {
-                slope: 1.0,
-                intercept,
-            },
+    fn sound(slope: f64, intercept: f64) -> Calibration {
+        match slope.is_finite() && slope > 0.0 && intercept.is_finite() {
+            true => Calibration { slope, intercept },
             false => Calibration::default(),
         }
     }
 }
 
-/// The s that makes Σ w log(1 + exp(−s m)) least: Newton's method on a convex function, by its
-/// logarithm so that it stays above 0.
-fn factor(margins: &[f64], weights: &[f64]) -> f64 {
-    let loss = |s: f64| -> f64 {
-        let rows = margins.iter().zip(weights);
-        rows.map(|(m, w)| w * softplus_minus(s * m)).sum()
-    };
-    // Without an error the loss falls for ever: no factor is the best.
-    let is_right = |(m, w): (&f64, &f64)| *m >= 0.0 || *w == 0.0;
-    if margins.iter().zip(weights).all(is_right) {
-        return 1.0;
+impl Search for PlattSearch {
+    fn trial(&self) -> Option<LogOdds> {
+        let spread = self.spread.filter(|_| !self.done)?;
+        let [slope, intercept] = self.place();
+        Some(LogOdds {
+            slope,
+            intercept,
+            ..of_units(self.mean, spread)
+        })
     }
-    let (mut s, mut current) = (1.0_f64, loss(1.0));
-    for round in 0..50 {
-        // By log s: the derivative is s times that by s.
-        let (mut slope, mut curvature) = (0.0, 0.0);
-        for (m, w) in margins.iter().zip(weights) {
-            let e = exp_minus((s * m).abs());
-            let small = e / (1.0 + e);
-            let wrong = if *m >= 0.0 { small } else { 1.0 - small };
-            slope -= w * s * m * wrong;
-            curvature += w * (s * m) * (s * m) * small * (1.0 - small);
+
+    fn take(&mut self, sums: &Sums) {
+        let [loss, by_slope, by_intercept, a, b, c] =
+            [3, 4, 5, 6, 7, 8].map(|i| self.scale * sums[i]);
+        let Some((first, _)) = self.known else {
+            self.aim([loss, by_slope, by_intercept], [a, b, c]);
+            return;
+        };
+        // Close to the minimum the loss has too few digits to tell better from worse, and whole steps double the
+        // number of right ones.
+        let is_close = self.decrement <= 1e-10 * self.total;
+        if is_close || loss <= first[0] - 1e-4 * self.length * self.decrement {
+            self.at = self.place();
+            self.steps += 1;
+            self.aim([loss, by_slope, by_intercept], [a, b, c]);
+            return;
         }
-        let mut step = match curvature + slope > 0.0 {
-            true => -slope / (curvature + slope),
+        self.length *= 0.5;
+        if self.length < 1e-6 {
+            self.finish();
+        }
+    }
+}
+
+/// The s that makes Σ w log(1 + exp(−s m)) least, m = yφ: Newton's method on a convex function, by its
+/// logarithm so that it stays above 0.
+#[derive(Debug, Clone)]
+struct ScaleSearch {
+    s: f64,
+    /// Loss and step at s; `None` before the first pass.
+    known: Option<(f64, f64)>,
+    rounds: usize,
+    done: bool,
+}
+
+impl Default for ScaleSearch {
+    fn default() -> Self {
+        Self {
+            s: 1.0,
+            known: None,
+            rounds: 0,
+            done: false,
+        }
+    }
+}
+
+impl ScaleSearch {
+    fn place(&self) -> f64 {
+        self.known
+            .map_or(self.s, |(_, step)| self.s * libm::exp(step))
+    }
+
+    /// Finds the next step from the expansion at s, or the end.
+    fn aim(&mut self, sums: &Sums) {
+        let loss = sums[3];
+        // By log s: the derivative is s times that by s.
+        let slope = self.s * sums[4];
+        let curvature = self.s * self.s * sums[6] + slope;
+        let step = match curvature > 0.0 {
+            true => -slope / curvature,
             false => -slope.signum(),
         };
-        step = step.clamp(-1.0, 1.0);
+        let step = step.clamp(-1.0, 1.0);
         // Nothing to gain at first: a model that was scaled before keeps its scale to the last digit.
-        if round == 0 && (step * slope).abs() <= 1e-14 * current.abs() {
-            break;
-        }
-        let found = loop {
-            let trial = s * libm::exp(step);
-            let there = loss(trial);
-            if there <= current || step.is_nan() || step.abs() < 1e-12 {
-                break (trial, there);
-            }
-            step *= 0.5;
-        };
-        let settled = current - found.1 <= 1e-14 * current.abs();
-        (s, current) = (found.0.clamp(1.0 / MOST, MOST), found.1);
-        if settled || s <= 1.0 / MOST || s >= MOST {
-            break;
+        let is_settled = self.rounds == 0 && (step * slope).abs() <= 1e-14 * loss.abs();
+        self.done |= is_settled || self.rounds == 50;
+        self.known = Some((loss, step));
+    }
+
+    fn factor(&self) -> f64 {
+        match self.s > 1.0 / MOST && self.s < MOST && self.s.is_finite() {
+            true => self.s,
+            false => 1.0,
         }
     }
-    match s > 1.0 / MOST && s < MOST && s.is_finite() {
-        true => s,
-        false => 1.0,
+}
+
+impl Search for ScaleSearch {
+    fn trial(&self) -> Option<LogOdds> {
+        (!self.done).then(|| LogOdds {
+            slope: self.place(),
+            ..of_units(0.0, 1.0)
+        })
+    }
+
+    fn take(&mut self, sums: &Sums) {
+        let Some((current, step)) = self.known else {
+            // Without an error the loss falls for ever: no factor is the best.
+            self.done = sums[2] == 0.0;
+            self.aim(sums);
+            return;
+        };
+        let loss = sums[3];
+        if loss <= current || step.is_nan() || step.abs() < 1e-12 {
+            self.s = self.place().clamp(1.0 / MOST, MOST);
+            self.rounds += 1;
+            self.done =
+                current - loss <= 1e-14 * current.abs() || self.s <= 1.0 / MOST || self.s >= MOST;
+            self.aim(sums);
+        } else {
+            self.known = Some((current, 0.5 * step));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Dataset, Linear, RowBlock, Schema};
+
+    /// Rows whose score is the one feature.
+    fn rows(scores: &[f64], labels: &[f64], weights: &[f64]) -> Dataset {
+        let schema = Schema {
+            numeric: vec!["score".into()],
+            categorical: Vec::new(),
+            attributes: Vec::new(),
+            n_outputs: 1,
+        };
+        let (scores, labels) = (scores.to_vec(), labels.to_vec());
+        let block = RowBlock::new(&schema, scores, vec![], labels, vec![], weights.to_vec());
+        Dataset::new(schema, vec![block.unwrap()]).unwrap()
+    }
+
+    fn factor_of(size: f64, margins: &[f64], weights: &[f64]) -> f64 {
+        let rows = rows(margins, &vec![1.0; margins.len()], weights);
+        let points = Points::from_vec(2, vec![size, 0.0]);
+        calibrate_scale(&Linear, &rows, &points).unwrap()[0].slope
+    }
+
+    fn factor(margins: &[f64], weights: &[f64]) -> f64 {
+        factor_of(1.0, margins, weights)
+    }
 
     #[test]
     fn rows_without_an_error_have_no_best_factor() {
@@ -359,7 +504,7 @@ mod tests {
 
     #[test]
     fn infinite_margins_end_the_search() {
-        assert_eq!(factor(&[f64::NEG_INFINITY, 1.0], &[1.0; 2]), 1.0);
+        assert_eq!(factor_of(1e300, &[-1e300, 1.0], &[1.0; 2]), 1.0);
         assert_eq!(factor(&[-1e300, 1e300], &[1.0; 2]), 1.0);
     }
 
@@ -373,7 +518,13 @@ mod tests {
     }
 
     fn fitted(scores: &[f64], labels: &[f64], weights: &[f64]) -> Calibration {
-        Sample::new(labels, weights).unwrap().calibrate(scores)
+        fit(scores, labels, weights).unwrap()
+    }
+
+    fn fit(scores: &[f64], labels: &[f64], weights: &[f64]) -> Option<Calibration> {
+        let points = Points::from_vec(2, vec![1.0, 0.0]);
+        let found = calibrate(&Linear, &rows(scores, labels, weights), &points).unwrap();
+        found.map(|found| found[0])
     }
 
     /// Two scores with 30 of 40 and 10 of 60 positive rows: the fit goes through both shares.
@@ -427,8 +578,8 @@ mod tests {
             );
         }
         // One label only, or too few rows of one.
-        assert!(Sample::new(&[1.0; 40], &weights).is_none());
-        assert!(Sample::new(&labels[1..], &weights[1..]).is_none());
-        assert!(Sample::new(&labels, &[0.0; 40]).is_none());
+        assert!(fit(&separated, &[1.0; 40], &weights).is_none());
+        assert!(fit(&separated[1..], &labels[1..], &weights[1..]).is_none());
+        assert!(fit(&separated, &labels, &[0.0; 40]).is_none());
     }
 }

@@ -1,8 +1,13 @@
+#![expect(
+    clippy::inline_always,
+    reason = "kernels must compile the reading of rows with their own instruction set"
+)]
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Engine, Host, Pass};
+use crate::engine::{BothSides, Engine, Host, Nearest, Pass};
 use crate::{Error, SmallGroups};
 
 /// Rows in every block but the last. Fixed, so that sums over blocks have one order whatever the
@@ -142,11 +147,22 @@ pub struct RowBlock {
     n_numeric: usize,
     n_categorical: usize,
     n_outputs: usize,
-    numeric: Vec<f64>,
-    codes: Vec<u32>,
+    features: Features,
     labels: Vec<f64>,
     groups: Vec<Vec<u32>>,
     weights: Vec<f64>,
+}
+
+/// The numbers and codes of rows.
+#[derive(Debug, Clone, PartialEq)]
+enum Features {
+    /// The block's own.
+    Own { numeric: Vec<f64>, codes: Vec<u32> },
+    /// Those of rows of other blocks that have their own, by their numbers: a sample needs no copy.
+    Of {
+        blocks: Arc<[Arc<RowBlock>]>,
+        rows: Vec<u32>,
+    },
 }
 
 impl RowBlock {
@@ -230,8 +246,7 @@ impl RowBlock {
             n_numeric,
             n_categorical,
             n_outputs,
-            numeric,
-            codes,
+            features: Features::Own { numeric, codes },
             labels,
             groups,
             weights,
@@ -244,13 +259,27 @@ impl RowBlock {
     }
 
     /// The numeric features of a row.
+    #[inline(always)]
     pub fn numeric(&self, row: usize) -> &[f64] {
-        &self.numeric[row * self.n_numeric..(row + 1) * self.n_numeric]
+        match &self.features {
+            Features::Own { .. } => self.own_numeric(row),
+            Features::Of { blocks, rows } => {
+                let row = rows[row] as usize;
+                blocks[row / BLOCK_ROWS].own_numeric(row % BLOCK_ROWS)
+            }
+        }
     }
 
     /// The feature indices of a row's categorical values, one a column.
+    #[inline(always)]
     pub fn codes(&self, row: usize) -> &[u32] {
-        &self.codes[row * self.n_categorical..(row + 1) * self.n_categorical]
+        match &self.features {
+            Features::Own { .. } => self.own_codes(row),
+            Features::Of { blocks, rows } => {
+                let row = rows[row] as usize;
+                blocks[row / BLOCK_ROWS].own_codes(row % BLOCK_ROWS)
+            }
+        }
     }
 
     /// Labels, n × outputs, row by row.
@@ -275,28 +304,72 @@ impl RowBlock {
         }
     }
 
-    fn empty_like(&self) -> Self {
+    /// Rows of other blocks, by their numbers, in this order. Labels, groups and weights are copied, features
+    /// are not.
+    fn of_rows(blocks: &Arc<[Arc<Self>]>, numbers: &[usize]) -> Self {
+        let first = &blocks[0];
+        let place = |row: &usize| (&blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
+        let n_outputs = first.n_outputs;
+        let mut labels = Vec::with_capacity(numbers.len() * n_outputs);
+        let mut weights = Vec::with_capacity(numbers.len());
+        for (block, row) in numbers.iter().map(place) {
+            match n_outputs {
+                1 => labels.push(block.labels[row]),
+                _ => labels.extend(&block.labels[row * n_outputs..(row + 1) * n_outputs]),
+            }
+            weights.push(block.weights[row]);
+        }
         Self {
-            n_rows: 0,
-            numeric: Vec::new(),
-            codes: Vec::new(),
-            labels: Vec::new(),
-            groups: vec![Vec::new(); self.groups.len()],
-            weights: Vec::new(),
-            ..*self
+            n_rows: numbers.len(),
+            features: Features::Of {
+                blocks: Arc::clone(blocks),
+                rows: numbers.iter().map(|row| *row as u32).collect(),
+            },
+            labels,
+            groups: (0..first.groups.len())
+                .map(|a| {
+                    let places = numbers.iter().map(place);
+                    places.map(|(block, row)| block.groups[a][row]).collect()
+                })
+                .collect(),
+            weights,
+            ..**first
         }
     }
 
-    fn push_row_of(&mut self, other: &Self, row: usize) {
-        self.n_rows += 1;
-        self.numeric.extend_from_slice(other.numeric(row));
-        self.codes.extend_from_slice(other.codes(row));
-        let labels = row * self.n_outputs..(row + 1) * self.n_outputs;
-        self.labels.extend_from_slice(&other.labels[labels]);
-        for (own, others) in self.groups.iter_mut().zip(&other.groups) {
-            own.push(others[row]);
+    /// The same rows with features of their own.
+    fn owned(self) -> Self {
+        if matches!(self.features, Features::Own { .. }) {
+            return self;
         }
-        self.weights.push(other.weights[row]);
+        let rows = 0..self.n_rows;
+        let numeric = rows.clone().flat_map(|row| self.numeric(row));
+        let codes = rows.flat_map(|row| self.codes(row));
+        let features = Features::Own {
+            numeric: numeric.copied().collect(),
+            codes: codes.copied().collect(),
+        };
+        Self { features, ..self }
+    }
+
+    #[inline(always)]
+    fn own_numeric(&self, row: usize) -> &[f64] {
+        match &self.features {
+            Features::Own { numeric, .. } => {
+                &numeric[row * self.n_numeric..(row + 1) * self.n_numeric]
+            }
+            Features::Of { .. } => &[],
+        }
+    }
+
+    #[inline(always)]
+    fn own_codes(&self, row: usize) -> &[u32] {
+        match &self.features {
+            Features::Own { codes, .. } => {
+                &codes[row * self.n_categorical..(row + 1) * self.n_categorical]
+            }
+            Features::Of { .. } => &[],
+        }
     }
 }
 
@@ -328,7 +401,7 @@ pub trait RowSource: Engine {
 #[derive(Debug, Clone)]
 pub struct Dataset {
     schema: Arc<Schema>,
-    blocks: Vec<Arc<RowBlock>>,
+    blocks: Arc<[Arc<RowBlock>]>,
     n_rows: usize,
     host: Arc<Host>,
 }
@@ -349,7 +422,7 @@ impl Dataset {
         Ok(Self {
             n_rows: blocks.iter().map(|b| b.n_rows).sum(),
             schema: Arc::new(schema),
-            blocks: blocks.into_iter().map(Arc::new).collect(),
+            blocks: blocks.into_iter().map(|b| Arc::new(b.owned())).collect(),
             host: Arc::default(),
         })
     }
@@ -382,6 +455,10 @@ impl Engine for Dataset {
     fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
         self.host.sum(self, pass)
     }
+
+    fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error> {
+        self.host.nearest(self, nearest)
+    }
 }
 
 impl RowSource for Dataset {
@@ -394,7 +471,14 @@ impl RowSource for Dataset {
     }
 
     fn gather(&self, rows: &[usize]) -> Result<RowBlock, Error> {
-        let Some(first) = self.blocks.first() else {
+        if let Some(row) = rows.iter().find(|row| **row >= self.n_rows) {
+            return Err(Error::OutOfRange {
+                what: "row",
+                index: *row,
+                count: self.n_rows,
+            });
+        }
+        if self.blocks.is_empty() {
             return RowBlock::new(
                 &self.schema,
                 vec![],
@@ -403,19 +487,8 @@ impl RowSource for Dataset {
                 vec![vec![]; self.schema.attributes.len()],
                 vec![],
             );
-        };
-        let mut out = first.empty_like();
-        for &row in rows {
-            if row >= self.n_rows {
-                return Err(Error::OutOfRange {
-                    what: "row",
-                    index: row,
-                    count: self.n_rows,
-                });
-            }
-            out.push_row_of(&self.blocks[row / BLOCK_ROWS], row % BLOCK_ROWS);
         }
-        Ok(out)
+        Ok(RowBlock::of_rows(&self.blocks, rows))
     }
 }
 

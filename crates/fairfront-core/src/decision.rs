@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::contrast::Cell;
-use crate::lanes::{LANES, ZERO};
+use crate::lanes::{LANES, Lanes, ZERO, vectorised};
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Error, Points, RowSource, Schema};
 
@@ -347,6 +347,19 @@ impl Decisions {
     }
 }
 
+vectorised! {
+    /// One bit for each score of a row that is not below 0.
+    fn selected(scores: &[Lanes], used: u32, words: &mut [u32]) {
+        for (scores, word) in scores.iter().zip(words) {
+            let mut bits = 0;
+            for (lane, score) in scores.iter().enumerate() {
+                bits |= u32::from(*score >= 0.0) << lane;
+            }
+            *word = bits & used;
+        }
+    }
+}
+
 /// One bit for each of up to [`LANES`] models, row by row.
 fn selected_words(
     predictor: &dyn Predictor,
@@ -364,11 +377,9 @@ fn selected_words(
         let rows = rows.block(index)?;
         for tile in Rows::tiles(&rows) {
             predictor.scores(&tile, &params, &mut scores);
-            words.extend(scores[..tile.len()].iter().map(|scores| {
-                let bits = scores.iter().enumerate();
-                let bits = bits.map(|(lane, score)| u32::from(*score >= 0.0) << lane);
-                bits.fold(0, |word, bit| word | bit) & used
-            }));
+            let first = words.len();
+            words.resize(first + tile.len(), 0);
+            selected(&scores[..tile.len()], used, &mut words[first..]);
         }
     }
     Ok(words)

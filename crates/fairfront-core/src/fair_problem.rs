@@ -1,4 +1,5 @@
 mod bound;
+mod facet;
 mod gradient;
 mod root;
 mod second_order;
@@ -6,15 +7,15 @@ mod second_order;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use crate::Error;
 use crate::engine::{Counts, Engine, Map, Pass, Sample, Statistics, Wanted};
 use crate::lanes::{Lanes, ZERO};
-use crate::objective::{Means, Objective, OfRoots, Squares};
+use crate::objective::{Means, Objective};
 use crate::predictor::Predictor;
 use crate::problem::{
-    Batches, BoundFacet, Bounds, Gradients, LossFacet, Points, Preconditioner, Problem, RootFacet,
-    Roots, SecondOrder, SecondOrderFacet, TemperatureFacet,
+    Batches, BoundFacet, Gradients, LossFacet, Points, Problem, RootFacet, SecondOrderFacet,
+    TemperatureFacet,
 };
-use crate::{Cholesky, Error, StopSignal};
 
 /// Parameters up to which dense second derivatives are used.
 pub const MOST_DENSE: usize = 1_000;
@@ -59,6 +60,15 @@ impl Weights {
                 Statistics::Own(_) => Vec::new(),
                 Statistics::ByCell { .. } => weights.iter().map(|w| w / total).collect(),
             },
+        }
+    }
+
+    /// The weights of a sample as estimates of those of all rows, whose total is this.
+    fn with_total(&self, total: f64) -> Self {
+        let factor = self.total / total;
+        Self {
+            total,
+            shares: self.shares.iter().map(|share| share * factor).collect(),
         }
     }
 }
@@ -188,13 +198,14 @@ impl FairProblem {
     fn prepare(&self, objective: Arc<dyn Objective>) -> Result<Prepared, Error> {
         let statistics = objective.statistics();
         let none = Points::new(self.n_params);
-        let engine = self.engine.as_ref();
-        let mut sums = self.sums_of(engine, &[statistics], &none, None)?;
-        let weights = sums.weights.swap_remove(0);
         let is_linear = statistics.are_linear() && self.predictor.as_linear().is_some();
-        let linear = match is_linear {
-            true => Some(Arc::new(self.linear_means(&statistics, weights.total)?)),
-            false => None,
+        let (weights, linear) = if is_linear {
+            let (weights, means) = self.linear_means(&statistics, None)?;
+            (weights, Some(Arc::new(means)))
+        } else {
+            let engine = self.engine.as_ref();
+            let mut sums = self.sums_of(engine, &[statistics], &none, None)?;
+            (sums.weights.swap_remove(0), None)
         };
         Ok(Prepared {
             objective,
@@ -203,23 +214,45 @@ impl FairProblem {
         })
     }
 
-    /// E[s] is affine in x; its value at 0 and its gradient say all.
-    fn linear_means(&self, statistics: &Statistics<'_>, total: f64) -> Result<LinearMeans, Error> {
+    /// For statistics that are linear in the score, and a linear predictor: E[s] is affine in x, its value at 0
+    /// and its gradient say all. The weights of the rows that take part come with them.
+    fn linear_means(
+        &self,
+        statistics: &Statistics<'_>,
+        sample: Option<Sample>,
+    ) -> Result<(Weights, LinearMeans), Error> {
         let n = self.n_params;
         let k = statistics.n_sums(self.engine.schema());
-        let zero = Points::from_vec(n, vec![0.0; n]);
-        let sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, None)?;
-        let zeros = Points::from_vec(n, vec![0.0; k * n]);
-        let mut unit = vec![0.0; k * k];
-        (0..k).for_each(|i| unit[i * k + i] = 1.0);
-        let gradients = self.pull_back(&[*statistics], &zeros, &unit, None)?;
-        Ok(LinearMeans {
-            at_zero: sums.values.iter().map(|s| s / total).collect(),
+        let (weights, at_zero, gradients) = match statistics {
+            Statistics::ByCell { cells, .. } => {
+                let none = Points::new(n);
+                let pass = Pass {
+                    sample,
+                    ..self.pass(&none, Wanted::Linear { cells: *cells })
+                };
+                let mut found = self.engine.sum(&pass)?;
+                let gradients = found.split_off(statistics.n_weights(self.engine.schema()));
+                (Weights::new(statistics, &found), vec![0.0; k], gradients)
+            }
+            Statistics::Own(_) => {
+                let zero = Points::from_vec(n, vec![0.0; n]);
+                let mut sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, sample)?;
+                let zeros = Points::from_vec(n, vec![0.0; k * n]);
+                let mut unit = vec![0.0; k * k];
+                (0..k).for_each(|i| unit[i * k + i] = 1.0);
+                let gradients = self.pull_back(&[*statistics], &zeros, &unit, sample)?;
+                (sums.weights.swap_remove(0), sums.values, gradients)
+            }
+        };
+        let total = weights.total;
+        let means = LinearMeans {
+            at_zero: at_zero.iter().map(|s| s / total).collect(),
             slopes: gradients
                 .chunks_exact(n)
                 .map(|g| g.iter().map(|g| g / total).collect())
                 .collect(),
-        })
+        };
+        Ok((weights, means))
     }
 
     /// Sums of statistics over all rows of an engine, or over a sample.
@@ -353,12 +386,33 @@ impl Prepared {
     }
 
     /// h at the means of a point that need no rows, and its slopes.
-    fn of_linear(&self, linear: &LinearMeans, point: &[f64]) -> Result<(f64, Vec<f64>), Error> {
+    fn of_linear(
+        &self,
+        linear: &LinearMeans,
+        weights: &Weights,
+        point: &[f64],
+    ) -> Result<(f64, Vec<f64>), Error> {
         let mut means = Vec::with_capacity(linear.at_zero.len());
         linear.means(point, &mut means);
         let mut slope = vec![0.0; means.len()];
-        let value = self.outer(&means, &self.weights, &mut slope)?;
+        let value = self.outer(&means, weights, &mut slope)?;
         Ok((value, slope))
+    }
+
+    /// Gradients at many points, one after the other, from means that need no rows.
+    fn linear_gradients(
+        &self,
+        linear: &LinearMeans,
+        weights: &Weights,
+        points: &Points,
+    ) -> Result<Vec<f64>, Error> {
+        let n = points.n_params();
+        let mut gradients = vec![0.0; points.len() * n];
+        for (point, gradient) in points.iter().zip(gradients.chunks_exact_mut(n)) {
+            let (_, slope) = self.of_linear(linear, weights, point)?;
+            linear.add_gradient(&slope, 1.0, gradient);
+        }
+        Ok(gradients)
     }
 
     /// h where all means are 0, and its slopes, which are the same everywhere.
@@ -392,6 +446,13 @@ impl LinearMeans {
             let dot: f64 = slope.iter().zip(point).map(|(s, x)| s * x).sum();
             out.push(start + dot);
         }
+    }
+
+    fn scale(&mut self, factor: f64) {
+        let slopes = self.slopes.iter_mut().flatten();
+        slopes
+            .chain(&mut self.at_zero)
+            .for_each(|mean| *mean *= factor);
     }
 
     /// Adds weight · Σ slope · ∇mean.
@@ -454,8 +515,13 @@ impl Problem for FairProblem {
         Ok(out)
     }
 
-    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        self.weighted_sums(points, weights)
+    fn weighted(
+        &self,
+        points: &Points,
+        weights: &[f64],
+        most_rows: usize,
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        self.weighted_sums(points, weights, most_rows)
     }
 
     fn negligible(&self, objective: usize) -> f64 {
@@ -486,102 +552,5 @@ impl Problem for FairProblem {
         objectives
             .any(|objective| objective.temperature().is_some())
             .then_some(self)
-    }
-}
-
-impl LossFacet for FairProblem {
-    fn minimizer(
-        &self,
-        near: Option<&[f64]>,
-        stop: &StopSignal,
-    ) -> Result<Option<Vec<f64>>, Error> {
-        self.newton(near, stop)
-    }
-
-    fn start(&self, stop: &StopSignal) -> Result<Vec<f64>, Error> {
-        let schema = self.engine.schema();
-        let Some((stand_in, shift)) = &self.stand_in else {
-            return Ok(self.predictor.start(schema));
-        };
-        let found = stand_in.newton(None, stop)?;
-        let mut start = found.unwrap_or_else(|| self.predictor.start(schema));
-        if let Some(intercept) = self.predictor.intercept(schema)
-            && *shift != 0.0
-        {
-            start[intercept] += shift;
-        }
-        Ok(start)
-    }
-
-    fn preconditioner(&self, at: &[f64]) -> Result<Preconditioner, Error> {
-        if let Some((stand_in, _)) = &self.stand_in {
-            return stand_in.preconditioner(at);
-        }
-        let n = self.n_params;
-        if let Some(SecondOrder { mut lower, .. }) = self.expansion(at)? {
-            let trace: f64 = (0..n).map(|i| lower[i * n + i]).sum();
-            for i in 0..n {
-                lower[i * n + i] += 1e-8 * trace / n as f64;
-            }
-            if let Some(factor) = Cholesky::new(lower, n) {
-                return Ok(Preconditioner::Dense(factor));
-            }
-        }
-        self.diagonal_preconditioner(at)
-    }
-}
-
-impl SecondOrderFacet for FairProblem {
-    fn expand(&self, point: &[f64]) -> Result<SecondOrder, Error> {
-        self.expansion(point)?.ok_or(Error::NoSecondOrder)
-    }
-}
-
-impl BoundFacet for FairProblem {
-    fn convex_below(&self, objective: usize) -> Option<f64> {
-        self.objectives[objective].objective.convex_below()
-    }
-
-    fn bounds(&self, level: f64) -> Result<Option<Bounds>, Error> {
-        self.bounds_at(level)
-    }
-}
-
-impl RootFacet for FairProblem {
-    fn n_roots(&self, objective: usize) -> usize {
-        let squares = self.objectives[objective].objective.squares();
-        squares.map_or(0, Squares::n_roots)
-    }
-
-    fn roots_at(&self, objective: usize, point: &[f64]) -> Result<Roots, Error> {
-        self.roots_and_gradients(objective, point)
-    }
-
-    fn of_roots(&self, objective: usize, roots: &[f64]) -> Result<OfRoots, Error> {
-        let squares = self.objectives[objective].objective.squares();
-        let squares = squares.ok_or(Error::NoRoots(objective))?;
-        Ok(squares.of_roots(roots))
-    }
-
-    fn root_size(&self, _objective: usize, point: &[f64]) -> Result<f64, Error> {
-        self.score_size(point)
-    }
-
-    fn root_values(&self, objective: usize, points: &Points) -> Result<Vec<f64>, Error> {
-        self.root_values_at(objective, points)
-    }
-}
-
-impl TemperatureFacet for FairProblem {
-    fn softened(&self, factor: f64) -> Result<Box<dyn Problem + '_>, Error> {
-        let of = |prepared: &Prepared| match prepared.objective.temperature() {
-            Some(temperature) => Prepared {
-                objective: Arc::from(temperature.softened(factor)),
-                ..prepared.clone()
-            },
-            None => prepared.clone(),
-        };
-        let objectives = self.objectives.iter().map(of).collect();
-        Ok(Box::new(self.with(objectives, self.stand_in.clone())))
     }
 }

@@ -3,12 +3,14 @@
 //! A tile is a few rows times [`LANES`] points; one row's scores of all points lie next to each
 //! other, so that one instruction works on several points. Only additions, multiplications and
 //! divisions in a fixed order are used, never a fused multiply-add, so that the same numbers come
-//! out of every instruction set.
+//! out of every instruction set, in double precision and in single precision.
 
 #![expect(
     clippy::inline_always,
     reason = "these must be compiled with the instruction set of their callers"
 )]
+
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// Points that are worked on side by side.
 pub const LANES: usize = 32;
@@ -21,22 +23,23 @@ pub(crate) const ZERO: Lanes = [0.0; LANES];
 
 /// Runs an inlined function compiled for the widest instruction set of this machine.
 ///
-/// `vectorised! { pub(crate) fn name(arguments) { body } }`
+/// `vectorised! { pub(crate) fn name<const W: usize, T: Real>(arguments) { body } }`, where both parameters
+/// may be left out.
 macro_rules! vectorised {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident $(<const $w:ident: usize>)?($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident $(<const $w:ident: usize $(, $t:ident: $b:ident)?>)?($($arg:ident: $ty:ty),* $(,)?) $body:block) => {
         $(#[$meta])*
-        $vis fn $name $(<const $w: usize>)?($($arg: $ty),*) {
+        $vis fn $name $(<const $w: usize $(, $t: $b)?>)?($($arg: $ty),*) {
             #[inline(always)]
-            fn body $(<const $w: usize>)?($($arg: $ty),*) $body
+            fn body $(<const $w: usize $(, $t: $b)?>)?($($arg: $ty),*) $body
 
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-                fn avx512 $(<const $w: usize>)?($($arg: $ty),*) {
+                fn avx512 $(<const $w: usize $(, $t: $b)?>)?($($arg: $ty),*) {
                     body($($arg),*);
                 }
                 #[target_feature(enable = "avx2")]
-                fn avx2 $(<const $w: usize>)?($($arg: $ty),*) {
+                fn avx2 $(<const $w: usize $(, $t: $b)?>)?($($arg: $ty),*) {
                     body($($arg),*);
                 }
                 if std::arch::is_x86_feature_detected!("avx512f")
@@ -59,67 +62,183 @@ macro_rules! vectorised {
 }
 pub(crate) use vectorised;
 
-/// e^(−a) for a ≥ 0, to about one unit in the last place; 0 beyond 708.
-#[inline(always)]
-pub(crate) fn exp_minus(a: f64) -> f64 {
-    /// 1.5 · 2⁵²: adding it rounds to a whole number, which is then in the low bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    /// ln 2 in two parts; the first has zeros at its end, so that k times it is exact.
-    const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
-    const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
-    let x = -a.min(708.0);
-    let shifted = x * std::f64::consts::LOG2_E + ROUND;
-    let k = shifted - ROUND;
-    let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    // Taylor's series; |r| ≤ ln 2 / 2 makes the first term left out 2e-16. In pairs, and pairs of
-    // pairs: nearly as exact as in a row, and half as long to wait for.
-    let (r2, a0, a1) = (r * r, 1.0 + r, 0.5 + r * (1.0 / 6.0));
-    let a2 = 1.0 / 24.0 + r * (1.0 / 120.0);
-    let a3 = 1.0 / 720.0 + r * (1.0 / 5_040.0);
-    let a4 = 1.0 / 40_320.0 + r * (1.0 / 362_880.0);
-    let a5 = 1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0);
-    let r4 = r2 * r2;
-    let low = (a0 + a1 * r2) + (a2 + a3 * r2) * r4;
-    let high = (a4 + a5 * r2) + r4 * (1.0 / 479_001_600.0);
-    let p = low + high * (r4 * r4);
-    // 2^k through the exponent's bits.
-    let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
-    p * power
+/// The numbers of a tile: double precision, or single precision for passes over samples.
+pub(crate) trait Real:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+{
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// Tiles whose sums are made in this precision before they are added in double precision.
+    const TILES: usize;
+    /// The nearest number of this precision.
+    fn of(x: f64) -> Self;
+    /// The number in double precision.
+    fn wide(self) -> f64;
+    /// Its size.
+    fn abs(self) -> Self;
+    /// The larger of two.
+    fn max(self, other: Self) -> Self;
+    /// e^(−a) for a ≥ 0, to about one unit in the last place; 0 where e^(−a) would be too small.
+    fn exp_minus(self) -> Self;
+    /// ln(1 + e) for 0 ≤ e ≤ 1, to about two units in the last place.
+    fn log_one_plus(self) -> Self;
 }
 
-/// ln(1 + e) for 0 ≤ e ≤ 1, to about two units in the last place.
-#[inline(always)]
-pub(crate) fn log_one_plus(e: f64) -> f64 {
-    // ln(1 + e) = 2 artanh(s) with s = e / (2 + e) ≤ 1/3; artanh(s)/s is a polynomial in s²,
-    // fitted on [0, 1/9] with an error of 1e-18.
-    let s = e / (2.0 + e);
-    let t = s * s;
-    let mut p = 0.085_220_817_813_906_99;
-    p = p * t + 0.041_622_532_559_304_1;
-    p = p * t + 0.060_550_843_640_346_09;
-    p = p * t + 0.066_501_870_163_373_12;
-    p = p * t + 0.076_933_070_211_520_04;
-    p = p * t + 0.090_908_704_162_524_02;
-    p = p * t + 0.111_111_120_403_738_37;
-    p = p * t + 0.142_857_142_727_270_57;
-    p = p * t + 0.200_000_000_000_928_74;
-    p = p * t + 0.333_333_333_333_330_75;
-    p = p * t + 1.0;
-    2.0 * s * p
+impl Real for f64 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    const TILES: usize = usize::MAX;
+
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        x
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self.abs()
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    #[inline(always)]
+    fn exp_minus(self) -> Self {
+        /// 1.5 · 2⁵²: adding it rounds to a whole number, which is then in the low bits.
+        const ROUND: f64 = 6_755_399_441_055_744.0;
+        /// ln 2 in two parts; the first has zeros at its end, so that k times it is exact.
+        const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
+        const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
+        let x = -self.min(708.0);
+        let shifted = x * std::f64::consts::LOG2_E + ROUND;
+        let k = shifted - ROUND;
+        let r = (x - k * LN2_HIGH) - k * LN2_LOW;
+        // Taylor's series; |r| ≤ ln 2 / 2 makes the first term left out 2e-16. In pairs, and pairs of
+        // pairs: nearly as exact as in a row, and half as long to wait for.
+        let (r2, a0, a1) = (r * r, 1.0 + r, 0.5 + r * (1.0 / 6.0));
+        let a2 = 1.0 / 24.0 + r * (1.0 / 120.0);
+        let a3 = 1.0 / 720.0 + r * (1.0 / 5_040.0);
+        let a4 = 1.0 / 40_320.0 + r * (1.0 / 362_880.0);
+        let a5 = 1.0 / 3_628_800.0 + r * (1.0 / 39_916_800.0);
+        let r4 = r2 * r2;
+        let low = (a0 + a1 * r2) + (a2 + a3 * r2) * r4;
+        let high = (a4 + a5 * r2) + r4 * (1.0 / 479_001_600.0);
+        let p = low + high * (r4 * r4);
+        // 2^k through the exponent's bits.
+        let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
+        p * power
+    }
+
+    #[inline(always)]
+    fn log_one_plus(self) -> Self {
+        // ln(1 + e) = 2 artanh(s) with s = e / (2 + e) ≤ 1/3; artanh(s)/s is a polynomial in s²,
+        // fitted on [0, 1/9] with an error of 1e-18.
+        let s = self / (2.0 + self);
+        let t = s * s;
+        let mut p = 0.085_220_817_813_906_99;
+        p = p * t + 0.041_622_532_559_304_1;
+        p = p * t + 0.060_550_843_640_346_09;
+        p = p * t + 0.066_501_870_163_373_12;
+        p = p * t + 0.076_933_070_211_520_04;
+        p = p * t + 0.090_908_704_162_524_02;
+        p = p * t + 0.111_111_120_403_738_37;
+        p = p * t + 0.142_857_142_727_270_57;
+        p = p * t + 0.200_000_000_000_928_74;
+        p = p * t + 0.333_333_333_333_330_75;
+        p = p * t + 1.0;
+        2.0 * s * p
+    }
+}
+
+impl Real for f32 {
+    const ZERO: Self = 0.0;
+    const ONE: Self = 1.0;
+    /// 1,024 rows: few enough that rounding stays far below the error of any sample.
+    const TILES: usize = 16;
+
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        x as f32
+    }
+
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self.abs()
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    #[inline(always)]
+    fn exp_minus(self) -> Self {
+        // As in double precision: 1.5 · 2²³, ln 2 in two parts, and fewer terms.
+        const ROUND: f32 = 12_582_912.0;
+        const LN2_HIGH: f32 = 0.693_359_4;
+        const LN2_LOW: f32 = -2.121_944_4e-4;
+        let x = -self.min(87.0);
+        let shifted = x * std::f32::consts::LOG2_E + ROUND;
+        let k = shifted - ROUND;
+        let r = (x - k * LN2_HIGH) - k * LN2_LOW;
+        let r2 = r * r;
+        let low = (1.0 + r) + (0.5 + r * (1.0 / 6.0)) * r2;
+        let high = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0);
+        let p = low + high * (r2 * r2);
+        let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23));
+        p * power
+    }
+
+    #[inline(always)]
+    fn log_one_plus(self) -> Self {
+        let s = self / (2.0 + self);
+        let t = s * s;
+        let mut p = 1.0 / 13.0;
+        p = p * t + 1.0 / 11.0;
+        p = p * t + 1.0 / 9.0;
+        p = p * t + 1.0 / 7.0;
+        p = p * t + 1.0 / 5.0;
+        p = p * t + 1.0 / 3.0;
+        p = p * t + 1.0;
+        2.0 * s * p
+    }
 }
 
 /// ln(1 + e^(−m)), for any m.
 #[inline(always)]
-pub(crate) fn softplus_minus(m: f64) -> f64 {
-    log_one_plus(exp_minus(m.abs())) + (-m).max(0.0)
+pub(crate) fn softplus_minus<T: Real>(m: T) -> T {
+    m.abs().exp_minus().log_one_plus() + (-m).max(T::ZERO)
 }
 
 /// 1 / (1 + e^m), for any m.
 #[inline(always)]
-pub(crate) fn sigmoid_minus(m: f64) -> f64 {
-    let e = exp_minus(m.abs());
-    let small = e / (1.0 + e);
-    if m >= 0.0 { small } else { 1.0 - small }
+pub(crate) fn sigmoid_minus<T: Real>(m: T) -> T {
+    let e = m.abs().exp_minus();
+    let small = e / (T::ONE + e);
+    if m >= T::ZERO { small } else { T::ONE - small }
 }
 
 #[cfg(test)]
@@ -136,9 +255,9 @@ mod tests {
         let mut worst = (0.0_f64, 0.0_f64, 0.0_f64);
         for i in 0..400_000 {
             let a = f64::from(i) * 0.001_7;
-            worst.0 = worst.0.max(off(exp_minus(a), libm::exp(-a)));
+            worst.0 = worst.0.max(off(a.exp_minus(), libm::exp(-a)));
             let e = f64::from(i) / 400_000.0;
-            worst.1 = worst.1.max(off(log_one_plus(e), libm::log1p(e)));
+            worst.1 = worst.1.max(off(e.log_one_plus(), libm::log1p(e)));
             let m = f64::from(i - 200_000) * 0.000_3;
             let expected = libm::log1p(libm::exp(-m.abs())) + (-m).max(0.0);
             worst.2 = worst.2.max(off(softplus_minus(m), expected));
@@ -155,13 +274,38 @@ mod tests {
     }
 
     #[test]
+    fn single_precision_agrees_with_double() {
+        let mut worst = (0.0_f64, 0.0_f64, 0.0_f64);
+        for i in 0..200_000 {
+            let a = f32::of(f64::from(i) * 0.000_43);
+            worst.0 = worst.0.max(off(a.exp_minus().wide(), libm::exp(-a.wide())));
+            let e = f32::of(f64::from(i) / 200_000.0);
+            worst.1 = worst
+                .1
+                .max(off(e.log_one_plus().wide(), libm::log1p(e.wide())));
+            let m = f32::of(f64::from(i - 100_000) * 0.000_6);
+            let expected = 1.0 / (1.0 + libm::exp(m.wide()));
+            worst.2 = worst.2.max(off(sigmoid_minus(m).wide(), expected));
+        }
+        // A few units in the last place (1.2e-7).
+        assert!(
+            worst.0 < 3e-7 && worst.1 < 4e-7 && worst.2 < 4e-7,
+            "{worst:?}"
+        );
+        for m in [-1e30_f32, 1e30] {
+            assert!(sigmoid_minus(m).is_finite() && softplus_minus(m).is_finite());
+        }
+        assert_eq!(0.0_f32.exp_minus(), 1.0);
+    }
+
+    #[test]
     fn extremes_are_finite() {
         assert_eq!(softplus_minus(-1e4), 1e4);
         assert!(softplus_minus(1e4) < 1e-300);
         assert_eq!(sigmoid_minus(-1e4), 1.0);
         assert!(sigmoid_minus(1e4) < 1e-300);
         assert!(softplus_minus(f64::NAN).is_nan() || softplus_minus(f64::NAN).is_finite());
-        assert_eq!(log_one_plus(0.0), 0.0);
-        assert_eq!(exp_minus(0.0), 1.0);
+        assert_eq!(0.0_f64.log_one_plus(), 0.0);
+        assert_eq!(0.0_f64.exp_minus(), 1.0);
     }
 }

@@ -81,8 +81,8 @@ pub use dataset::{
 };
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
-    BLOCKS_PER_TASK, Cells, Counts, Engine, Form, Host, Labels, Map, OwnStatistics, Pass, Sample,
-    Statistics, Strata, Wanted,
+    BLOCKS_PER_TASK, BothSides, Cells, Counts, Engine, Form, Host, Labels, LogOdds, Map, NearRows,
+    Nearest, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
 };
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};

@@ -1,3 +1,8 @@
+#![expect(
+    clippy::inline_always,
+    reason = "kernels must compile the reading of rows with their own instruction set"
+)]
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -55,11 +60,13 @@ impl<'a> Rows<'a> {
     }
 
     /// Numeric features of a row of the tile.
+    #[inline(always)]
     pub fn numeric(&self, row: usize) -> &'a [f64] {
         self.block.numeric(self.range.start + row)
     }
 
     /// Feature indices of a row of the tile.
+    #[inline(always)]
     pub fn codes(&self, row: usize) -> &'a [u32] {
         self.block.codes(self.range.start + row)
     }

@@ -1,9 +1,11 @@
 //! How good the probabilities of models are, over all rows and by group.
 
-use crate::calibrate::{Calibration, each_model};
-use crate::lanes::{sigmoid_minus, softplus_minus};
+use rayon::prelude::*;
+
+use crate::calibrate::Calibration;
+use crate::lanes::{LANES, sigmoid_minus, softplus_minus, vectorised};
 use crate::measure::{Measures, measure, share};
-use crate::predictor::Predictor;
+use crate::predictor::{Predictor, scores_of_block};
 use crate::{Error, Points, RowSource, UNKNOWN_GROUP};
 
 /// Bins of equal width that probabilities are sorted into.
@@ -66,6 +68,24 @@ pub fn measure_calibrated(
         of_model.probabilities = Some(probabilities);
     }
     Ok(measures)
+}
+
+/// Something made of the position and the scores of each model, models in parallel.
+fn each_model<T: Send>(
+    predictor: &dyn Predictor,
+    rows: &dyn RowSource,
+    points: &Points,
+    of: impl Fn(usize, &[f64]) -> T + Sync,
+) -> Result<Vec<T>, Error> {
+    let all: Vec<&[f64]> = points.iter().collect();
+    let mut found = Vec::with_capacity(all.len());
+    for block in all.chunks(LANES) {
+        let scores = scores_of_block(predictor, rows, block)?;
+        let first = found.len();
+        let models = scores.par_iter().enumerate();
+        found.par_extend(models.map(|(model, scores)| of(first + model, scores)));
+    }
+    Ok(found)
 }
 
 /// Rows without their features. A slot is a set of rows that is measured: all of them, or a group.
@@ -165,12 +185,14 @@ impl Table {
         let mut tallies = vec![Tally::default(); n_slots + 1];
         let mut loss = 0.0;
         let mut order = Vec::with_capacity(scores.len());
+        let mut found = [vec![0.0; scores.len()], vec![0.0; scores.len()]];
+        let [probabilities, losses] = &mut found;
+        of_scores(scores, &self.positive, calibration, probabilities, losses);
         for (row, score) in scores.iter().enumerate() {
             let (positive, weight) = (self.positive[row], self.weights[row]);
-            let odds = calibration.log_odds(*score);
-            let probability = sigmoid_minus(-odds);
+            let probability = probabilities[row];
             let bin = ((probability * BINS as f64) as usize).min(BINS - 1);
-            loss += weight * softplus_minus(if positive { odds } else { -odds });
+            loss += weight * losses[row];
             tallies[0].add(bin, weight, probability, positive);
             for slots in &self.slots {
                 tallies[slots[row] as usize].add(bin, weight, probability, positive);
@@ -196,6 +218,24 @@ impl Table {
                 .map(|n| quality.by_ref().take(*n).collect())
                 .collect(),
             bins,
+        }
+    }
+}
+
+vectorised! {
+    /// The probability and the loss of each row.
+    fn of_scores(
+        scores: &[f64],
+        positive: &[bool],
+        calibration: Calibration,
+        probabilities: &mut [f64],
+        losses: &mut [f64],
+    ) {
+        let out = probabilities.iter_mut().zip(losses);
+        for ((score, positive), (probability, loss)) in scores.iter().zip(positive).zip(out) {
+            let odds = calibration.log_odds(*score);
+            *probability = sigmoid_minus(-odds);
+            *loss = softplus_minus(if *positive { odds } else { -odds });
         }
     }
 }

@@ -1,9 +1,11 @@
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
-use crate::lanes::LANES;
-use crate::measure::{Confusion, Measure, Measures};
-use crate::predictor::{Predictor, scores_of_block};
-use crate::{Error, Points, RowSource};
+use crate::engine::{BothSides, Engine, Map, NearRows, Nearest};
+use crate::measure::{Confusion, Measure, Measures, measure};
+use crate::predictor::Predictor;
+use crate::{Error, Points};
 
 /// Rows on either side of the threshold that it may move past.
 const MOST_ROWS: usize = 4_096;
@@ -11,12 +13,11 @@ const MOST_ROWS: usize = 4_096;
 /// Models that differ from the given ones in their threshold alone (the intercept) and dominate them
 /// in these measures on these rows. For each model and each measure it is the threshold where that
 /// measure is least while no other is worse than before; only those that are better in some measure
-/// are returned. A threshold moves past 4,096 rows at most, and
-/// never past all. Where a measure depends on more than
-/// decisions, none is returned.
+/// are returned. A threshold moves past 4,096 rows at most, and never past all. If a measure depends on
+/// more than decisions, none is returned.
 pub fn better_thresholds(
     predictor: &dyn Predictor,
-    rows: &dyn RowSource,
+    rows: &dyn Engine,
     points: &Points,
     measures: &[Measure],
 ) -> Result<Points, Error> {
@@ -29,17 +30,17 @@ pub fn better_thresholds(
     else {
         return Ok(better);
     };
-    let table = Table::read(rows)?;
-    let all: Vec<&[f64]> = points.iter().collect();
-    let shifts: Vec<Vec<Vec<f64>>> = all
-        .chunks(LANES)
-        .map(|block| {
-            let scores = scores_of_block(predictor, rows, block)?;
-            let shifts = scores.par_iter().map(|s| table.shifts(s, measures));
-            Ok(shifts.collect())
-        })
-        .collect::<Result<_, Error>>()?;
-    for (point, shifts) in all.iter().zip(shifts.into_iter().flatten()) {
+    let counts = measure(predictor, rows, points)?;
+    let nearest = rows.nearest(&Nearest {
+        map: Map::of(predictor),
+        points: Cow::Borrowed(points),
+        most: MOST_ROWS + 1,
+    })?;
+    let models = counts.into_par_iter().zip(nearest);
+    let shifts: Vec<Vec<f64>> = models
+        .map(|(counts, sides)| shifts(&counts, &sides, measures))
+        .collect();
+    for (point, shifts) in points.iter().zip(shifts) {
         for shift in shifts {
             let mut moved = point.to_vec();
             moved[intercept] += shift;
@@ -49,141 +50,82 @@ pub fn better_thresholds(
     Ok(better)
 }
 
-/// What decides about measures, row by row.
-struct Table {
-    positive: Vec<bool>,
-    weights: Vec<f64>,
-    /// For each attribute the group of each row.
-    groups: Vec<Vec<u32>>,
-    /// Counts where nobody is selected.
-    nobody: Measures,
+/// Changes the counts that a row is in.
+fn each(rows: &NearRows, row: usize, counts: &mut Measures, change: impl Fn(&mut Confusion)) {
+    change(&mut counts.overall);
+    for (groups, counts) in rows.groups.iter().zip(&mut counts.groups) {
+        if let Some(counts) = counts.get_mut(groups[row] as usize) {
+            change(counts);
+        }
+    }
 }
 
-impl Table {
-    fn read(rows: &dyn RowSource) -> Result<Self, Error> {
-        let attributes = &rows.schema().attributes;
-        let mut table = Self {
-            positive: Vec::with_capacity(rows.n_rows() as usize),
-            weights: Vec::with_capacity(rows.n_rows() as usize),
-            groups: vec![Vec::with_capacity(rows.n_rows() as usize); attributes.len()],
-            nobody: Measures::empty(attributes),
-        };
-        for index in 0..rows.n_blocks() {
-            let block = rows.block(index)?;
-            table
-                .positive
-                .extend(block.labels().iter().map(|y| *y > 0.0));
-            table.weights.extend_from_slice(block.weights());
-            for (attribute, groups) in table.groups.iter_mut().enumerate() {
-                groups.extend_from_slice(block.groups(attribute));
-            }
+fn select(rows: &NearRows, row: usize, counts: &mut Measures) {
+    let (positive, weight) = (rows.positive[row], rows.weights[row]);
+    each(rows, row, counts, |counts| match positive {
+        true => {
+            counts.false_negatives -= weight;
+            counts.true_positives += weight;
         }
-        let mut nobody = table.nobody.clone();
-        for row in 0..table.positive.len() {
-            let (positive, weight) = (table.positive[row], table.weights[row]);
-            table.each(row, &mut nobody, |counts| match positive {
-                true => counts.false_negatives += weight,
-                false => counts.true_negatives += weight,
-            });
+        false => {
+            counts.true_negatives -= weight;
+            counts.false_positives += weight;
         }
-        table.nobody = nobody;
-        Ok(table)
-    }
+    });
+}
 
-    /// Changes the counts that a row is in.
-    fn each(&self, row: usize, counts: &mut Measures, change: impl Fn(&mut Confusion)) {
-        change(&mut counts.overall);
-        for (groups, counts) in self.groups.iter().zip(&mut counts.groups) {
-            if let Some(counts) = counts.get_mut(groups[row] as usize) {
-                change(counts);
-            }
+fn reject(rows: &NearRows, row: usize, counts: &mut Measures) {
+    let (positive, weight) = (rows.positive[row], rows.weights[row]);
+    each(rows, row, counts, |counts| match positive {
+        true => {
+            counts.true_positives -= weight;
+            counts.false_negatives += weight;
         }
-    }
-
-    fn select(&self, row: usize, counts: &mut Measures) {
-        let (positive, weight) = (self.positive[row], self.weights[row]);
-        self.each(row, counts, |counts| match positive {
-            true => {
-                counts.false_negatives -= weight;
-                counts.true_positives += weight;
-            }
-            false => {
-                counts.true_negatives -= weight;
-                counts.false_positives += weight;
-            }
-        });
-    }
-
-    fn reject(&self, row: usize, counts: &mut Measures) {
-        let (positive, weight) = (self.positive[row], self.weights[row]);
-        self.each(row, counts, |counts| match positive {
-            true => {
-                counts.true_positives -= weight;
-                counts.false_negatives += weight;
-            }
-            false => {
-                counts.false_positives -= weight;
-                counts.true_negatives += weight;
-            }
-        });
-    }
-
-    /// What to add to the intercept of a model with these scores.
-    fn shifts(&self, scores: &[f64], measures: &[Measure]) -> Vec<f64> {
-        let mut counts = self.nobody.clone();
-        let (mut selected, mut rejected) = (Vec::new(), Vec::new());
-        for (row, score) in scores.iter().enumerate() {
-            if *score >= 0.0 {
-                self.select(row, &mut counts);
-                selected.push(row);
-            } else {
-                rejected.push(row);
-            }
+        false => {
+            counts.false_positives -= weight;
+            counts.true_negatives += weight;
         }
-        let of = |counts: &Measures| -> Option<Vec<f64>> {
-            measures.iter().map(|m| m.of(counts)).collect()
-        };
-        let Some(own) = of(&counts) else {
-            return Vec::new();
-        };
-        let mut best = Best {
-            shifts: vec![0.0; measures.len()],
-            values: vec![own.clone(); measures.len()],
-            own,
-        };
-        // Up: those with the lowest scores are no longer selected. Down: those with the highest are.
-        for (mut rows, up) in [(selected, true), (rejected, false)] {
-            let order = |a: &usize, b: &usize| match up {
-                true => scores[*a].total_cmp(&scores[*b]),
-                false => scores[*b].total_cmp(&scores[*a]),
+    });
+}
+
+/// What to add to the intercept of a model with these counts and these rows near its threshold.
+fn shifts(counts: &Measures, sides: &BothSides, measures: &[Measure]) -> Vec<f64> {
+    let of =
+        |counts: &Measures| -> Option<Vec<f64>> { measures.iter().map(|m| m.of(counts)).collect() };
+    let Some(own) = of(counts) else {
+        return Vec::new();
+    };
+    let mut best = Best {
+        shifts: vec![0.0; measures.len()],
+        values: vec![own.clone(); measures.len()],
+        own,
+    };
+    // Up: those with the lowest scores are no longer selected. Down: those with the highest are.
+    for (rows, up) in sides.iter().zip([true, false]) {
+        let mut counts = counts.clone();
+        for (row, here) in rows.scores.iter().enumerate() {
+            match up {
+                true => reject(rows, row, &mut counts),
+                false => select(rows, row, &mut counts),
+            }
+            let Some(next) = rows.scores.get(row + 1) else {
+                break;
             };
-            if rows.len() > MOST_ROWS {
-                rows.select_nth_unstable_by(MOST_ROWS, order);
-                rows.truncate(MOST_ROWS + 1);
+            let middle = 0.5 * (here + next);
+            // Rows with one score go together.
+            if here == next || middle == *here || middle == *next {
+                continue;
             }
-            rows.sort_unstable_by(order);
-            let mut counts = counts.clone();
-            for (place, row) in rows.iter().enumerate() {
-                match up {
-                    true => self.reject(*row, &mut counts),
-                    false => self.select(*row, &mut counts),
-                }
-                let here = scores[*row];
-                let Some(next) = rows.get(place + 1).map(|r| scores[*r]) else {
-                    break;
-                };
-                let middle = 0.5 * (here + next);
-                // Rows with one score go together.
-                if here == next || middle == here || middle == next {
-                    continue;
-                }
-                if let Some(values) = of(&counts) {
-                    best.judge(&values, -middle);
-                }
+            // Most thresholds make the first measure worse: the others need not be known.
+            let not_worse = |(m, own): (&Measure, &f64)| m.of(&counts).is_none_or(|v| v <= *own);
+            if measures.iter().zip(&best.own).all(not_worse)
+                && let Some(values) = of(&counts)
+            {
+                best.judge(&values, -middle);
             }
         }
-        best.into_shifts()
     }
+    best.into_shifts()
 }
 
 /// The best threshold for each measure.

@@ -164,6 +164,9 @@ impl Display for Value {
     }
 }
 
+/// How the field of a setting is read and written.
+type Field<S> = (fn(&S) -> Value, fn(&mut S, Value));
+
 /// A setting with the field that holds it.
 pub struct Declared<S> {
     setting: Setting,
@@ -176,7 +179,7 @@ impl<S> Declared<S> {
         name: &'static str,
         kind: Kind,
         help: &'static str,
-        (get, set): (fn(&S) -> Value, fn(&mut S, Value)),
+        (get, set): Field<S>,
     ) -> Self {
         let setting = Setting { name, kind, help };
         Self { setting, get, set }
@@ -331,18 +334,17 @@ mod tests {
 
     /// The tables of docs/fit.md.
     fn tables() -> String {
-        let mut text = String::new();
-        for solver in AnySolver::all() {
-            let name = solver.name();
-            text += &format!(
-                "\n| `{name}` | default | values | meaning |\n| --- | --- | --- | --- |\n"
-            );
-            for Setting { name, kind, help } in solver.settings() {
+        let table = |solver: AnySolver| {
+            let head = format!("| `{}` | default | values | meaning |", solver.name());
+            let row = |Setting { name, kind, help }: Setting| {
                 let default = solver.get(name).unwrap().short();
-                text += &format!("| `{name}` | {default} | {} | {help} |\n", kind.rule());
-            }
-        }
-        text + "\n"
+                format!("| `{name}` | {default} | {} | {help} |", kind.rule())
+            };
+            let rows = solver.settings().into_iter().map(row);
+            let lines = [head, "| --- | --- | --- | --- |".into()].into_iter();
+            lines.chain(rows).collect::<Vec<_>>().join("\n")
+        };
+        format!("\n{}\n\n", AnySolver::all().map(table).join("\n\n"))
     }
 
     /// `FAIRFRONT_UPDATE=1` writes them.

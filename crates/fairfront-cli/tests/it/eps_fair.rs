@@ -28,7 +28,7 @@ fn a_run_says_what_became_of_its_subproblems() {
         (&run["solver"], &run["stop"]),
         (&"eps-fair".into(), &"complete".into())
     );
-    assert_eq!(run["settings"]["points"], 20);
+    assert_eq!(run["solver_settings"]["points"], 20);
     let count = |name: &str| run["counters"]["subproblems"][name].as_u64().expect(name);
     assert_eq!((count("solved"), count("failed")), (15, 0));
     assert_eq!(
@@ -160,7 +160,7 @@ fn what_is_not_finite_is_explained() {
 #[test]
 fn a_toml_file_can_name_the_solver_and_flags_win() {
     let folder = TempDir::new().expect("a folder");
-    let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nmethod = \"eps-fair\"\n\
+    let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nsolver = \"eps-fair\"\n\
                 points = 5\nset = [\"tolerance=1e-7\"]\n";
     std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
     let fit = |more: &[&str]| {
@@ -171,7 +171,7 @@ fn a_toml_file_can_name_the_solver_and_flags_win() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let run = json(&folder.path().join("r"));
     assert_eq!(run["counters"]["subproblems"]["solved"], 4);
-    assert_eq!(run["settings"]["tolerance"], 1e-7);
+    assert_eq!(run["solver_settings"]["tolerance"], 1e-7);
     let flags = ["--solver", "pf-smg", "--set", "max-steps=4", "--out", "s"];
     let outcome = fit(&flags);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
@@ -199,8 +199,8 @@ fn the_paper_s_way_and_errors_of_rates() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert!(outcome.err.contains("is not convex"), "{}", outcome.err);
     let run = json(&folder.path().join("r"));
-    assert_eq!(run["settings"]["finite_differences"], true);
-    assert_eq!(run["settings"]["start_radius"], 5.0);
+    assert_eq!(run["solver_settings"]["finite_differences"], true);
+    assert_eq!(run["solver_settings"]["start_radius"], 5.0);
     assert_eq!(run["requested"][1], "equal_opportunity(sex, center=all)");
     // 47 parameters: a gradient by differences evaluates 48 points.
     let counters = &run["counters"];

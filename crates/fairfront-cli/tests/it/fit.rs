@@ -241,7 +241,7 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
         (&["--set", "runs=0"], 2, "runs is 0"),
         (&["--set", "stp=1"], 2, "did you mean \"step\""),
         (&["--set", "step=inf"], 2, "must be a number"),
-        (&["--set", "batches=0*1"], 2, "batch size"),
+        (&["--set", "batches=0*1"], 2, "at least 1 row"),
         (&["--max-seconds", "0"], 2, "--max-seconds"),
         (&["--threads", "0"], 2, "--threads"),
     ];
@@ -293,7 +293,7 @@ fn a_toml_file_can_say_what_to_fit() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
     assert_eq!(json["objectives"][1], "equal_opportunity(sex)");
-    assert_eq!(json["settings"]["most_steps"], 8, "flags win");
+    assert_eq!(json["solver_settings"]["most_steps"], 8, "flags win");
     assert_eq!(
         run_in(folder.path(), &["inspect", "--config", "run.toml"], b"").code,
         0

@@ -181,7 +181,7 @@ const WRONG: &[(&[&str], i32, &str)] = &[
     (&["--try", "step="], 2, "name the values"),
     (&["--try", "step=1,1.0"], 2, "given twice"),
     (&["--try", "step=1", "--try", "step=2"], 2, "given twice"),
-    (&["--try", "step=0,1"], 2, "a positive number"),
+    (&["--try", "step=0,1"], 2, "above 0"),
     (&["--try", "holes=4,5"], 2, "--set fixes it"),
     (
         &["--try", "runs=1,2", "--split", "none"],

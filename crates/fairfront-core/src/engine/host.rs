@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::pass::Pass;
 use super::tile::part;
-use super::{Sampler, Strata};
+use super::{BothSides, Nearest, Sampler, Strata};
 use crate::lanes::LANES;
 use crate::{Error, RowBlock, RowSource, Schema};
 
@@ -33,6 +33,15 @@ impl Host {
             return sum_of_blocks(pass, rows.schema(), &[Arc::new(block)]);
         }
         sum_of_source(pass, rows)
+    }
+
+    /// Finds the rows nearest to the threshold.
+    pub fn nearest(
+        &self,
+        rows: &dyn RowSource,
+        nearest: &Nearest<'_>,
+    ) -> Result<Vec<BothSides>, Error> {
+        nearest.find(rows)
     }
 
     fn sampler(&self, rows: &dyn RowSource, strata: Strata) -> Result<Arc<Sampler>, Error> {
@@ -105,4 +114,160 @@ fn sum_of_source(pass: &Pass<'_>, rows: &dyn RowSource) -> Result<Vec<f64>, Erro
         }
     }
     Ok(totals.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::engine::{Cells, Labels, Map, Sample, Statistics, Wanted};
+    use crate::objective::Output;
+    use crate::{Attribute, CategoricalFeature, Dataset, Linear, Points, Purpose, Stream};
+
+    fn table(n: usize) -> Dataset {
+        let named = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let schema = Schema {
+            numeric: named(&["a", "b", "c"]),
+            categorical: vec![CategoricalFeature {
+                column: "d".into(),
+                levels: named(&["x", "y", "z"]),
+            }],
+            attributes: vec![Attribute::new("sex", named(&["F", "M"]))],
+            n_outputs: 1,
+        };
+        let mut random = Stream::new(1, Purpose::Synthetic, [3, 0]);
+        let blocks = (0..n).step_by(crate::BLOCK_ROWS).map(|first| {
+            let rows = crate::BLOCK_ROWS.min(n - first);
+            RowBlock::new(
+                &schema,
+                (0..3 * rows).map(|_| random.normal()).collect(),
+                // The last is a category without a parameter.
+                (0..rows).map(|r| [3, 4, 5, 7][r % 4]).collect(),
+                (0..rows)
+                    .map(|_| if random.chance(0.3) { 1.0 } else { -1.0 })
+                    .collect(),
+                vec![(0..rows).map(|_| u32::from(random.chance(0.4))).collect()],
+                (0..rows).map(|_| 0.5 + random.uniform()).collect(),
+            )
+            .unwrap()
+        });
+        let blocks: Vec<RowBlock> = blocks.collect();
+        Dataset::new(schema.clone(), blocks).unwrap()
+    }
+
+    fn points(n: usize) -> Points {
+        let mut random = Stream::new(2, Purpose::Synthetic, [3, 0]);
+        Points::from_vec(7, (0..7 * n).map(|_| random.normal()).collect())
+    }
+
+    const SAMPLE: Sample = Sample {
+        strata: Strata {
+            attribute: Some(0),
+            by_label: true,
+        },
+        size: 2_500,
+        seed: 7,
+        key: [1, 2],
+    };
+
+    /// Sums of a sample, which are made in single precision, and those of the same rows in double precision.
+    #[test]
+    fn single_precision_is_close_to_double() {
+        let rows = table(4_000);
+        let sampler = Sampler::of(&rows, SAMPLE.strata).unwrap();
+        let block = Arc::new(sampler.block(&rows, &SAMPLE).unwrap());
+        let cells = |labels| Cells {
+            attribute: Some(0),
+            labels,
+        };
+        let outputs = [
+            (Output::Score, cells(Labels::Together)),
+            (Output::Decision { tau: 0.3 }, cells(Labels::Apart)),
+            (Output::Loss, Cells::ALL),
+            (Output::Loss, cells(Labels::Positive)),
+            (
+                Output::Shortfall {
+                    mu: 0.1,
+                    sign: -1.0,
+                },
+                cells(Labels::Negative),
+            ),
+        ];
+        for (output, cells) in outputs {
+            let statistics = [Statistics::ByCell { output, cells }];
+            let n_sums = statistics[0].n_sums(rows.schema());
+            for n in [1, 8, 40] {
+                let points = points(n);
+                let slopes = vec![0.7; n * n_sums];
+                let wanted = [
+                    Wanted::Sums {
+                        statistics: Cow::Borrowed(&statistics),
+                    },
+                    Wanted::Gradients {
+                        statistics: Cow::Borrowed(&statistics),
+                        slopes: Cow::Borrowed(&slopes),
+                    },
+                    Wanted::Both {
+                        statistic: statistics[0],
+                        slopes: Cow::Borrowed(&slopes),
+                    },
+                ];
+                for wanted in wanted {
+                    let pass = |sample| Pass {
+                        map: Map::of(&Linear),
+                        points: Cow::Borrowed(&points),
+                        wanted: wanted.clone(),
+                        sample,
+                    };
+                    let single = Host::default().sum(&rows, &pass(Some(SAMPLE))).unwrap();
+                    let blocks = [Arc::clone(&block)];
+                    let double = sum_of_blocks(&pass(None), rows.schema(), &blocks).unwrap();
+                    assert_eq!(single.len(), double.len());
+                    for (a, b) in single.iter().zip(&double) {
+                        // Sums of 4,000 weights of about 1: a few units in the last place of single precision.
+                        assert!(
+                            (a - b).abs() < 2e-3 + 1e-5 * b.abs(),
+                            "{output:?}: {a} is not {b}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// One pass for all points gives the gradients that a pass with unit slopes gives.
+    #[test]
+    fn linear_sums_are_pulled_back_unit_slopes() {
+        let rows = table(3_000);
+        for labels in [Labels::Together, Labels::Positive, Labels::Apart] {
+            let cells = Cells {
+                attribute: Some(0),
+                labels,
+            };
+            let k = cells.n_sums(rows.schema());
+            let mut unit = vec![0.0; k * k];
+            (0..k).for_each(|i| unit[i * k + i] = 1.0);
+            let pass = |points: Points, wanted| {
+                let pass = Pass {
+                    map: Map::of(&Linear),
+                    points: Cow::Owned(points),
+                    wanted,
+                    sample: None,
+                };
+                Host::default().sum(&rows, &pass).unwrap()
+            };
+            let found = pass(Points::new(7), Wanted::Linear { cells });
+            let statistics = [Statistics::ByCell {
+                output: Output::Score,
+                cells,
+            }];
+            let wanted = Wanted::Gradients {
+                statistics: Cow::Borrowed(&statistics),
+                slopes: Cow::Borrowed(&unit),
+            };
+            let expected = pass(Points::from_vec(7, vec![0.0; 7 * k]), wanted);
+            assert_eq!(found[4..], expected);
+        }
+    }
 }

@@ -9,7 +9,7 @@
 )]
 
 use super::cell::NOWHERE;
-use crate::lanes::{exp_minus, log_one_plus, sigmoid_minus, softplus_minus, vectorised};
+use crate::lanes::{Real, sigmoid_minus, softplus_minus, vectorised};
 use crate::predictor::Rows;
 
 /// Rows whose scores for a single point are summed side by side.
@@ -18,22 +18,25 @@ const ROWS_AS_LANES: usize = 8;
 vectorised! {
     /// Scores that are linear in the columns. `params` are numeric coefficients, those of categories, the
     /// intercept and a row of zeros.
-    pub(crate) fn scores<const W: usize>(rows: &Rows, params: &[[f64; W]], scores: &mut [[f64; W]]) {
+    pub(crate) fn scores<const W: usize, T: Real>(rows: &Rows, params: &[[T; W]], scores: &mut [[T; W]]) {
         let intercept = &params[params.len() - 2];
         if W == 1 {
             let mut first = 0;
             while first < rows.len() {
                 let n = ROWS_AS_LANES.min(rows.len() - first);
                 let mut sums = [intercept[0]; ROWS_AS_LANES];
-                let n_numeric = rows.numeric(first).len();
-                for j in 0..n_numeric {
-                    for r in 0..n {
-                        sums[r] += rows.numeric(first + r)[j] * params[j][0];
+                // Rows beyond the last are computed as the last, and forgotten.
+                let row = |r: usize| first + r.min(n - 1);
+                let numeric: [&[f64]; ROWS_AS_LANES] = std::array::from_fn(|r| rows.numeric(row(r)));
+                for (j, coefficient) in params[..numeric[0].len()].iter().enumerate() {
+                    for (sum, z) in sums.iter_mut().zip(&numeric) {
+                        *sum += T::of(z[j]) * coefficient[0];
                     }
                 }
-                for j in 0..rows.codes(first).len() {
-                    for r in 0..n {
-                        sums[r] += params[rows.codes(first + r)[j] as usize][0];
+                let codes: [&[u32]; ROWS_AS_LANES] = std::array::from_fn(|r| rows.codes(row(r)));
+                for j in 0..codes[0].len() {
+                    for (sum, codes) in sums.iter_mut().zip(&codes) {
+                        *sum += params[codes[j] as usize][0];
                     }
                 }
                 for r in 0..n {
@@ -46,6 +49,7 @@ vectorised! {
         for (r, score) in scores[..rows.len()].iter_mut().enumerate() {
             let mut sum = *intercept;
             for (z, coefficient) in rows.numeric(r).iter().zip(params) {
+                let z = T::of(*z);
                 for p in 0..W {
                     sum[p] += z * coefficient[p];
                 }
@@ -63,19 +67,39 @@ vectorised! {
 
 vectorised! {
     /// Adds Σ slope · ∂φ/∂x for scores that are linear in the columns.
-    pub(crate) fn pull_back<const W: usize>(
+    pub(crate) fn pull_back<const W: usize, T: Real>(
         rows: &Rows,
-        slopes: &[[f64; W]],
-        gradients: &mut [[f64; W]],
+        slopes: &[[T; W]],
+        gradients: &mut [[T; W]],
     ) {
         let intercept = gradients.len() - 2;
-        let mut total = [0.0; W];
-        for (r, slope) in slopes[..rows.len()].iter().enumerate() {
+        let slopes = &slopes[..rows.len()];
+        let mut total = [T::ZERO; W];
+        let mut fours = slopes.chunks_exact(4);
+        let mut first = 0;
+        // Four rows at a time share the loads and stores of the sums that every row adds to.
+        for four in fours.by_ref() {
+            let z = [0, 1, 2, 3].map(|i| rows.numeric(first + i));
+            for (j, gradient) in gradients[..z[0].len()].iter_mut().enumerate() {
+                let z = z.map(|z| T::of(z[j]));
+                for p in 0..W {
+                    let mut sum = gradient[p] + z[0] * four[0][p];
+                    sum += z[1] * four[1][p];
+                    sum += z[2] * four[2][p];
+                    gradient[p] = sum + z[3] * four[3][p];
+                }
+            }
+            first += 4;
+        }
+        for (r, slope) in (first..).zip(fours.remainder()) {
             for (z, gradient) in rows.numeric(r).iter().zip(gradients.iter_mut()) {
+                let z = T::of(*z);
                 for p in 0..W {
                     gradient[p] += z * slope[p];
                 }
             }
+        }
+        for (r, slope) in slopes.iter().enumerate() {
             for code in rows.codes(r) {
                 let gradient = &mut gradients[*code as usize];
                 for p in 0..W {
@@ -93,14 +117,15 @@ vectorised! {
 }
 
 vectorised! {
-    pub(super) fn add_by_cell<const W: usize>(
+    pub(super) fn add_by_cell<const W: usize, T: Real>(
         cells: &[usize],
         weights: &[f64],
-        outputs: &[[f64; W]],
-        sums: &mut [[f64; W]],
+        outputs: &[[T; W]],
+        sums: &mut [[T; W]],
     ) {
         for ((cell, w), output) in cells.iter().zip(weights).zip(outputs) {
             if let Some(sum) = sums.get_mut(*cell) {
+                let w = T::of(*w);
                 for p in 0..W {
                     sum[p] += w * output[p];
                 }
@@ -110,15 +135,15 @@ vectorised! {
 }
 
 vectorised! {
-    pub(super) fn add_from_cell<const W: usize>(
+    pub(super) fn add_from_cell<const W: usize, T: Real>(
         cells: &[usize],
         weights: &[f64],
-        slopes: &[[f64; W]],
-        out: &mut [[f64; W]],
+        slopes: &[[T; W]],
+        out: &mut [[T; W]],
     ) {
         for ((cell, w), out) in cells.iter().zip(weights).zip(out) {
             if *cell != NOWHERE {
-                let slope = &slopes[*cell];
+                let (w, slope) = (T::of(*w), &slopes[*cell]);
                 for p in 0..W {
                     out[p] += w * slope[p];
                 }
@@ -128,11 +153,12 @@ vectorised! {
 }
 
 vectorised! {
-    pub(super) fn decisions<const W: usize>(
-        scores: &[[f64; W]],
+    pub(super) fn decisions<const W: usize, T: Real>(
+        scores: &[[T; W]],
         factor: f64,
-        out: &mut [[f64; W]],
+        out: &mut [[T; W]],
     ) {
+        let factor = T::of(factor);
         for (score, out) in scores.iter().zip(out) {
             for p in 0..W {
                 out[p] = sigmoid_minus(factor * score[p]);
@@ -142,22 +168,23 @@ vectorised! {
 }
 
 vectorised! {
-    pub(super) fn steps<const W: usize>(scores: &[[f64; W]], out: &mut [[f64; W]]) {
+    pub(super) fn steps<const W: usize, T: Real>(scores: &[[T; W]], out: &mut [[T; W]]) {
         for (score, out) in scores.iter().zip(out) {
             for p in 0..W {
-                out[p] = if score[p] >= 0.0 { 1.0 } else { 0.0 };
+                out[p] = if score[p] >= T::ZERO { T::ONE } else { T::ZERO };
             }
         }
     }
 }
 
 vectorised! {
-    pub(super) fn losses<const W: usize>(
+    pub(super) fn losses<const W: usize, T: Real>(
         labels: &[f64],
-        scores: &[[f64; W]],
-        out: &mut [[f64; W]],
+        scores: &[[T; W]],
+        out: &mut [[T; W]],
     ) {
         for ((y, score), out) in labels.iter().zip(scores).zip(out) {
+            let y = T::of(*y);
             for p in 0..W {
                 out[p] = softplus_minus(y * score[p]);
             }
@@ -167,26 +194,31 @@ vectorised! {
 
 /// smooth-min(0, s): s below −μ, 0 above μ, a parabola between.
 #[inline(always)]
-fn smooth_min(s: f64, mu: f64) -> f64 {
+fn smooth_min<T: Real>(s: T, mu: T) -> T {
     let d = s - mu;
-    let parabola = -d * d / (4.0 * mu);
+    let parabola = -d * d / (T::of(4.0) * mu);
     let low = if s < -mu { s } else { parabola };
-    if s > mu { 0.0 } else { low }
+    if s > mu { T::ZERO } else { low }
 }
 
 #[inline(always)]
-fn smooth_min_slope(s: f64, mu: f64) -> f64 {
-    let low = if s < -mu { 1.0 } else { -(s - mu) / (2.0 * mu) };
-    if s > mu { 0.0 } else { low }
+fn smooth_min_slope<T: Real>(s: T, mu: T) -> T {
+    let low = if s < -mu {
+        T::ONE
+    } else {
+        -(s - mu) / (T::of(2.0) * mu)
+    };
+    if s > mu { T::ZERO } else { low }
 }
 
 vectorised! {
-    pub(super) fn shortfalls<const W: usize>(
-        scores: &[[f64; W]],
+    pub(super) fn shortfalls<const W: usize, T: Real>(
+        scores: &[[T; W]],
         sign: f64,
         mu: f64,
-        out: &mut [[f64; W]],
+        out: &mut [[T; W]],
     ) {
+        let (sign, mu) = (T::of(sign), T::of(mu));
         for (score, out) in scores.iter().zip(out) {
             for p in 0..W {
                 out[p] = smooth_min(sign * score[p], mu);
@@ -196,28 +228,30 @@ vectorised! {
 }
 
 vectorised! {
-    pub(super) fn add_by_decision<const W: usize>(
-        decisions: &[[f64; W]],
+    pub(super) fn add_by_decision<const W: usize, T: Real>(
+        decisions: &[[T; W]],
         factor: f64,
-        by_output: &[[f64; W]],
-        by_score: &mut [[f64; W]],
+        by_output: &[[T; W]],
+        by_score: &mut [[T; W]],
     ) {
+        let factor = T::of(factor);
         for ((decision, slope), out) in decisions.iter().zip(by_output).zip(by_score) {
             for p in 0..W {
-                out[p] += factor * decision[p] * (1.0 - decision[p]) * slope[p];
+                out[p] += factor * decision[p] * (T::ONE - decision[p]) * slope[p];
             }
         }
     }
 }
 
 vectorised! {
-    pub(super) fn add_by_loss<const W: usize>(
+    pub(super) fn add_by_loss<const W: usize, T: Real>(
         labels: &[f64],
-        scores: &[[f64; W]],
-        by_output: &[[f64; W]],
-        by_score: &mut [[f64; W]],
+        scores: &[[T; W]],
+        by_output: &[[T; W]],
+        by_score: &mut [[T; W]],
     ) {
         for (((y, score), slope), out) in labels.iter().zip(scores).zip(by_output).zip(by_score) {
+            let y = T::of(*y);
             for p in 0..W {
                 out[p] -= y * sigmoid_minus(y * score[p]) * slope[p];
             }
@@ -226,13 +260,14 @@ vectorised! {
 }
 
 vectorised! {
-    pub(super) fn add_by_shortfall<const W: usize>(
-        scores: &[[f64; W]],
+    pub(super) fn add_by_shortfall<const W: usize, T: Real>(
+        scores: &[[T; W]],
         sign: f64,
         mu: f64,
-        by_output: &[[f64; W]],
-        by_score: &mut [[f64; W]],
+        by_output: &[[T; W]],
+        by_score: &mut [[T; W]],
     ) {
+        let (sign, mu) = (T::of(sign), T::of(mu));
         for ((score, slope), out) in scores.iter().zip(by_output).zip(by_score) {
             for p in 0..W {
                 out[p] += sign * smooth_min_slope(sign * score[p], mu) * slope[p];
@@ -244,18 +279,19 @@ vectorised! {
 vectorised! {
     /// Losses of rows of one weight: the product of 1 + e^(−|m|), and the sum of what is linear in m. One
     /// logarithm then serves all rows of a tile.
-    pub(super) fn multiply_losses<const W: usize>(
+    pub(super) fn multiply_losses<const W: usize, T: Real>(
         labels: &[f64],
-        scores: &[[f64; W]],
-        product: &mut [f64; W],
-        linear: &mut [f64; W],
+        scores: &[[T; W]],
+        product: &mut [T; W],
+        linear: &mut [T; W],
     ) {
         let (mut products, mut sums) = (*product, *linear);
         for (y, score) in labels.iter().zip(scores) {
+            let y = T::of(*y);
             for p in 0..W {
                 let m = y * score[p];
-                products[p] *= 1.0 + exp_minus(m.abs());
-                sums[p] += (-m).max(0.0);
+                products[p] *= T::ONE + m.abs().exp_minus();
+                sums[p] += (-m).max(T::ZERO);
             }
         }
         *product = products;
@@ -265,25 +301,25 @@ vectorised! {
 
 vectorised! {
     /// The same, and the slopes of the rows by their scores.
-    pub(super) fn multiply_losses_and_add_slopes<const W: usize>(
+    pub(super) fn multiply_losses_and_add_slopes<const W: usize, T: Real>(
         labels: &[f64],
         weight: f64,
-        scores: &[[f64; W]],
-        slope: &[f64; W],
-        product: &mut [f64; W],
-        linear: &mut [f64; W],
-        out: &mut [[f64; W]],
+        scores: &[[T; W]],
+        slope: &[T; W],
+        product: &mut [T; W],
+        linear: &mut [T; W],
+        out: &mut [[T; W]],
     ) {
         let (mut products, mut sums) = (*product, *linear);
         for ((y, score), out) in labels.iter().zip(scores).zip(out) {
-            let scale = -(weight * y);
+            let (scale, y) = (T::of(-(weight * y)), T::of(*y));
             for p in 0..W {
                 let m = y * score[p];
-                let e = exp_minus(m.abs());
-                products[p] *= 1.0 + e;
-                sums[p] += (-m).max(0.0);
-                let small = e / (1.0 + e);
-                let sigmoid = if m >= 0.0 { small } else { 1.0 - small };
+                let e = m.abs().exp_minus();
+                products[p] *= T::ONE + e;
+                sums[p] += (-m).max(T::ZERO);
+                let small = e / (T::ONE + e);
+                let sigmoid = if m >= T::ZERO { small } else { T::ONE - small };
                 out[p] += scale * slope[p] * sigmoid;
             }
         }
@@ -294,15 +330,15 @@ vectorised! {
 
 vectorised! {
     /// Adds the slopes of weighted losses of all rows by their scores.
-    pub(super) fn add_loss_slopes<const W: usize>(
+    pub(super) fn add_loss_slopes<const W: usize, T: Real>(
         labels: &[f64],
         weights: &[f64],
-        scores: &[[f64; W]],
-        slope: &[f64; W],
-        out: &mut [[f64; W]],
+        scores: &[[T; W]],
+        slope: &[T; W],
+        out: &mut [[T; W]],
     ) {
         for (((y, w), score), out) in labels.iter().zip(weights).zip(scores).zip(out) {
-            let scale = -(w * y);
+            let (scale, y) = (T::of(-(w * y)), T::of(*y));
             for p in 0..W {
                 out[p] += scale * slope[p] * sigmoid_minus(y * score[p]);
             }
@@ -323,11 +359,11 @@ vectorised! {
         for i in 0..labels.len() {
             let (y, w) = (labels[i], weights[i]);
             let m = y * scores[i][0];
-            let e = exp_minus(m.abs());
+            let e = m.abs().exp_minus();
             // σ(−|m|), and σ(−m) from it.
             let small = e / (1.0 + e);
             let s = if m >= 0.0 { small } else { 1.0 - small };
-            losses[i] = w * (log_one_plus(e) + (-m).max(0.0));
+            losses[i] = w * (e.log_one_plus() + (-m).max(0.0));
             slopes[i] = -w * y * s;
             curvatures[i] = w * small * (1.0 - small);
         }

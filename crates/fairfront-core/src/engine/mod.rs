@@ -9,8 +9,10 @@
 mod cell;
 mod count;
 mod curvature;
+mod expansion;
 mod host;
 mod kernel;
+mod nearest;
 mod pass;
 mod sample;
 mod size;
@@ -19,8 +21,10 @@ mod tile;
 
 pub use cell::{Cells, Labels};
 pub use count::Counts;
+pub use expansion::LogOdds;
 pub use host::{BLOCKS_PER_TASK, Host};
 pub(crate) use kernel::{pull_back, scores};
+pub use nearest::{BothSides, NearRows, Nearest};
 pub use pass::{Form, Map, Pass, Wanted};
 pub(crate) use sample::Sampler;
 pub use sample::{Sample, Strata};
@@ -37,6 +41,8 @@ pub trait Engine: Send + Sync {
     /// The sums that a pass asks for, over all rows or over the rows of a sample. The layout is that of
     /// [`Wanted`].
     fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error>;
+    /// For each point the rows nearest to the threshold: with a score of at least 0, and the others.
+    fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error>;
 }
 
 /// The statistics of rows that an objective is a function of.

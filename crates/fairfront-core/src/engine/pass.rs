@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::expansion::{LogOdds, N_SUMS};
 use super::host::sum_of_blocks;
 use super::{Cells, Labels, Sample, Statistics};
 use crate::predictor::{Columns, Predictor};
@@ -70,6 +71,12 @@ pub enum Wanted<'a> {
         /// For each point the slopes by each sum.
         slopes: Cow<'a, [f64]>,
     },
+    /// For a linear map, the sums of a statistic that is the score itself, as functions of the parameters: the
+    /// weights of the statistic, then the gradient of each of its sums, which is the same at every point.
+    Linear {
+        /// The cells of the statistic.
+        cells: Cells,
+    },
     /// At each point the sum of the losses of all rows ([`Output::Loss`](crate::Output::Loss)), its gradient
     /// and its second derivatives, for a linear map: value, one number per parameter, then row by row a matrix
     /// in which each pair of parameters stands in one of its two places, or the diagonal.
@@ -82,6 +89,16 @@ pub enum Wanted<'a> {
     Counts {
         /// The attribute.
         attribute: Option<usize>,
+    },
+    /// For each point sums over the log losses of probabilities, as a function of slope and intercept: Σ w u,
+    /// Σ w u², the weight of rows on the wrong side of a score of 0, the loss, its derivatives by slope and
+    /// intercept, its second derivatives by the slope twice, by both, and by the intercept twice, and the negative
+    /// and the positive rows with a weight above 0.
+    Expansion {
+        /// Where each point is expanded.
+        at: Cow<'a, [LogOdds]>,
+        /// The probabilities that negative and positive rows should have.
+        targets: [f64; 2],
     },
     /// For each label (positive first) the weight, Σ w · ‖∂φ/∂x‖ without a constant term, and for each point
     /// Σ w · (sum of the sizes of the terms that a score is the sum of).
@@ -113,6 +130,7 @@ impl Pass<'_> {
             ),
             Wanted::Gradients { .. } => (0, n),
             Wanted::Both { statistic, .. } => (0, statistic.n_sums(schema) + n),
+            Wanted::Linear { cells } => (2 * cells.n_groups(schema) + cells.n_sums(schema) * n, 0),
             Wanted::Curvature { form, .. } => match form {
                 Form::Dense => (0, 1 + n + n * n),
                 Form::Diagonal => (0, 1 + n + n),
@@ -124,6 +142,7 @@ impl Pass<'_> {
                 };
                 (2 * cells.n_sums(schema), 0)
             }
+            Wanted::Expansion { .. } => (0, N_SUMS),
             Wanted::Sizes => (4, 1),
         }
     }

@@ -11,7 +11,8 @@ pub struct Strata {
     pub by_label: bool,
 }
 
-/// A sample of rows without replacement, the same for the same key.
+/// A sample of rows without replacement, the same for the same key. Statistics over a sample are summed in
+/// single precision: its own error is larger by far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// The strata; each has its share of the sample.
@@ -88,9 +89,8 @@ impl Sampler {
             let n = stratum.len();
             let share = (size as f64 * n as f64 / self.n_rows as f64).round() as usize;
             let wanted = share.max(2).min(n);
-            let first = drawn.rows.len();
-            distinct(n, wanted, random, |i| drawn.rows.push(stratum[i] as usize));
-            drawn.rows[first..].sort_unstable();
+            let rows = distinct(n, wanted, random);
+            drawn.rows.extend(rows.iter().map(|i| stratum[*i] as usize));
             drawn
                 .factors
                 .resize(drawn.rows.len(), n as f64 / wanted as f64);
@@ -99,16 +99,55 @@ impl Sampler {
     }
 }
 
-/// `k` different numbers below `n`, each set of them equally likely (Floyd).
-fn distinct(n: usize, k: usize, random: &mut Stream, mut take: impl FnMut(usize)) {
+/// Random bits, 32 at a time.
+#[derive(Default)]
+struct Halves {
+    left: Option<u32>,
+}
+
+impl Halves {
+    fn bits(&mut self, random: &mut Stream) -> u32 {
+        if let Some(left) = self.left.take() {
+            return left;
+        }
+        let bits = random.bits();
+        self.left = Some((bits >> 32) as u32);
+        bits as u32
+    }
+
+    /// Uniform in 0 .. n, without bias (Lemire), for n up to 2³²: the upper half of a product, unless the lower
+    /// half lies in the incomplete first interval.
+    fn below(&mut self, random: &mut Stream, n: usize) -> usize {
+        let n = n as u64;
+        loop {
+            let product = u64::from(self.bits(random)) * n;
+            let low = product & u64::from(u32::MAX);
+            if low >= n || low >= (1_u64 << 32) % n {
+                return (product >> 32) as usize;
+            }
+        }
+    }
+}
+
+/// `k` different numbers below `n`, increasing, each set of them equally likely (Floyd).
+fn distinct(n: usize, k: usize, random: &mut Stream) -> Vec<usize> {
     let mut seen = vec![0_u64; n.div_ceil(64)];
+    let mut halves = Halves::default();
     for j in n - k..n {
-        let i = random.below(j + 1);
+        let i = halves.below(random, j + 1);
         let is_new = seen[i / 64] >> (i % 64) & 1 == 0;
         let chosen = if is_new { i } else { j };
         seen[chosen / 64] |= 1 << (chosen % 64);
-        take(chosen);
     }
+    let mut numbers = Vec::with_capacity(k);
+    for (place, word) in seen.into_iter().enumerate() {
+        let mut left = word;
+        while left != 0 {
+            numbers.push(64 * place + left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
+    }
+    numbers
 }
 
 #[cfg(test)]
@@ -120,11 +159,9 @@ mod tests {
         let mut random = Stream::new(1, Purpose::Batch, [0, 0]);
         let mut counts = [0_u32; 20];
         for _ in 0..20_000 {
-            let mut drawn = Vec::new();
-            distinct(20, 5, &mut random, |i| drawn.push(i));
-            drawn.sort_unstable();
-            drawn.dedup();
+            let drawn = distinct(20, 5, &mut random);
             assert_eq!(drawn.len(), 5);
+            assert!(drawn.is_sorted_by(|a, b| a < b));
             for i in drawn {
                 counts[i] += 1;
             }

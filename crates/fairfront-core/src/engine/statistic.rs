@@ -1,25 +1,26 @@
-//! Statistics of the rows of a tile, for W points side by side.
+//! Statistics of the rows of a tile, for W points side by side, in numbers of type T.
 
 use super::cell::Cells;
 use super::{OwnStatistics, kernel};
 use crate::Error;
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, Real};
 use crate::objective::Output;
 use crate::predictor::{Rows, TILE_ROWS};
 
 /// Outputs of a tile, found once for all statistics that ask for the same.
-pub(super) struct Outputs<const W: usize> {
+pub(super) struct Outputs<const W: usize, T> {
     of: Option<Output>,
-    found: [[f64; W]; TILE_ROWS],
-    by_output: [[f64; W]; TILE_ROWS],
+    /// Without rows until they are asked for.
+    found: Vec<[T; W]>,
+    by_output: Vec<[T; W]>,
 }
 
-impl<const W: usize> Outputs<W> {
+impl<const W: usize, T: Real> Outputs<W, T> {
     pub(super) fn new() -> Self {
         Self {
             of: None,
-            found: [[0.0; W]; TILE_ROWS],
-            by_output: [[0.0; W]; TILE_ROWS],
+            found: Vec::new(),
+            by_output: Vec::new(),
         }
     }
 
@@ -28,17 +29,13 @@ impl<const W: usize> Outputs<W> {
         self.of = None;
     }
 
-    fn find<'a>(
-        &'a mut self,
-        output: Output,
-        rows: &Rows,
-        scores: &'a [[f64; W]],
-    ) -> &'a [[f64; W]] {
+    fn find<'a>(&'a mut self, output: Output, rows: &Rows, scores: &'a [[T; W]]) -> &'a [[T; W]] {
         if output == Output::Score {
             return scores;
         }
         let n = rows.len();
         if self.of != Some(output) {
+            self.found.resize(TILE_ROWS, [T::ZERO; W]);
             let out = &mut self.found[..n];
             match output {
                 Output::Score => {}
@@ -54,33 +51,33 @@ impl<const W: usize> Outputs<W> {
 }
 
 /// Statistics on a tile for W points.
-pub(super) trait TileStatistic<const W: usize> {
+pub(super) trait TileStatistic<const W: usize, T> {
     fn n_sums(&self) -> usize;
     fn n_weights(&self) -> usize;
     fn add_weights(&self, rows: &Rows, weights: &mut [f64]);
     fn add_sums(
         &self,
         rows: &Rows,
-        scores: &[[f64; W]],
-        outputs: &mut Outputs<W>,
-        sums: &mut [[f64; W]],
+        scores: &[[T; W]],
+        outputs: &mut Outputs<W, T>,
+        sums: &mut [[T; W]],
     ) -> Result<(), Error>;
     fn pull_back(
         &self,
         rows: &Rows,
-        scores: &[[f64; W]],
-        outputs: &mut Outputs<W>,
-        slopes: &[[f64; W]],
-        by_score: &mut [[f64; W]],
+        scores: &[[T; W]],
+        outputs: &mut Outputs<W, T>,
+        slopes: &[[T; W]],
+        by_score: &mut [[T; W]],
     ) -> Result<(), Error>;
     fn add_both(
         &self,
         rows: &Rows,
-        scores: &[[f64; W]],
-        outputs: &mut Outputs<W>,
-        slopes: &[[f64; W]],
-        sums: &mut [[f64; W]],
-        by_score: &mut [[f64; W]],
+        scores: &[[T; W]],
+        outputs: &mut Outputs<W, T>,
+        slopes: &[[T; W]],
+        sums: &mut [[T; W]],
+        by_score: &mut [[T; W]],
     ) -> Result<(), Error> {
         self.add_sums(rows, scores, outputs, sums)?;
         self.pull_back(rows, scores, outputs, slopes, by_score)
@@ -107,7 +104,7 @@ fn equal_weight(rows: &Rows) -> Option<f64> {
     weights.iter().all(|w| *w == first).then_some(first)
 }
 
-impl<const W: usize> TileStatistic<W> for CellSums {
+impl<const W: usize, T: Real> TileStatistic<W, T> for CellSums {
     fn n_sums(&self) -> usize {
         self.cells.labels.wanted().len() * self.n_groups
     }
@@ -123,16 +120,17 @@ impl<const W: usize> TileStatistic<W> for CellSums {
     fn add_sums(
         &self,
         rows: &Rows,
-        scores: &[[f64; W]],
-        outputs: &mut Outputs<W>,
-        sums: &mut [[f64; W]],
+        scores: &[[T; W]],
+        outputs: &mut Outputs<W, T>,
+        sums: &mut [[T; W]],
     ) -> Result<(), Error> {
         if let (true, Some(weight)) = (self.are_all_losses(), equal_weight(rows)) {
             // Each of the 64 factors of a tile is at most 2, so that their product does not overflow.
-            let (mut product, mut linear) = ([1.0; W], [0.0; W]);
+            let (mut product, mut linear) = ([T::ONE; W], [T::ZERO; W]);
             kernel::multiply_losses(rows.labels(), scores, &mut product, &mut linear);
             for p in 0..W {
-                sums[0][p] += weight * (linear[p] + libm::log(product[p]));
+                let losses = linear[p].wide() + libm::log(product[p].wide());
+                sums[0][p] += T::of(weight * losses);
             }
             return Ok(());
         }
@@ -145,10 +143,10 @@ impl<const W: usize> TileStatistic<W> for CellSums {
     fn pull_back(
         &self,
         rows: &Rows,
-        scores: &[[f64; W]],
-        outputs: &mut Outputs<W>,
-        slopes: &[[f64; W]],
-        by_score: &mut [[f64; W]],
+        scores: &[[T; W]],
+        outputs: &mut Outputs<W, T>,
+        slopes: &[[T; W]],
+        by_score: &mut [[T; W]],
     ) -> Result<(), Error> {
         let n = rows.len();
         if self.are_all_losses() {
@@ -164,8 +162,9 @@ impl<const W: usize> TileStatistic<W> for CellSums {
         if let Output::Decision { .. } = self.output {
             outputs.find(self.output, rows, scores);
         }
+        outputs.by_output.resize(TILE_ROWS, [T::ZERO; W]);
         let by_output = &mut outputs.by_output[..n];
-        by_output.fill([0.0; W]);
+        by_output.fill([T::ZERO; W]);
         kernel::add_from_cell(&cells, rows.weights(), slopes, by_output);
         match self.output {
             Output::Score | Output::Step => {}
@@ -183,14 +182,14 @@ impl<const W: usize> TileStatistic<W> for CellSums {
     fn add_both(
         &self,
         rows: &Rows,
-        scores: &[[f64; W]],
-        outputs: &mut Outputs<W>,
-        slopes: &[[f64; W]],
-        sums: &mut [[f64; W]],
-        by_score: &mut [[f64; W]],
+        scores: &[[T; W]],
+        outputs: &mut Outputs<W, T>,
+        slopes: &[[T; W]],
+        sums: &mut [[T; W]],
+        by_score: &mut [[T; W]],
     ) -> Result<(), Error> {
         if let (true, Some(weight)) = (self.are_all_losses(), equal_weight(rows)) {
-            let (mut product, mut linear) = ([1.0; W], [0.0; W]);
+            let (mut product, mut linear) = ([T::ONE; W], [T::ZERO; W]);
             kernel::multiply_losses_and_add_slopes(
                 rows.labels(),
                 weight,
@@ -201,18 +200,19 @@ impl<const W: usize> TileStatistic<W> for CellSums {
                 by_score,
             );
             for p in 0..W {
-                sums[0][p] += weight * (linear[p] + libm::log(product[p]));
+                let losses = linear[p].wide() + libm::log(product[p].wide());
+                sums[0][p] += T::of(weight * losses);
             }
             return Ok(());
         }
-        TileStatistic::<W>::add_sums(self, rows, scores, outputs, sums)?;
-        TileStatistic::<W>::pull_back(self, rows, scores, outputs, slopes, by_score)
+        TileStatistic::<W, T>::add_sums(self, rows, scores, outputs, sums)?;
+        TileStatistic::<W, T>::pull_back(self, rows, scores, outputs, slopes, by_score)
     }
 }
 
 pub(super) struct OwnSums<'a>(pub(super) &'a dyn OwnStatistics);
 
-impl TileStatistic<LANES> for OwnSums<'_> {
+impl TileStatistic<LANES, f64> for OwnSums<'_> {
     fn n_sums(&self) -> usize {
         self.0.n_means()
     }
@@ -229,7 +229,7 @@ impl TileStatistic<LANES> for OwnSums<'_> {
         &self,
         rows: &Rows,
         scores: &[Lanes],
-        _outputs: &mut Outputs<LANES>,
+        _outputs: &mut Outputs<LANES, f64>,
         sums: &mut [Lanes],
     ) -> Result<(), Error> {
         self.0.add_sums(rows, scores, sums)
@@ -239,7 +239,7 @@ impl TileStatistic<LANES> for OwnSums<'_> {
         &self,
         rows: &Rows,
         scores: &[Lanes],
-        _outputs: &mut Outputs<LANES>,
+        _outputs: &mut Outputs<LANES, f64>,
         slopes: &[Lanes],
         by_score: &mut [Lanes],
     ) -> Result<(), Error> {
@@ -250,7 +250,7 @@ impl TileStatistic<LANES> for OwnSums<'_> {
         &self,
         rows: &Rows,
         scores: &[Lanes],
-        _outputs: &mut Outputs<LANES>,
+        _outputs: &mut Outputs<LANES, f64>,
         slopes: &[Lanes],
         sums: &mut [Lanes],
         by_score: &mut [Lanes],

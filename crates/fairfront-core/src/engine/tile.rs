@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::Statistics;
 use super::cell::{Cells, Labels};
 use super::curvature::SecondOrderSums;
+use super::expansion::{LogOdds, LogOddsLanes, N_SUMS, expand};
 use super::kernel;
 use super::pass::{Form, Map, Pass, Wanted};
 use super::size::RowSizes;
 use super::statistic::{CellSums, Outputs, OwnSums, TileStatistic};
-use crate::lanes::{LANES, Lanes};
+use crate::lanes::{LANES, Lanes, Real};
 use crate::objective::Output;
 use crate::predictor::{Predictor, Rows, TILE_ROWS};
 use crate::{Error, RowBlock, Schema};
@@ -34,7 +35,9 @@ pub(super) fn part(
     match &pass.wanted {
         Wanted::Curvature { form } => Ok(work.curvature(*form)),
         Wanted::Sizes => Ok(work.sizes()),
+        Wanted::Expansion { at, targets } => Ok(work.expansion(&at[points.clone()], *targets)),
         Wanted::Counts { attribute } => Ok(work.counts(*attribute)),
+        Wanted::Linear { cells } => Ok(work.linear(*cells)),
         Wanted::Sums { statistics } | Wanted::Gradients { statistics, .. } => {
             work.with_lanes(statistics)
         }
@@ -63,30 +66,36 @@ impl Work<'_, '_> {
     fn with_lanes(&self, statistics: &[Statistics<'_>]) -> Result<Vec<f64>, Error> {
         let own = |s: &Statistics| matches!(s, Statistics::Own(_));
         if let Map::Own(predictor) = self.pass.map {
-            let params = self.side_by_side::<LANES>();
+            let params = self.side_by_side::<LANES, f64>();
             return self.statistics(
                 &OwnMap { predictor, params },
                 &self.own_or_cells(statistics),
             );
         }
         if statistics.iter().any(own) {
-            let params = self.side_by_side::<LANES>();
+            let params = self.side_by_side::<LANES, f64>();
             return self.statistics(&ColumnMap { params }, &self.own_or_cells(statistics));
         }
-        match self.points.len() {
-            0 | 1 => self.by_cell::<1>(statistics),
-            2..=8 => self.by_cell::<8>(statistics),
-            _ => self.by_cell::<LANES>(statistics),
+        match (self.points.len(), self.pass.sample.is_some()) {
+            (0 | 1, false) => self.by_cell::<1, f64>(statistics),
+            (2..=8, false) => self.by_cell::<8, f64>(statistics),
+            (_, false) => self.by_cell::<LANES, f64>(statistics),
+            (0 | 1, true) => self.by_cell::<1, f32>(statistics),
+            (2..=8, true) => self.by_cell::<8, f32>(statistics),
+            (_, true) => self.by_cell::<LANES, f32>(statistics),
         }
     }
 
-    fn by_cell<const W: usize>(&self, statistics: &[Statistics<'_>]) -> Result<Vec<f64>, Error> {
-        let params = self.side_by_side::<W>();
+    fn by_cell<const W: usize, T: Real>(
+        &self,
+        statistics: &[Statistics<'_>],
+    ) -> Result<Vec<f64>, Error> {
+        let params = self.side_by_side::<W, T>();
         let cells = statistics.iter().filter_map(|s| match s {
             Statistics::ByCell { output, cells } => Some(self.cells(*output, *cells)),
             Statistics::Own(_) => None,
         });
-        let cells = cells.map(|s| Box::new(s) as Box<dyn TileStatistic<W>>);
+        let cells = cells.map(|s| Box::new(s) as Box<dyn TileStatistic<W, T>>);
         self.statistics(&ColumnMap { params }, &cells.collect::<Vec<_>>())
     }
 
@@ -101,8 +110,8 @@ impl Work<'_, '_> {
     fn own_or_cells<'s>(
         &self,
         statistics: &[Statistics<'s>],
-    ) -> Vec<Box<dyn TileStatistic<LANES> + 's>> {
-        let boxed = |s: &Statistics<'s>| -> Box<dyn TileStatistic<LANES> + 's> {
+    ) -> Vec<Box<dyn TileStatistic<LANES, f64> + 's>> {
+        let boxed = |s: &Statistics<'s>| -> Box<dyn TileStatistic<LANES, f64> + 's> {
             match s {
                 Statistics::Own(own) => Box::new(OwnSums(*own)),
                 Statistics::ByCell { output, cells } => Box::new(self.cells(*output, *cells)),
@@ -112,50 +121,54 @@ impl Work<'_, '_> {
     }
 
     /// The parameters of the points side by side, and a row of zeros.
-    fn side_by_side<const W: usize>(&self) -> Vec<[f64; W]> {
+    fn side_by_side<const W: usize, T: Real>(&self) -> Vec<[T; W]> {
         let n = self.pass.map.n_params(self.schema);
-        let mut params = vec![[0.0; W]; n + 1];
+        let mut params = vec![[T::ZERO; W]; n + 1];
         for (lane, point) in self.points.clone().enumerate() {
             for (row, value) in params.iter_mut().zip(self.point(point)) {
-                row[lane] = *value;
+                row[lane] = T::of(*value);
             }
         }
         params
     }
 
-    fn slopes<const W: usize>(&self, slopes: &[f64], n_sums: usize) -> Vec<[f64; W]> {
-        let mut lanes = vec![[0.0; W]; n_sums];
+    fn slopes<const W: usize, T: Real>(&self, slopes: &[f64], n_sums: usize) -> Vec<[T; W]> {
+        let mut lanes = vec![[T::ZERO; W]; n_sums];
         for (lane, point) in self.points.clone().enumerate() {
             let own = &slopes[point * n_sums..(point + 1) * n_sums];
             for (row, value) in lanes.iter_mut().zip(own) {
-                row[lane] = *value;
+                row[lane] = T::of(*value);
             }
         }
         lanes
     }
 
-    fn statistics<const W: usize>(
+    fn statistics<const W: usize, T: Real>(
         &self,
-        map: &dyn ScoreMap<W>,
-        statistics: &[Box<dyn TileStatistic<W> + '_>],
+        map: &dyn ScoreMap<W, T>,
+        statistics: &[Box<dyn TileStatistic<W, T> + '_>],
     ) -> Result<Vec<f64>, Error> {
         let n_params = self.pass.map.n_params(self.schema);
         let n_sums: usize = statistics.iter().map(|s| s.n_sums()).sum();
         let (slopes, wants_sums) = match &self.pass.wanted {
-            Wanted::Gradients { slopes, .. } => (Some(self.slopes::<W>(slopes, n_sums)), false),
-            Wanted::Both { slopes, .. } => (Some(self.slopes::<W>(slopes, n_sums)), true),
+            Wanted::Gradients { slopes, .. } => (Some(self.slopes::<W, T>(slopes, n_sums)), false),
+            Wanted::Both { slopes, .. } => (Some(self.slopes::<W, T>(slopes, n_sums)), true),
             _ => (None, true),
         };
         let mut weights = Vec::new();
         if self.once && slopes.is_none() {
             weights.resize(statistics.iter().map(|s| s.n_weights()).sum(), 0.0);
         }
-        let mut sums = vec![[0.0; W]; if wants_sums { n_sums } else { 0 }];
-        let mut gradients = vec![[0.0; W]; slopes.as_ref().map_or(0, |_| n_params + 1)];
-        let mut scores = [[0.0; W]; TILE_ROWS];
-        let mut by_score = [[0.0; W]; TILE_ROWS];
+        let mut sums = Totals::new(if wants_sums { n_sums } else { 0 });
+        let mut gradients = Totals::new(slopes.as_ref().map_or(0, |_| n_params + 1));
+        let mut scores = [[T::ZERO; W]; TILE_ROWS];
+        let mut by_score = [[T::ZERO; W]; TILE_ROWS];
         let mut outputs = Outputs::new();
-        for tile in self.tiles() {
+        for (number, tile) in self.tiles().enumerate() {
+            if number > 0 && number % T::TILES == 0 {
+                sums.add_up();
+                gradients.add_up();
+            }
             let n = tile.len();
             if !weights.is_empty() {
                 let mut rest = &mut weights[..];
@@ -172,7 +185,7 @@ impl Work<'_, '_> {
             outputs.forget();
             match &slopes {
                 None => {
-                    let mut rest = &mut sums[..];
+                    let mut rest = &mut sums.latest[..];
                     for statistic in statistics {
                         let (own, others) = rest.split_at_mut(statistic.n_sums());
                         statistic.add_sums(&tile, &scores[..n], &mut outputs, own)?;
@@ -180,7 +193,7 @@ impl Work<'_, '_> {
                     }
                 }
                 Some(slopes) => {
-                    by_score[..n].fill([0.0; W]);
+                    by_score[..n].fill([T::ZERO; W]);
                     let mut rest = &slopes[..];
                     for statistic in statistics {
                         let (own, others) = rest.split_at(statistic.n_sums());
@@ -191,7 +204,7 @@ impl Work<'_, '_> {
                                 scores,
                                 &mut outputs,
                                 own,
-                                &mut sums,
+                                &mut sums.latest,
                                 by_score,
                             )?,
                             false => {
@@ -200,15 +213,16 @@ impl Work<'_, '_> {
                         }
                         rest = others;
                     }
-                    map.pull_back(&tile, &by_score[..n], &mut gradients);
+                    map.pull_back(&tile, &by_score[..n], &mut gradients.latest);
                 }
             }
         }
+        sums.add_up();
+        gradients.add_up();
         let mut result = weights;
         for lane in 0..self.points.len() {
-            result.extend(sums.iter().map(|sum| sum[lane]));
-            let of_lane = gradients.iter().take(n_params).map(|g| g[lane]);
-            result.extend(of_lane.take(if slopes.is_some() { n_params } else { 0 }));
+            result.extend(sums.before.iter().map(|sum| sum[lane]));
+            result.extend(gradients.before.iter().take(n_params).map(|g| g[lane]));
         }
         Ok(result)
     }
@@ -276,6 +290,94 @@ impl Work<'_, '_> {
         result
     }
 
+    /// The gradients of sums of scores by cell, for linear maps.
+    fn linear(&self, cells: Cells) -> Vec<f64> {
+        if !self.once {
+            return Vec::new();
+        }
+        let n = self.pass.map.n_params(self.schema);
+        let n_groups = cells.n_groups(self.schema);
+        let n_sums = cells.n_sums(self.schema);
+        let mut result = vec![0.0; 2 * n_groups];
+        // One more for categories without a parameter.
+        let mut gradients = vec![vec![0.0; n + 1]; n_sums];
+        let mut totals = vec![0.0; n_sums];
+        let mut features = vec![0.0; n];
+        for tile in self.tiles() {
+            cells.add_weights(&tile, n_groups, &mut result);
+            let places = cells.of(&tile, n_groups);
+            totals.fill(0.0);
+            for (row, (cell, w)) in places.iter().zip(tile.weights()).enumerate() {
+                let Some(gradient) = gradients.get_mut(*cell) else {
+                    continue;
+                };
+                match self.pass.map {
+                    Map::Columns(_) => {
+                        for (sum, z) in gradient.iter_mut().zip(tile.numeric(row)) {
+                            *sum += z * w;
+                        }
+                        for code in tile.codes(row) {
+                            gradient[*code as usize] += w;
+                        }
+                        totals[*cell] += w;
+                    }
+                    Map::Own(predictor) => {
+                        if let Some(linear) = predictor.as_linear() {
+                            linear.features(&tile, row, &mut features);
+                        }
+                        for (sum, z) in gradient.iter_mut().zip(&features) {
+                            *sum += z * w;
+                        }
+                    }
+                }
+            }
+            if matches!(self.pass.map, Map::Columns(_)) {
+                for (gradient, total) in gradients.iter_mut().zip(&totals) {
+                    gradient[n - 1] += total;
+                }
+            }
+        }
+        for gradient in &gradients {
+            result.extend_from_slice(&gradient[..n]);
+        }
+        result
+    }
+
+    /// Log losses as functions of slope and intercept.
+    fn expansion(&self, at: &[LogOdds], targets: [f64; 2]) -> Vec<f64> {
+        if let Map::Own(predictor) = self.pass.map {
+            let params = self.side_by_side::<LANES, f64>();
+            return self.expansion_with(&OwnMap { predictor, params }, at, targets);
+        }
+        match self.points.len() {
+            0 | 1 => self.expansion_of_columns::<1>(at, targets),
+            2..=8 => self.expansion_of_columns::<8>(at, targets),
+            _ => self.expansion_of_columns::<LANES>(at, targets),
+        }
+    }
+
+    fn expansion_of_columns<const W: usize>(&self, at: &[LogOdds], targets: [f64; 2]) -> Vec<f64> {
+        let params = self.side_by_side::<W, f64>();
+        self.expansion_with(&ColumnMap { params }, at, targets)
+    }
+
+    fn expansion_with<const W: usize>(
+        &self,
+        map: &dyn ScoreMap<W, f64>,
+        at: &[LogOdds],
+        targets: [f64; 2],
+    ) -> Vec<f64> {
+        let at = LogOddsLanes::<W>::of(at);
+        let mut sums = [[0.0; W]; N_SUMS];
+        let mut scores = [[0.0; W]; TILE_ROWS];
+        for tile in self.tiles() {
+            map.scores(&tile, &mut scores);
+            expand(&tile, &scores[..tile.len()], &at, targets, &mut sums);
+        }
+        let lanes = 0..self.points.len();
+        lanes.flat_map(|lane| sums.map(|sum| sum[lane])).collect()
+    }
+
     /// Rows by label and group, and their weights.
     fn counts(&self, attribute: Option<usize>) -> Vec<f64> {
         let cells = Cells {
@@ -303,7 +405,7 @@ impl Work<'_, '_> {
     fn sizes(&self) -> Vec<f64> {
         let mut once = [0.0; 4];
         let mut per_point = vec![0.0; self.points.len()];
-        let params = self.side_by_side::<LANES>();
+        let params = self.side_by_side::<LANES, f64>();
         let mut row_sizes = RowSizes {
             features: vec![0.0; self.pass.map.n_params(self.schema)],
             scores: [[0.0; LANES]; TILE_ROWS],
@@ -329,22 +431,46 @@ impl Work<'_, '_> {
     }
 }
 
+/// Sums that are made in numbers of type T for a while, and then added up in double precision.
+struct Totals<const W: usize, T> {
+    latest: Vec<[T; W]>,
+    before: Vec<[f64; W]>,
+}
+
+impl<const W: usize, T: Real> Totals<W, T> {
+    fn new(n: usize) -> Self {
+        Self {
+            latest: vec![[T::ZERO; W]; n],
+            before: vec![[0.0; W]; n],
+        }
+    }
+
+    fn add_up(&mut self) {
+        for (before, latest) in self.before.iter_mut().zip(&mut self.latest) {
+            for (before, latest) in before.iter_mut().zip(latest) {
+                *before += latest.wide();
+                *latest = T::ZERO;
+            }
+        }
+    }
+}
+
 /// Scores of a tile for W points, and the way back.
-trait ScoreMap<const W: usize> {
-    fn scores(&self, rows: &Rows, scores: &mut [[f64; W]]);
-    fn pull_back(&self, rows: &Rows, slopes: &[[f64; W]], gradients: &mut [[f64; W]]);
+trait ScoreMap<const W: usize, T> {
+    fn scores(&self, rows: &Rows, scores: &mut [[T; W]]);
+    fn pull_back(&self, rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]);
 }
 
-struct ColumnMap<const W: usize> {
-    params: Vec<[f64; W]>,
+struct ColumnMap<const W: usize, T> {
+    params: Vec<[T; W]>,
 }
 
-impl<const W: usize> ScoreMap<W> for ColumnMap<W> {
-    fn scores(&self, rows: &Rows, scores: &mut [[f64; W]]) {
+impl<const W: usize, T: Real> ScoreMap<W, T> for ColumnMap<W, T> {
+    fn scores(&self, rows: &Rows, scores: &mut [[T; W]]) {
         kernel::scores(rows, &self.params, scores);
     }
 
-    fn pull_back(&self, rows: &Rows, slopes: &[[f64; W]], gradients: &mut [[f64; W]]) {
+    fn pull_back(&self, rows: &Rows, slopes: &[[T; W]], gradients: &mut [[T; W]]) {
         kernel::pull_back(rows, slopes, gradients);
     }
 }
@@ -354,7 +480,7 @@ struct OwnMap<'a> {
     params: Vec<Lanes>,
 }
 
-impl ScoreMap<LANES> for OwnMap<'_> {
+impl ScoreMap<LANES, f64> for OwnMap<'_> {
     fn scores(&self, rows: &Rows, scores: &mut [Lanes]) {
         self.predictor.scores(rows, &self.params, scores);
     }

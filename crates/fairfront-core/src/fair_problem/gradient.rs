@@ -46,10 +46,7 @@ impl FairProblem {
         } else {
             let sums = self.sums_of(self.engine.as_ref(), &statistics, points, sample)?;
             // Sums over a sample estimate those over all rows.
-            let shares = &sums.weights[0].shares;
-            let factor = sums.weights[0].total / total;
-            let shares = shares.iter().map(|share| share * factor).collect();
-            let weights = Weights { total, shares };
+            let weights = sums.weights[0].with_total(total);
             let mut means = vec![0.0; k];
             for (own, sums) in slopes.chunks_exact_mut(k).zip(sums.values.chunks_exact(k)) {
                 for (mean, sum) in means.iter_mut().zip(sums) {
@@ -77,16 +74,20 @@ impl FairProblem {
                 ..
             }
         );
-        let mut gradients = if let (Some(linear), false) = (&prepared.linear, shared) {
-            let mut gradients = vec![0.0; points.len() * self.n_params];
-            let of_points = points.iter().zip(gradients.chunks_exact_mut(self.n_params));
-            for (point, gradient) in of_points {
-                let (_, slope) = prepared.of_linear(linear, point)?;
-                linear.add_gradient(&slope, 1.0, gradient);
+        let batch = self.sample(index, 0, batches);
+        let mut gradients = if let Some(linear) = &prepared.linear {
+            match batch.filter(|_| shared) {
+                None => prepared.linear_gradients(linear, &prepared.weights, points)?,
+                Some(_) => {
+                    // One pass over the batch serves all points.
+                    let statistics = prepared.objective.statistics();
+                    let (weights, mut linear) = self.linear_means(&statistics, batch)?;
+                    let total = prepared.weights.total;
+                    linear.scale(weights.total / total);
+                    prepared.linear_gradients(&linear, &weights.with_total(total), points)?
+                }
             }
-            gradients
         } else {
-            let batch = self.sample(index, 0, batches);
             // h′ from a batch of its own, so that the product of the two factors has no bias.
             let of_outer = match shared {
                 true => batch,
@@ -138,30 +139,55 @@ impl FairProblem {
         Ok((values, gradients))
     }
 
-    /// Weighted sums of objectives: values and one gradient for each point, in two passes over the rows. The
-    /// first gives means, and with them slopes by the means; the second sums up, with these slopes, one
-    /// gradient per point.
+    /// The rows that stand for all, if there are more than these: by group of the first attribute that an
+    /// objective compares.
+    fn stand_in_rows(&self, most_rows: usize) -> Option<Sample> {
+        let mut strata = self.objectives().map(|o| o.statistics().strata());
+        ((most_rows as u64) < self.engine.n_rows()).then(|| Sample {
+            strata: strata
+                .find(|strata| strata.attribute.is_some())
+                .unwrap_or_default(),
+            size: most_rows,
+            seed: 0,
+            key: [u64::MAX, most_rows as u64],
+        })
+    }
+
+    /// Weighted sums of objectives: values and one gradient for each point, in two passes over the rows or over
+    /// a sample of them. The first gives means, and with them slopes by the means; the second sums up, with
+    /// these slopes, one gradient per point.
     pub(super) fn weighted_sums(
         &self,
         points: &Points,
         weights: &[f64],
+        most_rows: usize,
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let sample = self.stand_in_rows(most_rows);
         let (m, n) = (self.objectives.len(), self.n_params);
         let is_linear = |i: &usize| self.objectives[*i].linear.is_some();
         let by_rows: Vec<usize> = (0..m).filter(|i| !is_linear(i)).collect();
         let statistics = self.statistics_of(&by_rows);
-        let sums = self.sums_of(self.engine.as_ref(), &statistics, points, None)?;
+        let sums = self.sums_of(self.engine.as_ref(), &statistics, points, sample)?;
+        // Sums over a sample estimate those over all rows.
+        let estimated = |(weights, i): (&Weights, &usize)| {
+            weights.with_total(self.objectives[*i].weights.total)
+        };
+        let estimated: Vec<Weights> = match sample {
+            None => Vec::new(),
+            Some(_) => sums.weights.iter().zip(&by_rows).map(estimated).collect(),
+        };
         let mut values = Vec::with_capacity(points.len() * m);
         let mut gradients = vec![0.0; points.len() * n];
         let mut slopes = Vec::with_capacity(sums.values.len());
         for (index, point) in points.iter().enumerate() {
             let gradient = &mut gradients[index * n..(index + 1) * n];
             let mut rest = &sums.values[index * sums.per_point..(index + 1) * sums.per_point];
+            let mut estimated = estimated.iter();
             for (i, prepared) in self.objectives.iter().enumerate() {
                 let objective = prepared.objective.as_ref();
                 let weight = weights[index * m + i];
                 let value = if let Some(linear) = &prepared.linear {
-                    let (value, slope) = prepared.of_linear(linear, point)?;
+                    let (value, slope) = prepared.of_linear(linear, &prepared.weights, point)?;
                     linear.add_gradient(&slope, weight, gradient);
                     value
                 } else {
@@ -170,7 +196,8 @@ impl FairProblem {
                     rest = others;
                     let means: Vec<f64> = own.iter().map(|sum| sum / total).collect();
                     let mut slope = vec![0.0; means.len()];
-                    let value = prepared.outer(&means, &prepared.weights, &mut slope)?;
+                    let own_weights = estimated.next().unwrap_or(&prepared.weights);
+                    let value = prepared.outer(&means, own_weights, &mut slope)?;
                     slopes.extend(slope.iter().map(|s| weight * s / total));
                     value
                 };
@@ -179,7 +206,7 @@ impl FairProblem {
             }
         }
         if !by_rows.is_empty() {
-            let by_rows = self.pull_back(&statistics, points, &slopes, None)?;
+            let by_rows = self.pull_back(&statistics, points, &slopes, sample)?;
             let pairs = gradients.iter_mut().zip(by_rows);
             pairs.for_each(|(gradient, more)| *gradient += more);
         }

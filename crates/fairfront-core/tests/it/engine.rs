@@ -6,9 +6,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use fairfront_core::{
-    BLOCKS_PER_TASK, Batches, Costs, Counts, Dataset, Engine, Error, FairProblem, Linear, Map,
-    Objective, OuterBatch, Pass, Points, Problem, RowBlock, RowSource, Schema, Statistics,
-    StopSignal, UNKNOWN_GROUP, Wanted, measure,
+    BLOCKS_PER_TASK, Batches, BothSides, Costs, Counts, Dataset, Engine, Error, FairProblem,
+    Linear, Map, Measure, Nearest, Objective, OuterBatch, Pass, Points, Problem, RowBlock,
+    RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP, Wanted, better_thresholds, calibrate,
+    calibrate_scale, measure,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ fn table(seed: u64) -> Dataset {
 struct Request<'a> {
     blocks: Option<(usize, usize)>,
     pass: Cow<'a, str>,
+    /// Whether rows are wanted instead of sums.
+    nearest: bool,
 }
 
 /// Rows that only another process holds: one task per request.
@@ -60,13 +63,17 @@ impl Remote {
     }
 
     fn ask(&self, blocks: Option<(usize, usize)>, pass: &str) -> Vec<f64> {
-        let request = Request {
+        self.answer(&Request {
             blocks,
             pass: Cow::Borrowed(pass),
-        };
+            nearest: false,
+        })
+    }
+
+    fn answer<T: serde::de::DeserializeOwned>(&self, request: &Request<'_>) -> T {
         let mut worker = self.worker.lock().expect("no panic");
         let (_, input, output) = &mut *worker;
-        let request = serde_json::to_string(&request).expect("data");
+        let request = serde_json::to_string(request).expect("data");
         writeln!(input, "{request}").expect("a live worker");
         let mut line = String::new();
         loop {
@@ -114,6 +121,15 @@ impl Engine for Remote {
         }
         Ok(total)
     }
+
+    fn nearest(&self, nearest: &Nearest<'_>) -> Result<Vec<BothSides>, Error> {
+        let text = serde_json::to_string(nearest).map_err(|e| Error::Custom(Box::new(e)))?;
+        Ok(self.answer(&Request {
+            blocks: None,
+            pass: Cow::Owned(text),
+            nearest: true,
+        }))
+    }
 }
 
 /// The other process; does nothing in a run of all tests.
@@ -127,6 +143,13 @@ fn worker() {
     for line in std::io::stdin().lines() {
         let line = line.expect("requests");
         let request: Request<'_> = serde_json::from_str(&line).expect("a request");
+        if request.nearest {
+            let nearest: Nearest<'_> = serde_json::from_str(&request.pass).expect("a pass");
+            let rows = table.nearest(&nearest).expect("rows");
+            let rows = serde_json::to_string(&rows).expect("data");
+            writeln!(std::io::stdout(), "{ANSWER}{rows}").expect("a reader");
+            continue;
+        }
         let pass: Pass<'_> = serde_json::from_str(&request.pass).expect("a pass");
         let sums = match request.blocks {
             None => table.sum(&pass).expect("sums"),
@@ -176,16 +199,42 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
             key: (3, [1, 4]),
             outer: OuterBatch::Own,
         };
-        for batches in [Batches::All, batches] {
+        let of_paper = Batches::Sample {
+            sizes: &[300; 20],
+            key: (3, [1, 4]),
+            outer: OuterBatch::Shared,
+        };
+        for batches in [Batches::All, batches, of_paper] {
             let gradients = a.gradients(&points, batches).unwrap();
             assert_eq!(gradients, b.gradients(&points, batches).unwrap());
         }
         assert_eq!(a.evaluate(&points).unwrap(), b.evaluate(&points).unwrap());
         let weights = vec![0.3; n * a.n_objectives()];
-        let weighted = a.weighted(&points, &weights).unwrap();
-        assert_eq!(weighted, b.weighted(&points, &weights).unwrap());
+        let weighted = a.weighted(&points, &weights, usize::MAX).unwrap();
+        assert_eq!(weighted, b.weighted(&points, &weights, usize::MAX).unwrap());
+        let weighted = a.weighted(&points, &weights, 700).unwrap();
+        assert_eq!(weighted, b.weighted(&points, &weights, 700).unwrap());
         let measured = measure(&Linear, here.as_ref(), &points).unwrap();
         assert_eq!(measured, measure(&Linear, there.as_ref(), &points).unwrap());
+        let by = [
+            Measure::ErrorRate(Costs::EQUAL),
+            Measure::DemographicParity { attribute: 0 },
+        ];
+        let better = better_thresholds(&Linear, here.as_ref(), &points, &by).unwrap();
+        assert_eq!(
+            better,
+            better_thresholds(&Linear, there.as_ref(), &points, &by).unwrap()
+        );
+        let scaled = calibrate_scale(&Linear, here.as_ref(), &points).unwrap();
+        assert_eq!(
+            scaled,
+            calibrate_scale(&Linear, there.as_ref(), &points).unwrap()
+        );
+        let calibrated = calibrate(&Linear, here.as_ref(), &points).unwrap();
+        assert_eq!(
+            calibrated,
+            calibrate(&Linear, there.as_ref(), &points).unwrap()
+        );
     }
     let at = points(seed, 1, 0.6);
     let at = at.get(0);

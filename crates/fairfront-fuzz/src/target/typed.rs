@@ -76,7 +76,7 @@ impl Target for Toml {
             sensitive = [\"sex\", \"sex:race\"]\nbins = \"age=25,45\"\nmin-group = 20\ndrop = \"id,fnlwgt\"\n\
             type = [\"zip=categorical\"]\nmerge = [\"job=office:clerk,*\"]\nmissing = [\"drop\", \"job=category\"]\n\
             split = \"50/10/20/20\"\nseed = 7\nseparator = \";\"\ndecimal = \",\"\n\n[fit]\n\
-            objective = [\"log_loss\", \"disparate_impact(sex)\"]\nmethod = \"trace\"\npoints = 50\n\
+            objective = [\"log_loss\", \"disparate_impact(sex)\"]\nsolver = \"trace\"\npoints = 50\n\
             set = \"tolerance=1e-4\"\npolish = true\nfront-in = \"measures\"\nrequire = [\"accuracy >= 80%\"]\n\
             confidence = \"0.9\"\nbest = \"accuracy\"\npenalty = 0.01\nmax-seconds = 10\n";
         let short = "target = \"y\"\npositive = 1\n[fit]\npenalty = \"auto\"\n";

@@ -329,7 +329,7 @@ fn what_cannot_be_tried_is_refused_before_any_work() {
         ("step=1,fast", "try \"step=fast\""),
         (
             "step=1,-2",
-            "try \"step=-2\": step is -2; it must be a positive number",
+            "try \"step=-2\": step is -2; it must be above 0 and at most 1,000,000",
         ),
         ("max-steps=3,4", "set fixes it"),
         ("batches=80*1.018,50*1.018;80*x", "rows*growth"),

@@ -22,7 +22,10 @@ impl Way {
     }
 }
 
-/// A block of at most [`LANES`] points that share their batches.
+/// Points that share their batches: drawing a batch takes as long as a step of many points.
+const SHARING: usize = 2 * LANES;
+
+/// A block of at most [`SHARING`] points that share their batches.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     pub(crate) starts: Points,
@@ -59,7 +62,7 @@ impl Run {
             steps,
             way,
         };
-        positions.chunks(LANES).map(run).collect()
+        positions.chunks(SHARING).map(run).collect()
     }
 }
 

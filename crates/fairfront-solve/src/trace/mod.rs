@@ -48,13 +48,12 @@ impl Solver for Trace {
         if let Some(i) = without_roots(problem) {
             return Suits::Impossible(format!("objective {} is made of no covariances", i + 1));
         }
-        let has_curvature = problem.second_order().is_some() || problem.n_params() > MOST_DENSE;
-        let not_convex = (0..m).find(|i| problem.convex_below(*i).is_none());
-        match not_convex.map(|i| format!("objective {} is not convex", i + 1)) {
-            _ if m > 1 && !has_curvature => {
-                Suits::Impossible("the loss has no second derivatives".into())
-            }
-            Some(why) => Suits::Possible(why),
+        let is_dense = problem.n_params() <= MOST_DENSE;
+        if m > 1 && is_dense && problem.second_order().is_none() {
+            return Suits::Impossible("the loss has no second derivatives".into());
+        }
+        match (0..m).find(|i| problem.convex_below(*i).is_none()) {
+            Some(i) => Suits::Possible(format!("objective {} is not convex", i + 1)),
             None => Suits::Best("all objectives are convex and smooth".into()),
         }
     }

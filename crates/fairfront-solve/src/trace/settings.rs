@@ -44,7 +44,7 @@ impl Declares for Trace {
         Declared::new(
             "hole",
             Kind::Number(Included(1e-4), Included(1.0)),
-            "three objectives: largest distance between neighbors, as a share of the ranges",
+            "three objectives: largest distance of neighbors, as a share of the ranges",
             field!(Number, hole),
         ),
     ];

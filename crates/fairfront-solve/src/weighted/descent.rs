@@ -59,6 +59,14 @@ impl Descent {
         );
     }
 
+    /// The same sum is seen by more rows: values and gradients are to be found again, and what is known of its
+    /// curvature still holds.
+    pub(super) fn renew(&mut self) {
+        let memory = std::mem::take(&mut self.memory);
+        self.restart();
+        self.memory = memory;
+    }
+
     pub(super) fn is_sound(&self, n: usize, m: usize) -> bool {
         [self.x.len(), self.step.len(), self.weights.len()] == [n, n, m]
             && self.known.as_ref().is_none_or(|(_, g)| g.len() == n)

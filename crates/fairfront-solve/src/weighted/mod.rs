@@ -32,6 +32,16 @@ const NAME: &str = "weighted";
 /// An update takes half of the sums, and half of the steps for each: much is known already.
 const UPDATE: usize = 2;
 
+/// Rows that stand for all in every stage but the last, if there are at least twice as many: their error is
+/// small compared with the change that a stage makes, and the last stage removes it.
+const SAMPLE: usize = 8_192;
+
+/// The tolerance with a sample, at least: its error is larger than what smaller improvements gain.
+const SAMPLE_TOLERANCE: f64 = 1e-4;
+
+/// After stages with a sample, the last one takes half of the steps: it begins close to its end.
+const AFTER_SAMPLE: usize = 2;
+
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
 const PRICE: f64 = 0.1;
@@ -140,6 +150,8 @@ struct Work<'a> {
     problem: &'a dyn Problem,
     settings: &'a Weighted,
     preconditioner: Preconditioner,
+    /// Rows that the stage uses, at most.
+    most_rows: usize,
     counters: Counters,
     stop: StopSignal,
     remainder: Remainder,
@@ -157,6 +169,7 @@ impl<'a> Work<'a> {
             problem,
             settings,
             preconditioner: problem.preconditioner(start)?,
+            most_rows: usize::MAX,
             counters: Counters {
                 gradient_evaluations: vec![0; problem.n_objectives()],
                 ..Counters::default()
@@ -166,25 +179,47 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// By what the temperature is multiplied in each stage.
-    fn factors(&self) -> Vec<f64> {
-        match self.problem.temperature() {
+    /// The stages: what the temperature is multiplied by, and the rows in use. With a sample, there is one more
+    /// at the objectives' own temperature.
+    fn stages(&self) -> Vec<(f64, usize)> {
+        let factors = match self.problem.temperature() {
             Some(_) => self.settings.factors(),
             None => vec![1.0],
+        };
+        let last = (1.0, usize::MAX);
+        if self.problem.n_rows() < 2 * SAMPLE as u64 {
+            return factors.into_iter().map(|f| (f, usize::MAX)).collect();
+        }
+        let sampled = factors.into_iter().map(|f| (f, SAMPLE));
+        sampled.chain([last]).collect()
+    }
+
+    /// Steps of a sum in the stage at most, and the share below which an improvement ends it.
+    fn limits(&self) -> (usize, f64) {
+        let Weighted {
+            most_steps,
+            tolerance,
+            ..
+        } = *self.settings;
+        match (self.most_rows, self.problem.n_rows() < 2 * SAMPLE as u64) {
+            (usize::MAX, true) => (most_steps, tolerance),
+            (usize::MAX, false) => (most_steps.div_ceil(AFTER_SAMPLE), tolerance),
+            _ => (most_steps, tolerance.max(SAMPLE_TOLERANCE)),
         }
     }
 
     /// The stages that are left.
     fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let whole = self.problem;
-        let factors = self.factors();
+        let stages = self.stages();
         let mut complete = true;
-        while complete && state.stage < factors.len() {
+        while complete && state.stage < stages.len() {
             if !state.begun && self.remainder.leaves_out(LANES) {
                 complete = false;
                 break;
             }
-            let factor = factors[state.stage];
+            let (factor, most_rows) = stages[state.stage];
+            self.most_rows = most_rows;
             let temperature = whole.temperature().filter(|_| factor > 1.0);
             let softened = temperature.map(|t| t.softened(factor)).transpose()?;
             let problem = softened.as_deref().unwrap_or(whole);
@@ -192,16 +227,19 @@ impl<'a> Work<'a> {
                 // A checkpoint is of a stage that has begun.
                 _ if state.begun => {}
                 0 => self.choose_starts(problem, &state.candidates, &mut state.descents)?,
+                stage if stages[stage - 1].0 == factor => {
+                    state.descents.iter_mut().for_each(Descent::renew);
+                }
                 _ => state.descents.iter_mut().for_each(Descent::restart),
             }
             state.begun = true;
-            complete = self.stage(problem, &mut state, factors.len(), observer)?;
-            let State {
-                descents,
-                candidates,
-                ..
-            } = &mut state;
-            descents.iter().for_each(|d| candidates.push(&d.x));
+            complete = self.stage(problem, &mut state, stages.len(), observer)?;
+            // The ends of a stage that is repeated with all rows are next to those that it will have then.
+            let next = stages.get(state.stage + 1);
+            if !complete || next.is_none_or(|(next, _)| *next != factor) {
+                let ends = state.descents.iter().map(|d| &d.x);
+                ends.for_each(|end| state.candidates.push(end));
+            }
             state.stage += 1;
             state.step = 0;
             state.begun = false;
@@ -346,7 +384,7 @@ impl<'a> Work<'a> {
             trials.push(&descents[*i].trial());
             weights.extend_from_slice(&descents[*i].weights);
         }
-        let (found, gradients) = problem.weighted(&trials, &weights)?;
+        let (found, gradients) = problem.weighted(&trials, &weights, self.most_rows)?;
         self.counters.evaluations += open.len() as u64;
         for count in &mut self.counters.gradient_evaluations {
             *count += open.len() as u64;
@@ -354,7 +392,7 @@ impl<'a> Work<'a> {
         for (place, i) in open.iter().enumerate() {
             let of_trial = &found[place * m..(place + 1) * m];
             let gradient = &gradients[place * n..(place + 1) * n];
-            let limits = (self.settings.most_steps, self.settings.tolerance);
+            let limits = self.limits();
             let trial = trials.get(place).to_vec();
             descents[*i].take(trial, of_trial, gradient, &self.preconditioner, limits);
             values[i * m..(i + 1) * m].copy_from_slice(of_trial);

@@ -1,0 +1,126 @@
+"""Two builds of the command on the fits that kernels spend their time in: CPU seconds per model, and the fronts.
+
+    python bench/kernels.py OLD NEW [--repeats 3] [--only default]
+
+OLD and NEW are commands. They take turns, one thread each. The table reports medians of user CPU seconds of the whole command, the
+same per model of the front, the ratio OLD/NEW of both, and the share of one box that each front dominates: from the least values of
+both fronts to a tenth of the range beyond the largest of the first. Fronts are judged by their errors and demographic parity differences on
+test rows (validation rows without them) for the default fit, by their objectives on training rows for PF-SMG. The settings of the sampled stages of weighted
+sums were chosen on the tables marked `tuning`; the others were held out. `results/kernels.json` has every measurement.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+import moocore
+import numpy as np
+import pandas as pd
+from machine import where
+
+BENCH = Path(__file__).resolve().parent
+COVARIANCES = ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
+ADULT = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--drop", "split", "--split", "none"]
+# Goal, role, arguments; ROWS stands for 5,000 rows of Adult.
+FITS = {
+    "paper's settings, 5,000 rows of Adult": ("paper", "held out", ["ROWS", *ADULT, "--preset", "paper", "--solver", "pf-smg"]),
+    "paper's settings, synthetic:3": ("paper", "held out", ["synthetic:3", "--preset", "paper", "--solver", "pf-smg"]),
+    "PF-SMG, covariances, 5,000 rows of Adult": ("pf-smg", "held out", ["ROWS", *ADULT, "--solver", "pf-smg", *COVARIANCES]),
+    "PF-SMG, rates, 5,000 rows of Adult": ("pf-smg", "held out", ["ROWS", *ADULT, "--solver", "pf-smg"]),
+    "default, adult:gender": ("default", "tuning", ["adult:gender"]),
+    "default, demo, 100,000 rows": ("default", "tuning", ["demo(rows=100000)"]),
+    "default, adult:race": ("default", "held out", ["adult:race"]),
+    "default, compas:race": ("default", "held out", ["compas:race"]),
+    "default, synthetic:5, 100,000 rows": ("default", "held out", ["synthetic:5(rows=100000)"]),
+    "default, demo, other rows": ("default", "held out", ["demo(rows=100000, seed=9, bias=0.5)"]),
+}
+
+
+def rows_of_adult(command, folder):
+    """5,000 rows of Adult as a CSV file."""
+    path = Path(folder, "adult.csv")
+    subprocess.run([command, "data", "export", "adult:gender", "--output", path], check=True, capture_output=True)
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *rows[8::9][:5_000]]) + "\n")
+    return str(path)
+
+
+def fit(command, args, folder):
+    """User CPU seconds of a fit, and its front."""
+    help_text = subprocess.run([command, "fit", "--help"], capture_output=True, text=True, check=True).stdout
+    if "--solver" not in help_text:  # The flag had another name before.
+        args = ["--method" if arg == "--solver" else arg for arg in args]
+    args = [command, "fit", *args, "--threads", "1", "--quiet", "--force", "--out", folder]
+    process = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    error = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, (args, error)
+    return usage.ru_utime, pd.read_parquet(Path(folder, "front.parquet"))
+
+
+def values(front, goal):
+    """The numbers that models are judged by."""
+    if goal != "default":
+        return front[[c for c in front.columns if c.startswith("objective.")]].to_numpy()
+    for split in ("test", "validation"):
+        differences = [c for c in front.columns if c.startswith(f"{split}.demographic_parity_difference(")]
+        if differences:
+            return np.column_stack([1 - front[f"{split}.accuracy"], front[differences]])
+    raise ValueError("the front has neither test rows nor validation rows")
+
+
+def shares(fronts, goal):
+    """The share of the box that each front dominates."""
+    old, new = (values(front, goal) for front in fronts)
+    low = np.minimum(old.min(axis=0), new.min(axis=0))
+    high = old.max(axis=0) + 0.1 * (old.max(axis=0) - low)
+    return [float(moocore.hypervolume((points - low) / (high - low), ref=np.ones(len(low)))) for points in (old, new)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", help="paper, pf-smg or default")
+    args = parser.parse_args()
+    found = []
+    print("| fit | tables | CPU s | CPU ms per model | models | share of the box |\n| --- | --- | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as folder:
+        rows = rows_of_adult(args.old, folder)
+        for name, (goal, role, arguments) in FITS.items():
+            if args.only not in (None, goal):
+                continue
+            arguments = [rows if a == "ROWS" else a for a in arguments]
+            measured = {}
+            for _ in range(args.repeats):
+                for which, command in (("old", args.old), ("new", args.new)):
+                    seconds, front = fit(command, arguments, str(Path(folder, which)))
+                    measured.setdefault(which, {"cpu_s": [], "front": front})["cpu_s"].append(round(seconds, 2))
+            old, new = measured["old"], measured["new"]
+            line = {"fit": name, "goal": goal, "tables": role}
+            for which, share in zip(("old", "new"), shares([old["front"], new["front"]], goal)):
+                own = measured[which]
+                line[which] = {"cpu_s": own["cpu_s"], "models": len(own["front"]), "share": round(share, 5)}
+            seconds = [statistics.median(line[w]["cpu_s"]) for w in ("old", "new")]
+            each = [1e3 * s / line[w]["models"] for s, w in zip(seconds, ("old", "new"))]
+            line |= {"ratio": round(seconds[0] / seconds[1], 2), "ratio_per_model": round(each[0] / each[1], 2)}
+            found.append(line)
+            print(
+                f"| {name} | {role} | {seconds[0]:.2f} → {seconds[1]:.2f} ({line['ratio']:.1f} times) "
+                f"| {each[0]:.1f} → {each[1]:.1f} ({line['ratio_per_model']:.1f} times) "
+                f"| {line['old']['models']} → {line['new']['models']} "
+                f"| {line['old']['share']:.4f} → {line['new']['share']:.4f} |",
+                flush=True,
+            )
+    result = {"machine": where({"moocore": moocore.__version__}), "fits": found}
+    (BENCH / "results" / "kernels.json").write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
