@@ -23,7 +23,7 @@ impl Way {
 }
 
 /// Points that share their batches: drawing a batch takes as long as a step of many points.
-const SHARING: usize = 2 * LANES;
+const SHARING: usize = LANES;
 
 /// A block of at most [`SHARING`] points that share their batches.
 #[derive(Debug, Clone)]
