@@ -184,7 +184,7 @@ def test_select_refuses_what_it_cannot_do(rows):
     clf = fit(rows)
     with pytest.raises(ValueError, match="one of best, knee"):
         clf.select(best="accuracy", knee=True)
-    with pytest.raises((ValueError, IndexError), match="point 999: there is no such point"):
+    with pytest.raises((ValueError, IndexError), match="point=999: there is no such point"):
         clf.select(point=999)
     with pytest.raises(ValueError, match="acuracy"):
         clf.select(best="acuracy")

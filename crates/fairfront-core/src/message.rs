@@ -110,6 +110,10 @@ pub struct Setting {
 
 impl Setting {
     /// The same with a value.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "literals and numbers read better without a reference"
+    )]
     #[must_use]
     pub fn is(mut self, value: impl ToString) -> Self {
         self.value = Some(value.to_string());

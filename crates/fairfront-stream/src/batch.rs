@@ -21,8 +21,6 @@ use crate::setting::{BATCH, MAX_REJECTED, RESERVOIR, SKIP_BATCH, WINDOW};
 const NAME: &str = "stream";
 /// Reasons for rejected rows that an error names.
 const NAMED: usize = 3;
-/// Why the rows of a batch are rejected that was not to be taken.
-
 /// A batch that is committed.
 pub(super) struct Done {
     pub(super) drift: Drift,

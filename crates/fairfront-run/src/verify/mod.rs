@@ -102,7 +102,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         None => {
             let run = folder.display();
             let remedy = say!["pass the path", aside(say![": ", VERIFY, " {run} FILE…"])];
-            let prepared = reopen(folder, &info, files, places.published, Some(remedy))?;
+            let prepared = reopen(folder, &info, files, places.published, Some(&remedy))?;
             let encoded = Encoded::new(&prepared)?;
             (prepared.table.name, encoded)
         }
@@ -116,7 +116,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
     let predictor = predictor_of(train.schema());
     let problem = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
 
-    let mut checks: Vec<Check> = damaged.into_iter().map(of_state).collect();
+    let mut checks: Vec<Check> = damaged.iter().map(of_state).collect();
     checks.push(data(&info, &encoded));
     checks.push(check_encoding(encoding, &encoded));
     checks.push(of_file);
@@ -204,7 +204,7 @@ fn reopen(
     info: &RunInfo,
     files: &[String],
     published: Option<&Path>,
-    remedy: Option<Message>,
+    remedy: Option<&Message>,
 ) -> Result<Prepared, Error> {
     let known = match (files, &info.read) {
         ([one], _) => Known::parse(one)?,
@@ -226,7 +226,7 @@ fn reopen(
     }
     let name_them = |why: String| {
         let mut message = Message::from(why);
-        if let Some(remedy) = &remedy {
+        if let Some(remedy) = remedy {
             message.push_remedy(remedy);
         }
         Error::data(message)
@@ -360,7 +360,7 @@ fn data(info: &RunInfo, encoded: &Encoded) -> Check {
 }
 
 /// A generation that should have been verified in place of this one.
-fn of_state(damaged: Notice) -> Check {
+fn of_state(damaged: &Notice) -> Check {
     Check {
         problem: Some(damaged.message.to_string()),
         ..Check::new("state")
