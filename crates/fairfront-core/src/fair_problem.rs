@@ -515,13 +515,8 @@ impl Problem for FairProblem {
         Ok(out)
     }
 
-    fn weighted(
-        &self,
-        points: &Points,
-        weights: &[f64],
-        most_rows: usize,
-    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        self.weighted_sums(points, weights, most_rows)
+    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        self.weighted_sums(points, weights)
     }
 
     fn negligible(&self, objective: usize) -> f64 {

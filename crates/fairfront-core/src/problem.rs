@@ -280,15 +280,9 @@ pub trait Problem: Sync {
         let own = (0..points.len()).flat_map(|i| all.get(objective, i));
         Ok(own.copied().collect())
     }
-    /// Values of all objectives at some points, and at each the gradient of a weighted sum of them;
-    /// `n_objectives` weights per point. A problem may estimate them from about `most_rows` rows, which are
-    /// the same in every call.
-    fn weighted(
-        &self,
-        points: &Points,
-        weights: &[f64],
-        _most_rows: usize,
-    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    /// Values of all objectives at some points, and at each the gradient of a weighted sum of them,
+    /// with all rows; `n_objectives` weights per point.
+    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
         let m = self.n_objectives();
         let (values, gradients) = self.evaluate(points)?;
         let mut sums = vec![0.0; points.len() * self.n_params()];

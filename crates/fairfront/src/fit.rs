@@ -146,8 +146,8 @@ impl Fit {
     }
 
     /// Sets a setting of the solver, as in the documentation of solvers.
-    pub fn set(mut self, name: &str, value: impl ToString) -> Self {
-        self.ask.settings.push((name.into(), value.to_string()));
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.ask.settings.push((name.into(), value.into()));
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{FairProblem, Weights};
+use super::FairProblem;
 use crate::Error;
 use crate::engine::{Sample, Wanted};
 use crate::problem::{Batches, OuterBatch, Points};
@@ -139,50 +139,25 @@ impl FairProblem {
         Ok((values, gradients))
     }
 
-    /// The rows that stand for all, if there are more than these: by group of the first attribute that an
-    /// objective compares.
-    fn stand_in_rows(&self, most_rows: usize) -> Option<Sample> {
-        let mut strata = self.objectives().map(|o| o.statistics().strata());
-        ((most_rows as u64) < self.engine.n_rows()).then(|| Sample {
-            strata: strata
-                .find(|strata| strata.attribute.is_some())
-                .unwrap_or_default(),
-            size: most_rows,
-            seed: 0,
-            key: [u64::MAX, most_rows as u64],
-        })
-    }
-
-    /// Weighted sums of objectives: values and one gradient for each point, in two passes over the rows or over
-    /// a sample of them. The first gives means, and with them slopes by the means; the second sums up, with
-    /// these slopes, one gradient per point.
+    /// Weighted sums of objectives: values and one gradient for each point, in two passes over the rows. The
+    /// first gives means, and with them slopes by the means; the second sums up, with these slopes, one
+    /// gradient per point.
     pub(super) fn weighted_sums(
         &self,
         points: &Points,
         weights: &[f64],
-        most_rows: usize,
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let sample = self.stand_in_rows(most_rows);
         let (m, n) = (self.objectives.len(), self.n_params);
         let is_linear = |i: &usize| self.objectives[*i].linear.is_some();
         let by_rows: Vec<usize> = (0..m).filter(|i| !is_linear(i)).collect();
         let statistics = self.statistics_of(&by_rows);
-        let sums = self.sums_of(self.engine.as_ref(), &statistics, points, sample)?;
-        // Sums over a sample estimate those over all rows.
-        let estimated = |(weights, i): (&Weights, &usize)| {
-            weights.with_total(self.objectives[*i].weights.total)
-        };
-        let estimated: Vec<Weights> = match sample {
-            None => Vec::new(),
-            Some(_) => sums.weights.iter().zip(&by_rows).map(estimated).collect(),
-        };
+        let sums = self.sums_of(self.engine.as_ref(), &statistics, points, None)?;
         let mut values = Vec::with_capacity(points.len() * m);
         let mut gradients = vec![0.0; points.len() * n];
         let mut slopes = Vec::with_capacity(sums.values.len());
         for (index, point) in points.iter().enumerate() {
             let gradient = &mut gradients[index * n..(index + 1) * n];
             let mut rest = &sums.values[index * sums.per_point..(index + 1) * sums.per_point];
-            let mut estimated = estimated.iter();
             for (i, prepared) in self.objectives.iter().enumerate() {
                 let objective = prepared.objective.as_ref();
                 let weight = weights[index * m + i];
@@ -196,8 +171,7 @@ impl FairProblem {
                     rest = others;
                     let means: Vec<f64> = own.iter().map(|sum| sum / total).collect();
                     let mut slope = vec![0.0; means.len()];
-                    let own_weights = estimated.next().unwrap_or(&prepared.weights);
-                    let value = prepared.outer(&means, own_weights, &mut slope)?;
+                    let value = prepared.outer(&means, &prepared.weights, &mut slope)?;
                     slopes.extend(slope.iter().map(|s| weight * s / total));
                     value
                 };
@@ -206,7 +180,7 @@ impl FairProblem {
             }
         }
         if !by_rows.is_empty() {
-            let by_rows = self.pull_back(&statistics, points, &slopes, sample)?;
+            let by_rows = self.pull_back(&statistics, points, &slopes, None)?;
             let pairs = gradients.iter_mut().zip(by_rows);
             pairs.for_each(|(gradient, more)| *gradient += more);
         }

@@ -102,7 +102,7 @@ proptest! {
             let weights: Vec<f64> = (0..n_points * m)
                 .map(|_| if random.chance(0.2) { 0.0 } else { random.normal() })
                 .collect();
-            let (found, sums) = both.weighted(&points, &weights, usize::MAX).unwrap();
+            let (found, sums) = both.weighted(&points, &weights).unwrap();
             for (a, b) in found.iter().zip(&values) {
                 prop_assert!(close(*a, *b, 1e-13));
             }

@@ -32,13 +32,6 @@ const NAME: &str = "weighted";
 /// An update takes half of the sums, and half of the steps for each: much is known already.
 const UPDATE: usize = 2;
 
-/// Rows that stand for all in stages before the last, if there are at least twice as many: their error is small
-/// compared with the change that the next stage makes.
-const SAMPLE: usize = 8_192;
-
-/// The tolerance with a sample, at least: its error is larger than what smaller improvements gain.
-const SAMPLE_TOLERANCE: f64 = 1e-4;
-
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
 const PRICE: f64 = 0.1;
@@ -147,8 +140,6 @@ struct Work<'a> {
     problem: &'a dyn Problem,
     settings: &'a Weighted,
     preconditioner: Preconditioner,
-    /// Rows that the stage uses, at most.
-    most_rows: usize,
     counters: Counters,
     stop: StopSignal,
     remainder: Remainder,
@@ -166,7 +157,6 @@ impl<'a> Work<'a> {
             problem,
             settings,
             preconditioner: problem.preconditioner(start)?,
-            most_rows: usize::MAX,
             counters: Counters {
                 gradient_evaluations: vec![0; problem.n_objectives()],
                 ..Counters::default()
@@ -176,41 +166,25 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The stages: the factor of the temperature, and the rows in use at most.
-    fn stages(&self) -> Vec<(f64, usize)> {
-        let factors = match self.problem.temperature() {
+    /// By what the temperature is multiplied in each stage.
+    fn factors(&self) -> Vec<f64> {
+        match self.problem.temperature() {
             Some(_) => self.settings.factors(),
             None => vec![1.0],
-        };
-        let is_large = self.problem.n_rows() >= 2 * SAMPLE as u64;
-        let rows = |factor: f64| match is_large && factor > 1.0 {
-            true => SAMPLE,
-            false => usize::MAX,
-        };
-        factors.into_iter().map(|f| (f, rows(f))).collect()
-    }
-
-    /// Steps of a sum in the stage at most, and the share below which an improvement ends it.
-    fn limits(&self) -> (usize, f64) {
-        let tolerance = match self.most_rows {
-            usize::MAX => self.settings.tolerance,
-            _ => self.settings.tolerance.max(SAMPLE_TOLERANCE),
-        };
-        (self.settings.most_steps, tolerance)
+        }
     }
 
     /// The stages that are left.
     fn go_on(mut self, mut state: State, observer: &mut dyn Observer) -> Result<Outcome, Error> {
         let whole = self.problem;
-        let stages = self.stages();
+        let factors = self.factors();
         let mut complete = true;
-        while complete && state.stage < stages.len() {
+        while complete && state.stage < factors.len() {
             if !state.begun && self.remainder.leaves_out(LANES) {
                 complete = false;
                 break;
             }
-            let (factor, most_rows) = stages[state.stage];
-            self.most_rows = most_rows;
+            let factor = factors[state.stage];
             let temperature = whole.temperature().filter(|_| factor > 1.0);
             let softened = temperature.map(|t| t.softened(factor)).transpose()?;
             let problem = softened.as_deref().unwrap_or(whole);
@@ -221,7 +195,7 @@ impl<'a> Work<'a> {
                 _ => state.descents.iter_mut().for_each(Descent::restart),
             }
             state.begun = true;
-            complete = self.stage(problem, &mut state, stages.len(), observer)?;
+            complete = self.stage(problem, &mut state, factors.len(), observer)?;
             let State {
                 descents,
                 candidates,
@@ -372,7 +346,7 @@ impl<'a> Work<'a> {
             trials.push(&descents[*i].trial());
             weights.extend_from_slice(&descents[*i].weights);
         }
-        let (found, gradients) = problem.weighted(&trials, &weights, self.most_rows)?;
+        let (found, gradients) = problem.weighted(&trials, &weights)?;
         self.counters.evaluations += open.len() as u64;
         for count in &mut self.counters.gradient_evaluations {
             *count += open.len() as u64;
@@ -380,7 +354,7 @@ impl<'a> Work<'a> {
         for (place, i) in open.iter().enumerate() {
             let of_trial = &found[place * m..(place + 1) * m];
             let gradient = &gradients[place * n..(place + 1) * n];
-            let limits = self.limits();
+            let limits = (self.settings.most_steps, self.settings.tolerance);
             let trial = trials.get(place).to_vec();
             descents[*i].take(trial, of_trial, gradient, &self.preconditioner, limits);
             values[i * m..(i + 1) * m].copy_from_slice(of_trial);

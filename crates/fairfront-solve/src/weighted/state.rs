@@ -59,7 +59,7 @@ impl<'a> Work<'a> {
         let (counters, state): (Counters, State) = checkpoint.state(NAME, problem)?;
         ensure(state.descents.len() == settings.sums)?;
         let mut work = Self::new(settings, problem, state.candidates.get(0), stop)?;
-        ensure(state.stage < work.stages().len())?;
+        ensure(state.stage < work.factors().len())?;
         work.counters = counters;
         Ok((work, state))
     }

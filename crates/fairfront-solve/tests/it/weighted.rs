@@ -150,38 +150,6 @@ fn temperatures_fall_in_stages() {
     assert!(first(&three) < first(&one));
 }
 
-/// With many rows, stages see a sample and a last one all rows: as good a front, and the same candidates for any
-/// number of threads.
-#[test]
-fn many_rows_are_sampled_first() {
-    let table = Table::random(3, 20_000, 4, &[2]);
-    let problem = rates(&table);
-    let settings = Weighted {
-        sums: 12,
-        ..Weighted::default()
-    };
-    let solve = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let pool = pool.build().unwrap();
-        pool.install(|| settings.solve(&problem, &mut ()).unwrap())
-    };
-    let outcome = solve(1);
-    checked(&problem, &outcome);
-    assert_eq!(outcome.candidates, solve(3).candidates);
-    // The start, the soft stage, and the last stage: that before it is left out.
-    assert_eq!(outcome.candidates.len(), 1 + 2 * 12);
-    // Going on from the ends brings next to nothing: they are those of all rows.
-    let more = Weighted {
-        starts: Some(outcome.candidates.clone()),
-        ..settings.clone()
-    };
-    let more = more.solve(&problem, &mut ()).unwrap();
-    let volume =
-        |outcome: &Outcome| hypervolume(outcome.front.judged().unwrap(), &[0.5, 0.2]).unwrap();
-    let (once, twice) = (volume(&outcome), volume(&more));
-    assert!(once > 0.99 * twice, "{once} is not {twice}");
-}
-
 #[test]
 fn the_number_of_threads_does_not_matter() {
     let table = Table::random(5, 5_000, 3, &[2, 3]);
