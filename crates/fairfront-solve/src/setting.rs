@@ -353,8 +353,8 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fit.md");
         let page = std::fs::read_to_string(path).unwrap();
         let (start, end) = (
-            "<!-- settings: generated from the declarations -->\n",
-            "<!-- end of settings -->",
+            "<!-- generated from the declarations of settings -->\n",
+            "<!-- generated until here -->",
         );
         let from = page.find(start).unwrap() + start.len();
         let to = page.find(end).unwrap();
