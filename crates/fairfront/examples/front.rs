@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example front`
 
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
 use fairfront::{Choose, Fit};
 
 pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example loans`
 
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
 use std::fs::{self, File};
 
 use fairfront::data::{Known, Prepared, write_rows};
