@@ -142,7 +142,7 @@ pub enum Batches<'a> {
         sizes: &'a [usize],
         /// Seed, and two numbers that tell this draw from all others.
         key: (u64, [u64; 2]),
-        /// The rows that h′ is made from in ∇h(E[s]) = h′(E[s]) ∇E[s].
+        /// The rows that h′ is made from in `∇h(E[s]) = h′(E[s]) ∇E[s]`.
         outer: OuterBatch,
     },
 }

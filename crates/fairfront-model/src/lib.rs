@@ -3,7 +3,7 @@
 //! A [`Model`] holds everything that turns raw columns into scores and decisions. [`Model::read`] reads a model
 //! file, [`predict`] scores the rows of a file, [`score_table`] those of a table in memory, and
 //! [`Model::export`] writes the model for other programs. This crate links no solver and draws no figure, so
-//! that a service can score rows without them. [`file`] writes files whole or not at all, and [`seal`] is
+//! that a service can score rows without them. [`mod@file`] writes files whole or not at all, and [`seal`] is
 //! the checksum inside JSON files; runs and streams use both.
 
 mod certificate;
