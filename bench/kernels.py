@@ -1,13 +1,12 @@
 """Two builds of the command on the fits that kernels spend their time in: CPU seconds per model, and the fronts.
 
-    python bench/kernels.py OLD NEW [--repeats 3] [--only default]
+    python bench/kernels.py OLD NEW [--seeds 3] [--only default]
 
-OLD and NEW are commands. They take turns, one thread each. The table reports medians of user CPU seconds of the whole command, the
-same per model of the front, the ratio OLD/NEW of both, and the share of one box that each front dominates: from the least values of
-both fronts to a tenth of the range beyond the largest of the first. Fronts are judged by their errors and demographic parity differences on
-test rows (validation rows without them) for the default fit, by their objectives on training rows for PF-SMG. The settings of the sampled stages of weighted
-sums, and the number of points that share batches, were chosen on the tables marked `tuning`; `same rows` has the rows of one of them with
-another attribute; the others were held out. `results/kernels.json` has every measurement.
+OLD and NEW are commands. They take turns, one thread each, once per seed. The table reports medians of user CPU seconds of the whole
+command, the same per model of the front, the ratio OLD/NEW of both, and the mean share of one box that each front dominates: from the
+least values of both fronts to a tenth of the range beyond the largest of the first. Fronts are judged by their errors and demographic
+parity differences on test rows (validation or training rows without them) for the default fit, by their objectives on training rows for PF-SMG.
+`results/kernels.json` has every measurement.
 """
 
 import argparse
@@ -26,18 +25,18 @@ from machine import where
 BENCH = Path(__file__).resolve().parent
 COVARIANCES = ["--objective", "log_loss", "--objective", "disparate_impact(sex)"]
 ADULT = ["--target", "income", "--positive", ">50K", "--sensitive", "sex", "--drop", "split", "--split", "none"]
-# Goal, role, arguments; ROWS stands for 5,000 rows of Adult.
+# Goal and arguments; ROWS stands for 5,000 rows of Adult.
 FITS = {
-    "paper's settings, 5,000 rows of Adult": ("paper", "tuning", ["ROWS", *ADULT, "--preset", "paper", "--solver", "pf-smg"]),
-    "paper's settings, synthetic:3": ("paper", "held out", ["synthetic:3", "--preset", "paper", "--solver", "pf-smg"]),
-    "PF-SMG, covariances, 5,000 rows of Adult": ("pf-smg", "tuning", ["ROWS", *ADULT, "--solver", "pf-smg", *COVARIANCES]),
-    "PF-SMG, rates, 5,000 rows of Adult": ("pf-smg", "tuning", ["ROWS", *ADULT, "--solver", "pf-smg"]),
-    "default, adult:gender": ("default", "tuning", ["adult:gender"]),
-    "default, demo, 100,000 rows": ("default", "tuning", ["demo(rows=100000)"]),
-    "default, adult:race": ("default", "same rows", ["adult:race"]),
-    "default, compas:race": ("default", "held out", ["compas:race"]),
-    "default, synthetic:5, 100,000 rows": ("default", "held out", ["synthetic:5(rows=100000)"]),
-    "default, demo, other rows": ("default", "held out", ["demo(rows=100000, seed=9, bias=0.5)"]),
+    "paper's settings, 5,000 rows of Adult": ("paper", ["ROWS", *ADULT, "--preset", "paper", "--solver", "pf-smg"]),
+    "paper's settings, synthetic:3": ("paper", ["synthetic:3", "--preset", "paper", "--solver", "pf-smg"]),
+    "PF-SMG, covariances, 5,000 rows of Adult": ("pf-smg", ["ROWS", *ADULT, "--solver", "pf-smg", *COVARIANCES]),
+    "PF-SMG, rates, 5,000 rows of Adult": ("pf-smg", ["ROWS", *ADULT, "--solver", "pf-smg"]),
+    "default, adult:gender": ("default", ["adult:gender"]),
+    "default, demo, 100,000 rows": ("default", ["demo(rows=100000)"]),
+    "default, adult:race": ("default", ["adult:race"]),
+    "default, compas:race": ("default", ["compas:race"]),
+    "default, synthetic:5, 100,000 rows": ("default", ["synthetic:5(rows=100000)"]),
+    "default, demo, other rows": ("default", ["demo(rows=100000, seed=9, bias=0.5)"]),
 }
 
 
@@ -68,11 +67,13 @@ def values(front, goal):
     """The numbers that models are judged by."""
     if goal != "default":
         return front[[c for c in front.columns if c.startswith("objective.")]].to_numpy()
-    for split in ("test", "validation"):
-        differences = [c for c in front.columns if c.startswith(f"{split}.demographic_parity_difference(")]
+    for split in ("test", "validation", "train"):
+        # The ends of intervals have a name after the parenthesis.
+        start = f"{split}.demographic_parity_difference("
+        differences = [c for c in front.columns if c.startswith(start) and c.endswith(")")]
         if differences:
             return np.column_stack([1 - front[f"{split}.accuracy"], front[differences]])
-    raise ValueError("the front has neither test rows nor validation rows")
+    raise ValueError("the front has no demographic parity difference")
 
 
 def shares(fronts, goal):
@@ -87,36 +88,39 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("old")
     parser.add_argument("new")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", help="paper, pf-smg or default")
     args = parser.parse_args()
     found = []
-    print("| fit | tables | CPU s | CPU ms per model | models | share of the box |\n| --- | --- | ---: | ---: | ---: | ---: |")
+    print("| fit | CPU s | CPU ms per model | models | share of the box |\n| --- | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         rows = rows_of_adult(args.old, folder)
-        for name, (goal, role, arguments) in FITS.items():
+        for name, (goal, arguments) in FITS.items():
             if args.only not in (None, goal):
                 continue
             arguments = [rows if a == "ROWS" else a for a in arguments]
-            measured = {}
-            for _ in range(args.repeats):
+            line = {"fit": name, "goal": goal}
+            line |= {which: {"cpu_s": [], "models": [], "share": []} for which in ("old", "new")}
+            for seed in range(args.seeds):
+                fronts = []
                 for which, command in (("old", args.old), ("new", args.new)):
-                    seconds, front = fit(command, arguments, str(Path(folder, which)))
-                    measured.setdefault(which, {"cpu_s": [], "front": front})["cpu_s"].append(round(seconds, 2))
-            old, new = measured["old"], measured["new"]
-            line = {"fit": name, "goal": goal, "tables": role}
-            for which, share in zip(("old", "new"), shares([old["front"], new["front"]], goal)):
-                own = measured[which]
-                line[which] = {"cpu_s": own["cpu_s"], "models": len(own["front"]), "share": round(share, 5)}
-            seconds = [statistics.median(line[w]["cpu_s"]) for w in ("old", "new")]
-            each = [1e3 * s / line[w]["models"] for s, w in zip(seconds, ("old", "new"))]
+                    seconds, front = fit(command, [*arguments, "--seed", str(seed)], str(Path(folder, which)))
+                    line[which]["cpu_s"].append(round(seconds, 2))
+                    line[which]["models"].append(len(front))
+                    fronts.append(front)
+                for which, share in zip(("old", "new"), shares(fronts, goal)):
+                    line[which]["share"].append(round(share, 5))
+            both = (line["old"], line["new"])
+            seconds = [statistics.median(own["cpu_s"]) for own in both]
+            each = [1e3 * statistics.median(s / n for s, n in zip(own["cpu_s"], own["models"])) for own in both]
+            models = [statistics.median(own["models"]) for own in both]
+            share = [statistics.mean(own["share"]) for own in both]
             line |= {"ratio": round(seconds[0] / seconds[1], 2), "ratio_per_model": round(each[0] / each[1], 2)}
             found.append(line)
             print(
-                f"| {name} | {role} | {seconds[0]:.2f} → {seconds[1]:.2f} ({line['ratio']:.1f} times) "
+                f"| {name} | {seconds[0]:.2f} → {seconds[1]:.2f} ({line['ratio']:.1f} times) "
                 f"| {each[0]:.1f} → {each[1]:.1f} ({line['ratio_per_model']:.1f} times) "
-                f"| {line['old']['models']} → {line['new']['models']} "
-                f"| {line['old']['share']:.4f} → {line['new']['share']:.4f} |",
+                f"| {models[0]:.0f} → {models[1]:.0f} | {share[0]:.4f} → {share[1]:.4f} |",
                 flush=True,
             )
             # After each fit, so that a run that is cut short keeps its measurements.
