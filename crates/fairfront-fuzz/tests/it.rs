@@ -60,7 +60,7 @@ fn a_broken_promise_is_noticed() {
         assert!(said.contains(problem), "{target}: {said}");
         // What failed can be run again.
         assert!(
-            said.contains(&format!("--seed 1 --target {target} --case 0")),
+            said.contains(&format!("--seed 1 --target {target} --case ")),
             "{said}"
         );
     }

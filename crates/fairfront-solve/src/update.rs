@@ -144,8 +144,11 @@ impl Known {
         if exact {
             return Ok(outcome);
         }
-        if self.front.value(self.least)[0] < outcome.unmitigated.values[0] {
-            outcome.unmitigated = self.front.select(&[self.least]);
+        // A front is sorted by the loss. If that is not convex, any solver may find a smaller one by chance.
+        for (front, least) in [(&self.front, self.least), (&outcome.front, 0)] {
+            if !front.is_empty() && front.value(least)[0] < outcome.unmitigated.values[0] {
+                outcome.unmitigated = front.select(&[least]);
+            }
         }
         let counters: &mut Counters = &mut outcome.counters;
         let ground = Ground::on(problem, outcome.unmitigated, counters)?;
