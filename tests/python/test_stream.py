@@ -500,7 +500,7 @@ def test_a_file_without_a_header(fairfront, text, whole, tmp_path):
 
 
 def test_a_first_batch_that_makes_no_front(fairfront, rows, tmp_path):
-    """Flags may be mended as long as nothing stands on them."""
+    """Flags may be corrected as long as nothing stands on them."""
     one_class = rows[rows["approved"] == "no"][:160]
     write(tmp_path / "rows.csv", text_of(pd.concat([one_class, rows[:300]])))
     state = tmp_path / "state"

@@ -132,7 +132,7 @@ def test_damaged_rows(made):
         said = made.again(state)
         assert "goes on from the generation before" in said
         assert contents(state) == made.expected
-    # Without a generation to go back to, the newest one stays, and so does the way to mend it.
+    # Without a generation to go back to, the newest one stays, and so does the way to fix it.
     state = made.copy("hurt")
     last, other = sorted(state.glob("rows/*.rows"))[-1], generations(state)[0] / "state.json"
     original = last.read_bytes()

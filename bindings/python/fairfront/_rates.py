@@ -33,7 +33,7 @@ def labelled(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[Any], NDArra
     texts = [array.dtype.kind in "US" for array in (true, pred)]
     numbers = [array.dtype.kind in "biuf" for array in (true, pred)]
     if any(texts) and any(numbers):
-        raise ValueError("y_true and y_pred hold texts and numbers: no label of one is a label of the other")
+        raise ValueError("y_true and y_pred mix strings and numbers; use one type for both")
     return true, pred
 
 

@@ -366,7 +366,7 @@ def test_sensitive_features_must_be_given():
 
 
 def test_texts_and_numbers_are_no_labels_of_each_other():
-    with pytest.raises(ValueError, match="texts and numbers"):
+    with pytest.raises(ValueError, match="strings and numbers"):
         ours.true_positive_rate([0, 1], ["0", "1"], pos_label=1)
     with pytest.raises((TypeError, ValueError)):
         theirs.true_positive_rate([0, 1], ["0", "1"], pos_label=1)

@@ -285,9 +285,9 @@ fn push_remedies(text: &mut String, remedies: &mut Vec<String>) {
     remedies.clear();
 }
 
-/// The texts with commas between them, but `last` before the last one; `None` without any.
-fn joined(texts: &[String], last: &str) -> Option<String> {
-    let (end, others) = texts.split_last()?;
+/// The items with commas between them and `last` before the last one; `None` without any.
+fn joined(items: &[String], last: &str) -> Option<String> {
+    let (end, others) = items.split_last()?;
     Some(match others {
         [] => end.clone(),
         others => format!("{}{last}{end}", others.join(", ")),
@@ -385,7 +385,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// A [`Message`] of parts: string literals (with captures, as in `format!`), texts, settings, messages.
+/// A [`Message`] of parts: string literals (with captures, as in `format!`), strings, settings, messages.
 /// After a semicolon stands a remedy; several are alternatives.
 #[macro_export]
 macro_rules! say {

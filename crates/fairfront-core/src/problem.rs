@@ -151,8 +151,8 @@ pub enum Batches<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OuterBatch {
-    /// A batch of its own, independent of the other factor's, which removes the bias; all rows if that takes
-    /// no pass over rows, as for covariances of linear scores.
+    /// A batch of its own, independent of the other factor's, which removes the bias as far as h′ is
+    /// linear; all rows if that takes no pass over rows, as for covariances of linear scores.
     #[default]
     Own,
     /// The batch of the other factor.

@@ -205,7 +205,7 @@ impl<'a> Sieve<'a> {
             let value = unknown[row as usize].as_ref()?;
             Some(say![
                 "the target has the value {value:?}, which no row of the first batch had";
-                "mend the value";
+                "fix the value";
                 "start a new state with ", POSITIVE
             ])
         });

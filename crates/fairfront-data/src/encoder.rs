@@ -99,7 +99,7 @@ pub(crate) fn numbers<'a>(
         None if column.n_missing == n_rows => Ok(Cow::Owned(Numbers::from(vec![f64::NAN; n_rows]))),
         None => Err(Error::column(
             &rule.column,
-            "this feature is numeric in training; mend its texts",
+            "this feature is numeric in training; fix its values",
         )),
     }
 }

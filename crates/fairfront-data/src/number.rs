@@ -151,7 +151,7 @@ impl Column {
                 return Err(Error::in_row(
                     name,
                     first + at,
-                    "the value is infinite; mend it, or make it missing",
+                    "the value is infinite; fix it, or make it missing",
                 ));
             }
             n_missing += values.iter().filter(|v| v.is_nan()).count();

@@ -309,7 +309,7 @@ impl Column {
             }
             let Some(new) = own.get_mut(*code as usize) else {
                 let problem = format!(
-                    "the code {code} is none of the {} levels; mend it, or make it missing",
+                    "the code {code} is none of the {} levels; fix it, or make it missing",
                     levels.len()
                 );
                 return Err(Error::in_row(name, row, problem));

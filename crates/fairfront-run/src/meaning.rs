@@ -113,22 +113,12 @@ impl Meaning {
     pub fn measure(&self, bare: &str) -> Option<&MeasureMeaning> {
         self.measures.get(kind(bare))
     }
-
-    /// The measure that people mean by another name.
-    pub fn meant(&self, name: &str) -> Option<&str> {
-        meant_in(&self.measures, name)
-    }
 }
 
-/// The measure that people mean by another name, for texts that are read before there is a run.
-pub(crate) fn meant(name: &str) -> Option<String> {
-    meant_in(&measures(), name).map(str::to_owned)
-}
-
-fn meant_in<'a>(measures: &'a Ordered<MeasureMeaning>, name: &str) -> Option<&'a str> {
-    let has = |m: &MeasureMeaning| m.aliases.iter().any(|alias| alias == name);
-    let found = measures.0.iter().find(|(_, meaning)| has(meaning));
-    found.map(|(kind, _)| kind.as_str())
+/// The measure that people mean by another name.
+pub(crate) fn meant(name: &str) -> Option<&'static str> {
+    let named = |row: &&Row| row.5.contains(&name);
+    MEASURES.iter().find(named).map(|row| row.0)
 }
 
 /// A measure as columns name it: the error rate is read as accuracy.
@@ -419,10 +409,7 @@ mod tests {
                 assert_eq!(known.get(rate).unwrap().unit, Share, "{rate}");
             }
         }
-        assert_eq!(
-            meant("disparate_impact").as_deref(),
-            Some("demographic_parity_ratio")
-        );
+        assert_eq!(meant("disparate_impact"), Some("demographic_parity_ratio"));
         assert_eq!(meant("accuracy"), None);
     }
 

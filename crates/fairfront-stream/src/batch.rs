@@ -413,5 +413,5 @@ fn too_many(rejected: u64, most: u64, batch: u64, reasons: &[Rejected]) -> Error
         message.push((i > 0).then_some("; "));
         message.push(&rejected.reason);
     }
-    Error::data(say![message, "; mend the input, or allow more"])
+    Error::data(say![message, "; fix the input, or allow more"])
 }

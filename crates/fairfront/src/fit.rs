@@ -10,7 +10,7 @@ use crate::{Error, Front};
 #[derive(Debug, Clone)]
 enum Source {
     Files(Vec<String>),
-    Known(String),
+    Known(Box<Known>),
     Table(Box<Table>),
 }
 
@@ -74,7 +74,8 @@ impl Fit {
             let problem = format!("{name:?} is not a known data set; use `from_path` for files");
             return Err(Error::usage(problem));
         };
-        Ok(Self::new(Source::Known(name.into()), known.spec()))
+        let spec = known.spec();
+        Ok(Self::new(Source::Known(Box::new(known)), spec))
     }
 
     /// Rows that are in memory.
@@ -215,11 +216,8 @@ impl Fit {
                 &self.spec,
                 self.spec.read_options(self.reading.clone()),
             ),
-            Source::Known(name) => {
-                let Some(known) = Known::parse(name)? else {
-                    return Err(Error::usage(format!("{name:?} is not a known data set")));
-                };
-                Prepared::from_known(&known, &self.spec, data_folder().as_deref())
+            Source::Known(known) => {
+                Prepared::from_known(known, &self.spec, data_folder().as_deref())
             }
             Source::Table(table) => Prepared::new(table.as_ref().clone(), &self.spec, &[]),
         };

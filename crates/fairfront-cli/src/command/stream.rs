@@ -107,8 +107,8 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
     let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
         0 => error,
         _ => Error::usage(format!(
-            "{}: beside what this stream was begun with, these flags make no sense ({}); leave them \
-             out, or name another folder for another stream",
+            "{}: these flags contradict those that this stream began with ({}); leave them out, or choose \
+             another folder for another stream",
             folder.display(),
             wording::error(&error)
         ))

@@ -31,7 +31,7 @@ impl Source {
             Some(mirror) => format!("{mirror}/{}", file.name),
             None => file.url.to_owned(),
         };
-        let wrong = |_| Error::usage(format!("{text:?} is no address"));
+        let wrong = |_| Error::usage(format!("{text:?} is not an address"));
         text.parse().map_err(wrong)
     }
 }

@@ -202,7 +202,7 @@ fn an_error_leaves_nothing_and_touches_nothing() {
         assert_eq!(
             failed.err,
             "error: broken.csv, row 20,001 (line 20,002), column \"age\": \"old\" is not a number, but \
-             the column is numeric in the model; mend the value, or leave it empty if it is missing\n"
+             the column is numeric in the model; fix the value, or leave it empty if it is missing\n"
         );
         assert_eq!(names(), before);
     }

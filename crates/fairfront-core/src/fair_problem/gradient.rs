@@ -88,7 +88,7 @@ impl FairProblem {
                 }
             }
         } else {
-            // h′ from a batch of its own, so that the product of the two factors has no bias.
+            // h′ from a batch of its own, so that the product of the two factors has no bias as far as h′ is linear.
             let of_outer = match shared {
                 true => batch,
                 false => self.sample(index, 1, batches),

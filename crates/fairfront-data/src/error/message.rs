@@ -172,7 +172,7 @@ fn in_file(file: &str) -> String {
 fn not_numeric(column: &str, value: &str, because: &str) -> Message {
     let mut message = say![
         "column {column:?}: {value:?} is not a number, but the column is numeric{because}";
-        "mend the value";
+        "fix the value";
         "give ", MISSING_VALUE.is(value), " if it stands for a missing one"
     ];
     // A type that was found by looking can be set differently.

@@ -382,7 +382,7 @@ impl CsvRows<'_> {
                 expected: self.n_fields,
                 found,
                 hint: format!(
-                    "; mend the row (fields are separated by {:?})",
+                    "; fix the row (fields are separated by {:?})",
                     self.separator as char
                 )
                 .into(),

@@ -324,7 +324,7 @@ pub(super) fn ragged(
         hint.push_remedy("remove the separator at its end");
     } else {
         let separator = separator as char;
-        hint.push_remedy("mend the row");
+        hint.push_remedy("fix the row");
         hint.push_remedy(say![
             "name the separator with ",
             SEPARATOR,

@@ -191,7 +191,7 @@ pub(super) fn not_numeric(value: &str, date: Option<DateOrder>, here: &str) -> S
         );
     }
     format!(
-        "{value:?} is not a number, but the column is numeric {here}; mend the value, or leave \
+        "{value:?} is not a number, but the column is numeric {here}; fix the value, or leave \
          it empty if it is missing"
     )
 }

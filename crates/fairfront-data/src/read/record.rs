@@ -396,7 +396,7 @@ impl<R: Read> Records<R> {
             None if !is_long => window.len(),
             None => {
                 let reason = format!(
-                    "the row is longer than {} bytes; mend it",
+                    "the row is longer than {} bytes; fix it",
                     grouped(MOST_RECORD_BYTES)
                 );
                 let bad = BadRecord::new(window, reason);

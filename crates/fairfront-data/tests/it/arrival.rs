@@ -76,12 +76,12 @@ fn types_are_found_once_and_hold() {
         [
             (
                 1,
-                "column \"n\": \"x\" is not a number, but the column is numeric since the first batch; mend the \
+                "column \"n\": \"x\" is not a number, but the column is numeric since the first batch; fix the \
                  value, or leave it empty if it is missing"
             ),
             (
                 2,
-                "expected 4 fields, found 2; mend the row, or name the separator with separator \
+                "expected 4 fields, found 2; fix the row, or name the separator with separator \
                  (found ',')"
             ),
         ]
@@ -106,7 +106,7 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
     assert_eq!(
         found.rejected[0].reason.to_string(),
         "column \"n\": \"many\" is not a number, but the column is numeric (98 of the first 99 values \
-         are numbers); mend the value, give missing_value=many if it stands for a missing one, or \
+         are numbers); fix the value, give missing_value=many if it stands for a missing one, or \
          pass type of \"n\"=categorical"
     );
     assert_eq!(found.rejected[1].index, 8);
@@ -264,7 +264,7 @@ fn later_rows_follow_the_rules_of_the_first() {
     );
     assert_eq!(
         arrival.rejected[0].reason.to_string(),
-        "column \"y\": the target has the value \"2\", which no row of the first batch had; mend the \
+        "column \"y\": the target has the value \"2\", which no row of the first batch had; fix the \
          value, or start a new state with positive"
     );
     assert_eq!(arrival.rejected[1].index, 3);

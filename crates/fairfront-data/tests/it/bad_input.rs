@@ -38,7 +38,7 @@ fn contents() {
     assert!(message(read("a,b\n")).contains("a header and no rows"));
     assert_eq!(
         message(read("a,b\n1,2\n\n3\n")),
-        "t.csv, row 2 (line 4): expected 2 fields, found 1; mend the row, or name the separator \
+        "t.csv, row 2 (line 4): expected 2 fields, found 1; fix the row, or name the separator \
          with separator (found ',')"
     );
     assert!(message(read("a,b\n1,2,\n")).contains("remove the separator at its end"));
@@ -150,7 +150,7 @@ fn a_text_far_down_a_numeric_column() {
     assert_eq!(
         message(read(text)),
         "t.csv, row 900,000 (line 900,001), column \"n\": \"oops\" is not a number, but the column \
-         is numeric (10000 of the first 10000 values are numbers); mend the value, give \
+         is numeric (10000 of the first 10000 values are numbers); fix the value, give \
          missing_value=oops if it stands for a missing one, or pass type of \"n\"=categorical"
     );
 }

@@ -77,7 +77,7 @@ fn infinite_numbers_are_refused_with_their_row() {
     values[2_500] = f32::NEG_INFINITY;
     assert_eq!(
         message(shared("x3", &values)),
-        "column \"x3\", row 2,501: the value is infinite; mend it, or make it missing"
+        "column \"x3\", row 2,501: the value is infinite; fix it, or make it missing"
     );
     assert_eq!(shared("x3", &[]).unwrap().n_missing, 0);
 }
@@ -96,7 +96,7 @@ fn codes_are_checked() {
     let levels = || names(&["a", "b"]);
     assert_eq!(
         message(Column::from_codes("c", vec![0, 1, 2], levels())),
-        "column \"c\", row 3: the code 2 is none of the 2 levels; mend it, or make it missing"
+        "column \"c\", row 3: the code 2 is none of the 2 levels; fix it, or make it missing"
     );
     assert_eq!(
         message(Column::from_codes("c", vec![0], names(&["a", "b", "a"]))),

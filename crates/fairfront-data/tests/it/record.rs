@@ -184,7 +184,7 @@ fn bad_records_are_rows_with_a_reason() {
         .iter()
         .filter_map(|r| Some((r.row, r.fields.clone().err()?.reason.to_string())))
         .collect();
-    let hint = "; mend the row, or name the separator with separator (found ',')";
+    let hint = "; fix the row, or name the separator with separator (found ',')";
     assert_eq!(
         reasons,
         [

@@ -95,7 +95,7 @@ pub(super) fn too_large(
     Error::Table(DataError::Cell {
         place: place(row),
         column: column.clone(),
-        problem: "the value is too large for a score; mend it, or leave it empty if it is missing"
+        problem: "the value is too large for a score; fix it, or leave it empty if it is missing"
             .into(),
     })
 }

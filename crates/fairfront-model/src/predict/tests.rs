@@ -168,12 +168,12 @@ fn every_line_is_a_row_or_an_error_with_its_place() {
     let row = "a,30,nurse,100\n";
     let of = |rest: &str| refused(&format!("{head}{row}{rest}"));
     assert!(of("\na,3,nurse,1\n").starts_with("f, line 3: the line is empty; remove it"));
-    assert!(of("a,3,nurse\n").starts_with("f, row 2 (line 3): expected 4 fields, found 3; mend"));
+    assert!(of("a,3,nurse\n").starts_with("f, row 2 (line 3): expected 4 fields, found 3; fix"));
     assert!(of("a,3,nurse,1,\n").contains("expected 4 fields, found 5"));
     assert_eq!(
         of("a,old,nurse,1\n"),
         "f, row 2 (line 3), column \"age\": \"old\" is not a number, but the column is numeric in the \
-         model; mend the value, or leave it empty if it is missing"
+         model; fix the value, or leave it empty if it is missing"
     );
     let steep = changed(r#""factor": 10.0"#, r#""factor": 0.1"#);
     for far in ["1e308", "1.7e307"] {

@@ -322,7 +322,7 @@ impl FrontColumns {
 /// Names the measure that a name is meant for, where it is not one.
 pub(crate) fn measure_instead(term: &Term) -> Option<String> {
     let meant = Term {
-        name: meaning::meant(&term.name)?,
+        name: meaning::meant(&term.name)?.into(),
         ..term.clone()
     };
     let name = term.canonical();

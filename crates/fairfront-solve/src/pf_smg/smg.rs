@@ -22,10 +22,7 @@ impl Way {
     }
 }
 
-/// Points that share their batches: drawing a batch takes as long as a step of many points.
-const SHARING: usize = LANES;
-
-/// A block of at most [`SHARING`] points that share their batches.
+/// A block of at most [`LANES`] points that share their batches.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     pub(crate) starts: Points,
@@ -62,7 +59,7 @@ impl Run {
             steps,
             way,
         };
-        positions.chunks(SHARING).map(run).collect()
+        positions.chunks(LANES).map(run).collect()
     }
 }
 

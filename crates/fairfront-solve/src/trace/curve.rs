@@ -82,7 +82,7 @@ pub(super) struct Along {
 }
 
 impl Along {
-    /// Whether points lie between nodes, where they can be mended.
+    /// Whether points lie between nodes, where they can be refined.
     pub(super) fn is_between_nodes(&self) -> bool {
         !self.places.is_empty()
     }

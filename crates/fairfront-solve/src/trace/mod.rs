@@ -26,7 +26,7 @@ use crate::setting::Settings;
 use crate::update::{Known, update, update_curve};
 use crate::{Solver, Suits};
 
-/// Points of a curve are mended where their gap is above this share of the loss at 0, a few times at
+/// Points of a curve are refined where their gap is above this share of the loss at 0, a few times at
 /// most.
 const LOOSE: f64 = 1e-6;
 const REPAIRS: usize = 2;
@@ -168,7 +168,7 @@ impl Trace {
         })
     }
 
-    /// Two objectives: points along the curve with their certificates, mended where a cubic
+    /// Two objectives: points along the curve with their certificates, refined where a cubic
     /// between nodes was not good enough.
     fn curve(
         &self,

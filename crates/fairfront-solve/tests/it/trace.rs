@@ -223,7 +223,7 @@ fn check_curve(problem: &dyn Problem, points: usize) -> Outcome {
     let front = &outcome.front;
     assert_eq!(outcome.stop, StopReason::Complete);
     assert_eq!(front.len(), points);
-    // Points are mended until this is proven; most are far nearer.
+    // Points are refined until this is proven; most are far nearer.
     check_gaps(&outcome, 1e-6 * std::f64::consts::LN_2);
     let first = (front.value(0)[0] - outcome.unmitigated.values[0]).abs();
     assert!(first < 1e-14, "{first:e}");
