@@ -75,15 +75,16 @@ pub fn redraw<T: Send>(
     blocks.into_iter().flatten().collect()
 }
 
-/// Sums of [`BLOCK`] replicates for [`LANES`] models, one after the other.
-type Sums = [[f32; LANES]; BLOCK];
+/// The same number in [`BLOCK`] replicates.
+type Block<T> = [T; BLOCK];
 
 fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<Redrawn> {
     let (n_regions, n_words) = (decisions.n_regions, decisions.n_words());
+    let n_models = n_words * LANES;
     let mut made = vec![
         Redrawn {
             totals: vec![[0.0; 2]; n_regions],
-            selected: vec![[0.0; 2]; n_regions * n_words * LANES],
+            selected: vec![[0.0; 2]; n_regions * n_models],
         };
         BLOCK
     ];
@@ -91,57 +92,63 @@ fn redraw_block(decisions: &Decisions, seed: u64, key: u64, first: u64) -> Vec<R
         .take(BLOCK)
         .map(|replicate| Stream::new(seed, Purpose::Bootstrap, [key, replicate]))
         .collect();
-    let mut weights = vec![[0.0_f32; BLOCK]; FLUSH];
+    let mut weights = vec![[0.0; BLOCK]; FLUSH];
     for (stratum, range) in decisions.ranges() {
-        let label = stratum.label;
-        let mut start = range.start;
-        while start < range.end {
+        let mut total = [0.0; BLOCK];
+        let mut changes: Vec<Block<f64>> = vec![[0.0; BLOCK]; n_models];
+        for start in range.clone().step_by(FLUSH) {
             let end = range.end.min(start + FLUSH);
-            let rows = end - start;
-            for (replicate, stream) in streams.iter_mut().enumerate() {
-                // Two weights from each draw of 64 bits.
-                for pair in weights[..rows].chunks_mut(2) {
-                    let bits = stream.bits();
-                    pair[0][replicate] = poisson(bits as u32);
-                    if let Some(second) = pair.get_mut(1) {
-                        second[replicate] = poisson((bits >> 32) as u32);
-                    }
-                }
-            }
-            let mut total = [0.0_f64; BLOCK];
-            for (row, weights) in weights[..rows].iter_mut().enumerate() {
-                let own = decisions.weights[start + row];
+            draw(&decisions.weights[start..end], &mut streams, &mut weights);
+            for weights in &weights[..end - start] {
                 for (total, weight) in total.iter_mut().zip(weights) {
-                    *weight *= own as f32;
                     *total += f64::from(*weight);
                 }
             }
-            for &region in &stratum.regions {
-                for (made, total) in made.iter_mut().zip(total) {
-                    made.totals[region][label] += total;
-                }
-            }
             let firsts = join_alike(decisions, start..end, &mut weights);
-            for word in 0..n_words {
-                let bits = firsts
-                    .iter()
-                    .map(|row| decisions.bits[row * n_words + word]);
-                let bits: Vec<u32> = bits.collect();
-                let mut sums: Sums = [[0.0; LANES]; BLOCK];
-                add_selected(&bits, &weights[..firsts.len()], &mut sums);
-                for (made, sums) in made.iter_mut().zip(&sums) {
-                    for (lane, sum) in sums.iter().enumerate() {
-                        let model = word * LANES + lane;
-                        for &region in &stratum.regions {
-                            made.selected[model * n_regions + region][label] += f64::from(*sum);
-                        }
-                    }
+            let words = |row: &usize| &decisions.bits[row * n_words..(row + 1) * n_words];
+            let bits: Vec<u32> = firsts.iter().flat_map(words).copied().collect();
+            let mut latest: Vec<Block<f32>> = vec![[0.0; BLOCK]; n_models];
+            add_changes(&bits, n_words, &weights[..firsts.len()], &mut latest);
+            for (change, latest) in changes.iter_mut().zip(&latest) {
+                for (change, latest) in change.iter_mut().zip(latest) {
+                    *change += f64::from(*latest);
                 }
             }
-            start = end;
+        }
+        let mut selected = [0.0; BLOCK];
+        for (model, change) in changes.iter().enumerate() {
+            for (replicate, made) in made.iter_mut().enumerate() {
+                selected[replicate] += change[replicate];
+                for region in &stratum.regions {
+                    made.selected[model * n_regions + region][stratum.label] += selected[replicate];
+                }
+            }
+        }
+        for (made, total) in made.iter_mut().zip(total) {
+            for region in &stratum.regions {
+                made.totals[*region][stratum.label] += total;
+            }
         }
     }
     made
+}
+
+/// Gives rows with these weights of their own a weight in each replicate.
+fn draw(own: &[f64], streams: &mut [Stream], weights: &mut [Block<f32>]) {
+    let weights = &mut weights[..own.len()];
+    for (replicate, stream) in streams.iter_mut().enumerate() {
+        // Two weights from each draw of 64 bits.
+        for pair in weights.chunks_mut(2) {
+            let bits = stream.bits();
+            pair[0][replicate] = poisson(bits as u32);
+            if let Some(second) = pair.get_mut(1) {
+                second[replicate] = poisson((bits >> 32) as u32);
+            }
+        }
+    }
+    for (weights, own) in weights.iter_mut().zip(own) {
+        weights.iter_mut().for_each(|weight| *weight *= *own as f32);
+    }
 }
 
 /// Adds up the weights of rows that all models decide alike; returns the first row of each such lot. On
@@ -173,16 +180,24 @@ fn join_alike(
 }
 
 vectorised! {
-    fn add_selected(bits: &[u32], weights: &[[f32; BLOCK]], sums: &mut Sums) {
-        let mut lanes = [0.0_f32; LANES];
-        for (bits, weights) in bits.iter().zip(weights) {
-            for p in 0..LANES {
-                lanes[p] = ((bits >> p) & 1) as f32;
-            }
-            for r in 0..BLOCK {
-                for p in 0..LANES {
-                    sums[r][p] += weights[r] * lanes[p];
+    /// Adds up, for each model, the weights of rows that it selects and the model before it does not, minus those
+    /// of rows that only the model before it selects. Neighbors on a front decide most rows alike, so that a row
+    /// changes few sums.
+    fn add_changes(bits: &[u32], n_words: usize, weights: &[Block<f32>], changes: &mut [Block<f32>]) {
+        for (row, weights) in bits.chunks_exact(n_words).zip(weights) {
+            let mut before = 0;
+            for (word, own) in row.iter().enumerate() {
+                let mut left = own ^ (own << 1 | before);
+                while left != 0 {
+                    let lane = left.trailing_zeros();
+                    let change = &mut changes[word * LANES + lane as usize];
+                    let sign = if own >> lane & 1 == 1 { 1.0 } else { -1.0 };
+                    for r in 0..BLOCK {
+                        change[r] += sign * weights[r];
+                    }
+                    left &= left - 1;
                 }
+                before = own >> (LANES - 1);
             }
         }
     }

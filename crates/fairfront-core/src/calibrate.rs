@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Counts, Engine, LogOdds, Map, Pass, Wanted};
+use crate::engine::{Counts, Engine, LogOdds, Map, Over, Pass, Wanted};
 use crate::predictor::Predictor;
 use crate::{Error, Points};
 
@@ -187,7 +187,7 @@ impl Passes<'_> {
                 at: Cow::Borrowed(at),
                 targets: self.targets,
             },
-            sample: None,
+            over: Over::All,
         })?;
         let (sums, _) = sums.as_chunks();
         Ok(sums.to_vec())

@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use crate::Error;
-use crate::engine::{Counts, Engine, Map, Pass, Sample, Statistics, Wanted};
+use crate::engine::{Counts, Engine, Map, Over, Pass, Statistics, Wanted};
 use crate::lanes::{Lanes, ZERO};
 use crate::objective::{Means, Objective};
 use crate::predictor::Predictor;
 use crate::problem::{
-    Batches, BoundFacet, Gradients, LossFacet, Points, Problem, RootFacet, SecondOrderFacet,
-    TemperatureFacet,
+    Batches, BoundFacet, Gradients, LossFacet, Points, Precision, Problem, RootFacet,
+    SecondOrderFacet, TemperatureFacet,
 };
 
 /// Parameters up to which dense second derivatives are used.
@@ -191,7 +191,7 @@ impl FairProblem {
             map: Map::of(self.predictor.as_ref()),
             points: Cow::Borrowed(points),
             wanted,
-            sample: None,
+            over: Over::All,
         }
     }
 
@@ -200,11 +200,11 @@ impl FairProblem {
         let none = Points::new(self.n_params);
         let is_linear = statistics.are_linear() && self.predictor.as_linear().is_some();
         let (weights, linear) = if is_linear {
-            let (weights, means) = self.linear_means(&statistics, None)?;
+            let (weights, means) = self.linear_means(&statistics, Over::All)?;
             (weights, Some(Arc::new(means)))
         } else {
             let engine = self.engine.as_ref();
-            let mut sums = self.sums_of(engine, &[statistics], &none, None)?;
+            let mut sums = self.sums_of(engine, &[statistics], &none, Over::All)?;
             (sums.weights.swap_remove(0), None)
         };
         Ok(Prepared {
@@ -219,7 +219,7 @@ impl FairProblem {
     fn linear_means(
         &self,
         statistics: &Statistics<'_>,
-        sample: Option<Sample>,
+        over: Over,
     ) -> Result<(Weights, LinearMeans), Error> {
         let n = self.n_params;
         let k = statistics.n_sums(self.engine.schema());
@@ -227,7 +227,7 @@ impl FairProblem {
             Statistics::ByCell { cells, .. } => {
                 let none = Points::new(n);
                 let pass = Pass {
-                    sample,
+                    over,
                     ..self.pass(&none, Wanted::Linear { cells: *cells })
                 };
                 let mut found = self.engine.sum(&pass)?;
@@ -236,11 +236,11 @@ impl FairProblem {
             }
             Statistics::Own(_) => {
                 let zero = Points::from_vec(n, vec![0.0; n]);
-                let mut sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, sample)?;
+                let mut sums = self.sums_of(self.engine.as_ref(), &[*statistics], &zero, over)?;
                 let zeros = Points::from_vec(n, vec![0.0; k * n]);
                 let mut unit = vec![0.0; k * k];
                 (0..k).for_each(|i| unit[i * k + i] = 1.0);
-                let gradients = self.pull_back(&[*statistics], &zeros, &unit, sample)?;
+                let gradients = self.pull_back(&[*statistics], &zeros, &unit, over)?;
                 (sums.weights.swap_remove(0), sums.values, gradients)
             }
         };
@@ -255,13 +255,13 @@ impl FairProblem {
         Ok((weights, means))
     }
 
-    /// Sums of statistics over all rows of an engine, or over a sample.
+    /// Sums of statistics over rows of an engine.
     fn sums_of(
         &self,
         engine: &dyn Engine,
         statistics: &[Statistics<'_>],
         points: &Points,
-        sample: Option<Sample>,
+        over: Over,
     ) -> Result<Sums, Error> {
         let schema = engine.schema();
         if statistics.is_empty() {
@@ -271,7 +271,7 @@ impl FairProblem {
             statistics: Cow::Borrowed(statistics),
         };
         let pass = Pass {
-            sample,
+            over,
             ..self.pass(points, wanted)
         };
         let mut values = engine.sum(&pass)?;
@@ -291,20 +291,20 @@ impl FairProblem {
         })
     }
 
-    /// For each point the gradient of Σ slope · sum, on all rows or on a sample.
+    /// For each point the gradient of Σ slope · sum.
     fn pull_back(
         &self,
         statistics: &[Statistics<'_>],
         points: &Points,
         slopes: &[f64],
-        sample: Option<Sample>,
+        over: Over,
     ) -> Result<Vec<f64>, Error> {
         let wanted = Wanted::Gradients {
             statistics: Cow::Borrowed(statistics),
             slopes: Cow::Borrowed(slopes),
         };
         let pass = Pass {
-            sample,
+            over,
             ..self.pass(points, wanted)
         };
         self.engine.sum(&pass)
@@ -343,7 +343,7 @@ impl FairProblem {
             .filter(|i| !own_rows || self.objectives[*i].linear.is_none())
             .collect();
         let statistics = self.statistics_of(&by_rows);
-        let sums = self.sums_of(rows, &statistics, points, None)?;
+        let sums = self.sums_of(rows, &statistics, points, Over::All)?;
         let mut values = Vec::with_capacity(points.len() * objectives.len());
         let (mut means, mut slope) = (Vec::new(), Vec::new());
         for (index, point) in points.iter().enumerate() {
@@ -515,8 +515,19 @@ impl Problem for FairProblem {
         Ok(out)
     }
 
-    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        self.weighted_sums(points, weights)
+    fn weighted(
+        &self,
+        points: &Points,
+        weights: &[f64],
+        precision: Precision,
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        if precision == Precision::Rough {
+            let rough = self.weighted_sums(points, weights, Over::AllRoughly)?;
+            if rough.0.iter().chain(&rough.1).all(|v| v.is_finite()) {
+                return Ok(rough);
+            }
+        }
+        self.weighted_sums(points, weights, Over::All)
     }
 
     fn negligible(&self, objective: usize) -> f64 {

@@ -82,7 +82,7 @@ pub use dataset::{
 pub use decision::{Decisions, Rate, Tallies, n_regions, regions_of};
 pub use engine::{
     BLOCKS_PER_TASK, BothSides, Cells, Counts, Engine, Form, Host, Labels, LogOdds, Map, NearRows,
-    Nearest, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
+    Nearest, Over, OwnStatistics, Pass, Sample, Statistics, Strata, Wanted,
 };
 pub use error::Error;
 pub use fair_problem::{FairProblem, MOST_DENSE};
@@ -97,8 +97,9 @@ pub use objective::{
 pub use predictor::{Columns, Linear, LinearMap, Predictor, Rows, TILE_ROWS, predictor_of, scores};
 pub use probability::{BINS, Bin, Probabilities, Quality, measure_calibrated};
 pub use problem::{
-    Batches, BoundFacet, Bounds, Gradients, LossFacet, OuterBatch, Points, Preconditioner, Problem,
-    RootFacet, Roots, RootsOf, SecondOrder, SecondOrderFacet, TemperatureFacet,
+    Batches, BoundFacet, Bounds, Gradients, LossFacet, OuterBatch, Points, Precision,
+    Preconditioner, Problem, RootFacet, Roots, RootsOf, SecondOrder, SecondOrderFacet,
+    TemperatureFacet,
 };
 pub use random::{Purpose, Stream};
 pub use small_groups::SmallGroups;

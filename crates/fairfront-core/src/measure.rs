@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crate::engine::{Cells, Engine, Labels, Map, Pass, Statistics, Wanted};
+use crate::engine::{Cells, Engine, Labels, Map, Over, Pass, Statistics, Wanted};
 use crate::objective::Output;
 use crate::predictor::Predictor;
 use crate::probability::Probabilities;
@@ -471,7 +471,7 @@ pub fn measure(
         map: Map::of(predictor),
         points: Cow::Borrowed(points),
         wanted,
-        sample: None,
+        over: Over::All,
     })?;
     let n_weights = statistics.iter().map(|s| s.n_weights(schema)).sum();
     let (weights, sums) = sums.split_at(n_weights);

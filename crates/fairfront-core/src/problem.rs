@@ -159,6 +159,15 @@ pub enum OuterBatch {
     Shared,
 }
 
+/// How precisely points are evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// In double precision.
+    Exact,
+    /// To about six digits, if that is faster: enough to steer a descent by.
+    Rough,
+}
+
 /// A quadratic form in which steps are measured: ‖v‖² = vᵀM⁻¹v, and a step is M⁻¹v.
 #[derive(Debug, Clone)]
 pub enum Preconditioner {
@@ -280,9 +289,14 @@ pub trait Problem: Sync {
         let own = (0..points.len()).flat_map(|i| all.get(objective, i));
         Ok(own.copied().collect())
     }
-    /// Values of all objectives at some points, and at each the gradient of a weighted sum of them,
-    /// with all rows; `n_objectives` weights per point.
-    fn weighted(&self, points: &Points, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    /// Values of all objectives at some points, and at each the gradient of a weighted sum of them, with all
+    /// rows; `n_objectives` weights per point.
+    fn weighted(
+        &self,
+        points: &Points,
+        weights: &[f64],
+        _precision: Precision,
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
         let m = self.n_objectives();
         let (values, gradients) = self.evaluate(points)?;
         let mut sums = vec![0.0; points.len() * self.n_params()];

@@ -26,8 +26,10 @@ const MOST_ROWS: usize = 10_000;
 const MOST_NEWTON: usize = 160;
 /// Passes over the rows that each model of a cross-validation takes, roughly.
 const PASSES: usize = 12;
-/// A Newton step that promises less than this is the last: losses are compared to about four digits.
+/// A Newton step after which about this is left is the last: losses are compared to about four digits.
 const PRECISION: f64 = 1e-9;
+/// What is left after a step is at most about this times the square of what it promised.
+const SQUARED: f64 = 100.0;
 /// The same for the quasi-Newton method, as a share of the loss.
 const WIDE_PRECISION: f64 = 1e-6;
 
@@ -314,7 +316,7 @@ fn minimize(problem: &FairProblem, near: &[f64], stop: &StopSignal) -> Result<Ve
             trial = moved(length);
         }
         x = trial;
-        if decrement < PRECISION {
+        if SQUARED * decrement * decrement < PRECISION {
             break;
         }
     }

@@ -13,6 +13,8 @@ use crate::Error;
 
 /// Points of the starting list.
 const POINTS: usize = 64;
+/// What their losses may be above that front, as a share of the loss at 0.
+const TOLERANCE: f64 = 1e-6;
 /// With several attributes: how far apart they may be, as a share of the objectives' ranges.
 const HOLE: f64 = 0.3;
 
@@ -53,8 +55,9 @@ pub(crate) fn starts(
     let covariances = FairProblem::of_shared(Arc::new(train.clone()), predictor, objectives)?;
     let trace = Trace {
         points: POINTS,
+        tolerance: TOLERANCE,
         hole: HOLE,
-        ..Trace::default()
+        proofs: false,
     };
     // These fronts are of the log loss; errors of unequal costs move the threshold of each model.
     let shift = problem

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::{Engine, Map, Pass, Wanted};
+use super::{Engine, Map, Over, Pass, Wanted};
 use crate::predictor::Columns;
 use crate::{Error, Points};
 
@@ -21,7 +21,7 @@ impl Counts {
             map: Map::Columns(Columns),
             points: Cow::Owned(Points::default()),
             wanted: Wanted::Counts { attribute },
-            sample: None,
+            over: Over::All,
         })?;
         let n_groups = sums.len() / 4;
         // Positive first.

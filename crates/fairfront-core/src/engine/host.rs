@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::pass::Pass;
+use super::pass::{Over, Pass};
 use super::tile::part;
 use super::{BothSides, Nearest, Sampler, Strata};
 use crate::lanes::LANES;
@@ -26,7 +26,7 @@ pub struct Host {
 impl Host {
     /// Runs a pass. The rows must be the same in every call.
     pub fn sum(&self, rows: &dyn RowSource, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
-        if let Some(sample) = &pass.sample
+        if let Over::Sample(sample) = &pass.over
             && (sample.size as u64) < rows.n_rows()
         {
             let block = self.sampler(rows, sample.strata)?.block(rows, sample)?;
@@ -171,7 +171,7 @@ mod tests {
         key: [1, 2],
     };
 
-    /// Sums of a sample, which are made in single precision, and those of the same rows in double precision.
+    /// Sums in single precision, of a sample and of all rows, and those of the same rows in double precision.
     #[test]
     fn single_precision_is_close_to_double() {
         let rows = table(4_000);
@@ -214,22 +214,29 @@ mod tests {
                     },
                 ];
                 for wanted in wanted {
-                    let pass = |sample| Pass {
+                    let pass = |over| Pass {
                         map: Map::of(&Linear),
                         points: Cow::Borrowed(&points),
                         wanted: wanted.clone(),
-                        sample,
+                        over,
                     };
-                    let single = Host::default().sum(&rows, &pass(Some(SAMPLE))).unwrap();
+                    let of_all = |over| Host::default().sum(&rows, &pass(over)).unwrap();
                     let blocks = [Arc::clone(&block)];
-                    let double = sum_of_blocks(&pass(None), rows.schema(), &blocks).unwrap();
-                    assert_eq!(single.len(), double.len());
-                    for (a, b) in single.iter().zip(&double) {
-                        // Sums of 4,000 weights of about 1: a few units in the last place of single precision.
-                        assert!(
-                            (a - b).abs() < 2e-3 + 1e-5 * b.abs(),
-                            "{output:?}: {a} is not {b}"
-                        );
+                    let of_sample =
+                        sum_of_blocks(&pass(Over::All), rows.schema(), &blocks).unwrap();
+                    let pairs = [
+                        (of_all(Over::Sample(SAMPLE)), of_sample),
+                        (of_all(Over::AllRoughly), of_all(Over::All)),
+                    ];
+                    for (single, double) in pairs {
+                        assert_eq!(single.len(), double.len());
+                        for (a, b) in single.iter().zip(&double) {
+                            // Sums of 4,000 weights of about 1: a few units in the last place of single precision.
+                            assert!(
+                                (a - b).abs() < 2e-3 + 1e-5 * b.abs(),
+                                "{output:?}: {a} is not {b}"
+                            );
+                        }
                     }
                 }
             }
@@ -253,7 +260,7 @@ mod tests {
                     map: Map::of(&Linear),
                     points: Cow::Owned(points),
                     wanted,
-                    sample: None,
+                    over: Over::All,
                 };
                 Host::default().sum(&rows, &pass).unwrap()
             };

@@ -25,7 +25,7 @@ pub use expansion::LogOdds;
 pub use host::{BLOCKS_PER_TASK, Host};
 pub(crate) use kernel::{pull_back, scores};
 pub use nearest::{BothSides, NearRows, Nearest};
-pub use pass::{Form, Map, Pass, Wanted};
+pub use pass::{Form, Map, Over, Pass, Wanted};
 pub(crate) use sample::Sampler;
 pub use sample::{Sample, Strata};
 

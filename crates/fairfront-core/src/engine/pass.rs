@@ -105,6 +105,17 @@ pub enum Wanted<'a> {
     Sizes,
 }
 
+/// The rows of a pass, and how precisely its statistics and their gradients are summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Over {
+    /// All rows, in double precision.
+    All,
+    /// All rows, in single precision: half the time, and enough to steer a descent by.
+    AllRoughly,
+    /// A sample, in single precision: its own error is larger by far.
+    Sample(Sample),
+}
+
 /// Sums over rows, described as data.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
@@ -115,8 +126,8 @@ pub struct Pass<'a> {
     pub points: Cow<'a, Points>,
     /// The sums.
     pub wanted: Wanted<'a>,
-    /// The rows; all of them without a sample.
-    pub sample: Option<Sample>,
+    /// The rows.
+    pub over: Over,
 }
 
 impl Pass<'_> {

@@ -11,8 +11,7 @@ pub struct Strata {
     pub by_label: bool,
 }
 
-/// A sample of rows without replacement, the same for the same key. Statistics over a sample are summed in
-/// single precision: its own error is larger by far.
+/// A sample of rows without replacement, the same for the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// The strata; each has its share of the sample.

@@ -8,7 +8,7 @@ use super::cell::{Cells, Labels};
 use super::curvature::SecondOrderSums;
 use super::expansion::{LogOdds, LogOddsLanes, N_SUMS, expand};
 use super::kernel;
-use super::pass::{Form, Map, Pass, Wanted};
+use super::pass::{Form, Map, Over, Pass, Wanted};
 use super::size::RowSizes;
 use super::statistic::{CellSums, Outputs, OwnSums, TileStatistic};
 use crate::lanes::{LANES, Lanes, Real};
@@ -76,13 +76,13 @@ impl Work<'_, '_> {
             let params = self.side_by_side::<LANES, f64>();
             return self.statistics(&ColumnMap { params }, &self.own_or_cells(statistics));
         }
-        match (self.points.len(), self.pass.sample.is_some()) {
-            (0 | 1, false) => self.by_cell::<1, f64>(statistics),
-            (2..=8, false) => self.by_cell::<8, f64>(statistics),
-            (_, false) => self.by_cell::<LANES, f64>(statistics),
-            (0 | 1, true) => self.by_cell::<1, f32>(statistics),
-            (2..=8, true) => self.by_cell::<8, f32>(statistics),
-            (_, true) => self.by_cell::<LANES, f32>(statistics),
+        match (self.points.len(), self.pass.over) {
+            (0 | 1, Over::All) => self.by_cell::<1, f64>(statistics),
+            (2..=8, Over::All) => self.by_cell::<8, f64>(statistics),
+            (_, Over::All) => self.by_cell::<LANES, f64>(statistics),
+            (0 | 1, _) => self.by_cell::<1, f32>(statistics),
+            (2..=8, _) => self.by_cell::<8, f32>(statistics),
+            (_, _) => self.by_cell::<LANES, f32>(statistics),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{FairProblem, Prepared};
 use crate::Error;
-use crate::engine::{Cells, Labels, Statistics, Wanted};
+use crate::engine::{Cells, Labels, Over, Statistics, Wanted};
 use crate::objective::Output;
 use crate::problem::{Bounds, Points};
 
@@ -68,7 +68,7 @@ impl FairProblem {
             },
         };
         let zeros = Points::from_vec(n, vec![0.0; 2 * n]);
-        let features = self.pull_back(&[by_label], &zeros, &[1.0, 0.0, 0.0, 1.0], None)?;
+        let features = self.pull_back(&[by_label], &zeros, &[1.0, 0.0, 0.0, 1.0], Over::All)?;
         let none = Points::new(n);
         let sizes = self.engine.sum(&self.pass(&none, Wanted::Sizes))?;
         let linear = self.predictor.as_linear();

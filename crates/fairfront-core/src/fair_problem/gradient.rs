@@ -4,18 +4,21 @@ use std::borrow::Cow;
 
 use super::FairProblem;
 use crate::Error;
-use crate::engine::{Sample, Wanted};
+use crate::engine::{Over, Sample, Wanted};
 use crate::problem::{Batches, OuterBatch, Points};
 
 impl FairProblem {
-    /// The rows of a batch of an objective; `None` stands for all rows.
-    fn sample(&self, objective: usize, draw: u64, batches: Batches<'_>) -> Option<Sample> {
+    /// The rows of a batch of an objective.
+    fn batch(&self, objective: usize, draw: u64, batches: Batches<'_>) -> Over {
         let Batches::Sample { sizes, key, .. } = batches else {
-            return None;
+            return Over::All;
         };
         let (seed, keys) = key;
         let size = sizes.get(objective).copied().unwrap_or(usize::MAX);
-        ((size as u64) < self.engine.n_rows()).then(|| Sample {
+        if size as u64 >= self.engine.n_rows() {
+            return Over::All;
+        }
+        Over::Sample(Sample {
             strata: self.objectives[objective].objective.statistics().strata(),
             size,
             seed,
@@ -27,12 +30,7 @@ impl FairProblem {
     }
 
     /// Slopes of an objective by its sums at each point.
-    fn slopes(
-        &self,
-        index: usize,
-        points: &Points,
-        sample: Option<Sample>,
-    ) -> Result<Vec<f64>, Error> {
+    fn slopes(&self, index: usize, points: &Points, over: Over) -> Result<Vec<f64>, Error> {
         let prepared = &self.objectives[index];
         let statistics = [prepared.objective.statistics()];
         let total = prepared.weights.total;
@@ -44,7 +42,7 @@ impl FairProblem {
                 own.copy_from_slice(&slope);
             }
         } else {
-            let sums = self.sums_of(self.engine.as_ref(), &statistics, points, sample)?;
+            let sums = self.sums_of(self.engine.as_ref(), &statistics, points, over)?;
             // Sums over a sample estimate those over all rows.
             let weights = sums.weights[0].with_total(total);
             let mut means = vec![0.0; k];
@@ -74,11 +72,10 @@ impl FairProblem {
                 ..
             }
         );
-        let batch = self.sample(index, 0, batches);
+        let batch = self.batch(index, 0, batches);
         let mut gradients = if let Some(linear) = &prepared.linear {
-            match batch.filter(|_| shared) {
-                None => prepared.linear_gradients(linear, &prepared.weights, points)?,
-                Some(_) => {
+            match batch {
+                Over::Sample(_) if shared => {
                     // One pass over the batch serves all points.
                     let statistics = prepared.objective.statistics();
                     let (weights, mut linear) = self.linear_means(&statistics, batch)?;
@@ -86,12 +83,13 @@ impl FairProblem {
                     linear.scale(weights.total / total);
                     prepared.linear_gradients(&linear, &weights.with_total(total), points)?
                 }
+                _ => prepared.linear_gradients(linear, &prepared.weights, points)?,
             }
         } else {
             // h′ from a batch of its own, so that the product of the two factors has no bias as far as h′ is linear.
             let of_outer = match shared {
                 true => batch,
-                false => self.sample(index, 1, batches),
+                false => self.batch(index, 1, batches),
             };
             let slopes = self.slopes(index, points, of_outer)?;
             let statistics = [prepared.objective.statistics()];
@@ -146,12 +144,13 @@ impl FairProblem {
         &self,
         points: &Points,
         weights: &[f64],
+        over: Over,
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
         let (m, n) = (self.objectives.len(), self.n_params);
         let is_linear = |i: &usize| self.objectives[*i].linear.is_some();
         let by_rows: Vec<usize> = (0..m).filter(|i| !is_linear(i)).collect();
         let statistics = self.statistics_of(&by_rows);
-        let sums = self.sums_of(self.engine.as_ref(), &statistics, points, None)?;
+        let sums = self.sums_of(self.engine.as_ref(), &statistics, points, over)?;
         let mut values = Vec::with_capacity(points.len() * m);
         let mut gradients = vec![0.0; points.len() * n];
         let mut slopes = Vec::with_capacity(sums.values.len());
@@ -180,7 +179,7 @@ impl FairProblem {
             }
         }
         if !by_rows.is_empty() {
-            let by_rows = self.pull_back(&statistics, points, &slopes, None)?;
+            let by_rows = self.pull_back(&statistics, points, &slopes, over)?;
             let pairs = gradients.iter_mut().zip(by_rows);
             pairs.for_each(|(gradient, more)| *gradient += more);
         }

@@ -2,7 +2,7 @@
 
 use super::{FairProblem, LinearMeans};
 use crate::Error;
-use crate::engine::Wanted;
+use crate::engine::{Over, Wanted};
 use crate::objective::{Means, Root};
 use crate::problem::{Points, Roots};
 
@@ -71,7 +71,7 @@ impl FairProblem {
                 .collect());
         }
         let statistics = [prepared.objective.statistics()];
-        let mut sums = self.sums_of(self.engine.as_ref(), &statistics, points, None)?;
+        let mut sums = self.sums_of(self.engine.as_ref(), &statistics, points, Over::All)?;
         sums.values.iter_mut().for_each(|sum| *sum /= total);
         let of_points = sums.values.chunks_exact(sums.per_point.max(1));
         Ok(of_points.map(of_means).collect())
@@ -91,7 +91,7 @@ impl FairProblem {
         let slopes = roots.iter().flat_map(|root| &root.slope);
         let slopes: Vec<f64> = slopes.map(|slope| slope / total).collect();
         let statistics = [prepared.objective.statistics()];
-        let gradients = self.pull_back(&statistics, &points, &slopes, None)?;
+        let gradients = self.pull_back(&statistics, &points, &slopes, Over::All)?;
         Ok(gradients
             .chunks_exact(self.n_params)
             .map(<[f64]>::to_vec)

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use fairfront_core::{
     BLOCKS_PER_TASK, Batches, BothSides, Costs, Counts, Dataset, Engine, Error, FairProblem,
-    Linear, Map, Measure, Nearest, Objective, OuterBatch, Pass, Points, Problem, RowBlock,
-    RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP, Wanted, better_thresholds, calibrate,
-    calibrate_scale, measure,
+    Linear, Map, Measure, Nearest, Objective, OuterBatch, Over, Pass, Points, Precision, Problem,
+    RowBlock, RowSource, Schema, Statistics, StopSignal, UNKNOWN_GROUP, Wanted, better_thresholds,
+    calibrate, calibrate_scale, measure,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ impl Engine for Remote {
 
     fn sum(&self, pass: &Pass<'_>) -> Result<Vec<f64>, Error> {
         let text = serde_json::to_string(pass).map_err(|e| Error::Custom(Box::new(e)))?;
-        if pass.sample.is_some() {
+        if matches!(pass.over, Over::Sample(_)) {
             return Ok(self.ask(None, &text));
         }
         let n_blocks = N_ROWS.div_ceil(fairfront_core::BLOCK_ROWS);
@@ -210,8 +210,10 @@ fn an_engine_in_another_process_gives_the_same_bytes() {
         }
         assert_eq!(a.evaluate(&points).unwrap(), b.evaluate(&points).unwrap());
         let weights = vec![0.3; n * a.n_objectives()];
-        let weighted = a.weighted(&points, &weights).unwrap();
-        assert_eq!(weighted, b.weighted(&points, &weights).unwrap());
+        for precision in [Precision::Exact, Precision::Rough] {
+            let sums = a.weighted(&points, &weights, precision).unwrap();
+            assert_eq!(sums, b.weighted(&points, &weights, precision).unwrap());
+        }
         let measured = measure(&Linear, here.as_ref(), &points).unwrap();
         assert_eq!(measured, measure(&Linear, there.as_ref(), &points).unwrap());
         let by = [
@@ -330,7 +332,7 @@ fn passes_with_code_of_the_caller_are_not_data() {
                 cells: fairfront_core::Cells::ALL,
             }]),
         },
-        sample: None,
+        over: Over::All,
     };
     assert!(serde_json::to_string(&pass(Map::of(&Linear))).is_ok());
     assert!(serde_json::to_string(&pass(Map::of(&Opaque))).is_err());

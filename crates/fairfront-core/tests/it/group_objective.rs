@@ -1,5 +1,6 @@
 use fairfront_core::{
-    Batches, Costs, LogLoss, Objective, OuterBatch, Points, Problem, Purpose, StopSignal, Stream,
+    Batches, Costs, LogLoss, Objective, OuterBatch, Points, Precision, Problem, Purpose,
+    StopSignal, Stream,
 };
 use proptest::prelude::*;
 
@@ -102,9 +103,11 @@ proptest! {
             let weights: Vec<f64> = (0..n_points * m)
                 .map(|_| if random.chance(0.2) { 0.0 } else { random.normal() })
                 .collect();
-            let (found, sums) = both.weighted(&points, &weights).unwrap();
-            for (a, b) in found.iter().zip(&values) {
-                prop_assert!(close(*a, *b, 1e-13));
+            let (found, sums) = both.weighted(&points, &weights, Precision::Exact).unwrap();
+            let (rough, rough_sums) = both.weighted(&points, &weights, Precision::Rough).unwrap();
+            for ((found, rough), value) in found.iter().zip(&rough).zip(&values) {
+                prop_assert!(close(*found, *value, 1e-13));
+                prop_assert!(close(*rough, *value, 1e-4), "{rough} is not {value}");
             }
             for i in 0..n_points {
                 let mut expected = vec![0.0; N_PARAMS];
@@ -117,9 +120,11 @@ proptest! {
                         size += (weight * g).abs();
                     }
                 }
-                for (a, b) in sums[i * N_PARAMS..].iter().zip(&expected) {
-                    // Terms of this size, added in another order.
-                    prop_assert!((a - b).abs() <= 1e-12 * size, "{a} is not {b}");
+                for (j, expected) in expected.iter().enumerate() {
+                    let (sum, rough) = (sums[i * N_PARAMS + j], rough_sums[i * N_PARAMS + j]);
+                    // Terms of this size, added in another order, and in single precision.
+                    prop_assert!((sum - expected).abs() <= 1e-12 * size, "{sum} is not {expected}");
+                    prop_assert!((rough - expected).abs() <= 1e-3 * size, "{rough} is not {expected}");
                 }
             }
         }
@@ -146,6 +151,19 @@ proptest! {
                 prop_assert!(gradients.get(k, i).iter().all(|g| g.is_finite()), "kind {k}");
             }
         }
+    }
+
+    /// Scores that single precision cannot hold are computed in double precision.
+    #[test]
+    fn huge_scores_are_computed_exactly(seed: u64, n_groups in 2_usize..6, s in settings()) {
+        let rows = rows(seed, 100, n_groups, true);
+        let loss: Vec<Box<dyn Objective>> = vec![Box::new(LogLoss { lambda: 0.0 }), objective(ERROR, n_groups, &s)];
+        let problem = problem(dataset(&rows, n_groups), loss);
+        let points = points(seed, 4, 1e40);
+        let of = |precision| problem.weighted(&points, &[0.5; 8], precision).unwrap();
+        let exact = of(Precision::Exact);
+        prop_assert!(exact.0.iter().all(|v| v.is_finite()), "{:?}", exact.0);
+        prop_assert_eq!(of(Precision::Rough), exact);
     }
 
     /// Only the worst group's loss claims to be convex, and chords lie above it.

@@ -150,7 +150,10 @@ impl Trace {
                     front = front.select(&select_spread(front.judged()?, self.points, &ranges));
                 }
                 let front = front.sorted();
-                let certificates = certify_unless_stopped(problem, &front, &remainder)?;
+                let certificates = match self.proofs {
+                    true => certify_unless_stopped(problem, &front, &remainder)?,
+                    false => Some(Vec::new()),
+                };
                 let complete = surface.complete && certificates.is_some();
                 (front, certificates.unwrap_or_default(), complete)
             }
@@ -191,6 +194,14 @@ impl Trace {
                 along.complete = false;
             }
             counters.evaluations += along.points.len() as u64;
+            if !self.proofs {
+                let values = problem.values(&along.points)?;
+                return Ok((
+                    on_curve(along.points, values)?.0,
+                    Vec::new(),
+                    along.complete,
+                ));
+            }
             counters.gradient_evaluations[0] += along.points.len() as u64;
             let n = along.points.len();
             let is_too_much = || remainder.is_too_much(n);
@@ -201,14 +212,9 @@ impl Trace {
             let is_over = || remainder.leaves_out(n);
             let every: Vec<usize> = (0..n).collect();
             let certificates = evaluated.certify(&every, &anchors, &is_over)?;
-            let all = Front {
-                values: evaluated.values(),
-                points: along.points.clone(),
-                n_objectives: 2,
-            };
             let loose = |proven: &[Certificate]| -> Vec<usize> {
                 let is_loose = |i: &usize| proven[*i].gap.is_none_or(|gap| gap > limit);
-                (0..all.len()).filter(is_loose).collect()
+                (0..n).filter(is_loose).collect()
             };
             let loose = certificates.as_deref().map(loose).unwrap_or_default();
             if repairs < REPAIRS && !loose.is_empty() && along.is_between_nodes() {
@@ -216,11 +222,7 @@ impl Trace {
                 repairs += 1;
                 continue;
             }
-            // No two points have the same covariance, however small: none counts as 0.
-            let best = nondominated(all.judged()?);
-            let order = all.select(&best).order();
-            let best: Vec<usize> = order.into_iter().map(|i| best[i]).collect();
-            let front = all.select(&best);
+            let (front, best) = on_curve(along.points.clone(), evaluated.values())?;
             // By the front alone, so that whoever has it can prove the same.
             let certificates = match certificates {
                 Some(_) => evaluated.certify_front(&best, &front, &is_over)?,
@@ -230,6 +232,20 @@ impl Trace {
             return Ok((front, certificates.unwrap_or_default(), complete));
         }
     }
+}
+
+/// The nondominated points of a curve, in order, and their positions.
+fn on_curve(points: Points, values: Vec<f64>) -> Result<(Front, Vec<usize>), Error> {
+    let all = Front {
+        points,
+        values,
+        n_objectives: 2,
+    };
+    // No two points have the same covariance, however small: none counts as 0.
+    let best = nondominated(all.judged()?);
+    let order = all.select(&best).order();
+    let best: Vec<usize> = order.into_iter().map(|i| best[i]).collect();
+    Ok((all.select(&best), best))
 }
 
 /// Whether the front is followed as a curve.

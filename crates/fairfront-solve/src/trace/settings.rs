@@ -14,6 +14,13 @@ pub struct Trace {
     /// With three objectives and more: the longest distance between neighbours, as a share of the
     /// objectives' ranges.
     pub hole: f64,
+    /// Whether the loss of each point is proven to be least. Without proofs, points may be off by the tolerance.
+    #[serde(skip, default = "with_proofs")]
+    pub proofs: bool,
+}
+
+fn with_proofs() -> bool {
+    true
 }
 
 impl Default for Trace {
@@ -22,6 +29,7 @@ impl Default for Trace {
             points: 1_000,
             tolerance: 4e-10,
             hole: 0.05,
+            proofs: true,
         }
     }
 }

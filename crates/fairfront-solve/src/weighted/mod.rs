@@ -11,7 +11,7 @@ pub use settings::Weighted;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use fairfront_core::{LANES, Points, Preconditioner, Problem};
+use fairfront_core::{LANES, Points, Precision, Preconditioner, Problem};
 use fairfront_pareto::{ranges, select_spread};
 
 use self::descent::Descent;
@@ -35,6 +35,9 @@ const UPDATE: usize = 2;
 /// Where the starts say nothing about how an objective is traded for the loss: this share of the loss
 /// for all of it.
 const PRICE: f64 = 0.1;
+
+/// Descents of a tolerance below this need values in double precision.
+const ROUGH: f64 = 1e-6;
 
 impl Solver for Weighted {
     fn name(&self) -> &'static str {
@@ -164,6 +167,14 @@ impl<'a> Work<'a> {
             remainder: Remainder::new(problem, stop.clone()),
             stop,
         })
+    }
+
+    /// What a descent with this tolerance can be steered by.
+    fn precision(&self) -> Precision {
+        match self.settings.tolerance < ROUGH {
+            true => Precision::Exact,
+            false => Precision::Rough,
+        }
     }
 
     /// By what the temperature is multiplied in each stage.
@@ -346,7 +357,7 @@ impl<'a> Work<'a> {
             trials.push(&descents[*i].trial());
             weights.extend_from_slice(&descents[*i].weights);
         }
-        let (found, gradients) = problem.weighted(&trials, &weights)?;
+        let (found, gradients) = problem.weighted(&trials, &weights, self.precision())?;
         self.counters.evaluations += open.len() as u64;
         for count in &mut self.counters.gradient_evaluations {
             *count += open.len() as u64;

@@ -21,6 +21,7 @@ fn trace(problem: &dyn Problem, points: usize) -> Front {
         points,
         tolerance: 1e-14,
         hole: 0.3,
+        proofs: true,
     };
     settings.solve(problem, &mut ()).unwrap().front
 }

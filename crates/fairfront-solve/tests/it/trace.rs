@@ -1,6 +1,8 @@
 use fairfront_core::{Batches, Covariance, Kind, Points, Problem, SmoothMax, StopSignal};
 use fairfront_pareto::dominates;
-use fairfront_solve::{AnySolver, EpsFair, Outcome, Setting, Settings, Solver, StopReason, Trace};
+use fairfront_solve::{
+    AnySolver, EpsFair, Outcome, Setting, Settings, Solver, StopReason, Trace, certify,
+};
 
 use crate::analytic::{Bounded, Quadratics};
 use crate::observer::Impatient;
@@ -602,5 +604,28 @@ fn wrong_settings_are_refused() {
     for Setting { name, .. } in Trace::default().settings() {
         let mut solver = AnySolver::Trace(Trace::default());
         solver.set(name, "0.01").unwrap();
+    }
+}
+
+/// Without proofs, points are within the tolerance of the front, on a curve and on a surface.
+#[test]
+fn without_proofs_points_are_within_the_tolerance() {
+    for groups in [&[2][..], &[2, 3]] {
+        let problem = Table::random(5, 900, 3, groups).impact();
+        let settings = Trace {
+            points: 20,
+            tolerance: 1e-6,
+            hole: 0.3,
+            proofs: false,
+        };
+        let outcome = settings.solve(&problem, &mut ()).unwrap();
+        assert_eq!(outcome.stop, StopReason::Complete);
+        assert!(outcome.certificates.is_empty() && outcome.front.len() > 10);
+        for certificate in certify(&problem, &outcome.front).unwrap() {
+            assert!(
+                certificate.gap.is_some_and(|gap| gap < 1e-5),
+                "{certificate:?}"
+            );
+        }
     }
 }
