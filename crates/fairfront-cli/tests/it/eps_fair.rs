@@ -121,7 +121,7 @@ fn a_toml_file_can_name_the_solver_and_flags_win() {
                 points = 5\nset = [\"tolerance=1e-7\"]\n";
     std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
     let fit = |more: &str| {
-        let args = &format!("fit --config run.toml --quiet {more}");
+        let args = format!("fit --config run.toml --quiet {more}");
         run_in(&folder, &args)
     };
     fit("--out r").ok();
@@ -140,7 +140,7 @@ fn the_paper_s_way_and_errors_of_rates() {
     let folder = TempDir::new().expect("a folder");
     let more =
         "--preset paper --points 5 --objective log_loss --objective equal_opportunity(sex) --out r";
-    let outcome = fit(folder.path(), &more).ok();
+    let outcome = fit(folder.path(), more).ok();
     has(&outcome.err, "is not convex");
     let run = json(&folder.path().join("r"));
     assert_eq!(run["solver_settings"]["finite_differences"], true);

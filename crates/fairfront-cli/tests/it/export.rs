@@ -160,8 +160,8 @@ fn nothing_is_replaced_without_force() {
 fn a_point_of_a_run_is_exported() {
     let folder = TempDir::new().expect("a folder");
     let fit = "fit demo(rows=900) --solver trace --points 5";
-    let fit = &format!("{fit} --quiet --out run");
-    run_in(&folder, fit).ok();
+    let fit = format!("{fit} --quiet --out run");
+    run_in(&folder, &fit).ok();
     let model = model_of(&folder.path().join("run"), 2).expect("a model");
     let path = folder.path().join("model.json");
     model.write(&path, false).expect("a file");

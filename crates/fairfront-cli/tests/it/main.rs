@@ -409,7 +409,7 @@ fn nothing_is_written_when_something_is_wrong() {
     let folder = TempDir::new().expect("a folder");
     std::fs::write(folder.path().join("loans.csv"), LOANS).expect("a file");
     let export = |more: &str| {
-        let args = &format!("data export loans.csv --target approved {more}");
+        let args = format!("data export loans.csv --target approved {more}");
         run_in(&folder, &args)
     };
     let cases: [(&str, &str); 4] = [

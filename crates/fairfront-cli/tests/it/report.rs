@@ -44,7 +44,7 @@ fn a_run_has_its_page_and_gets_the_same_again() {
     let again = run_in(&folder, elsewhere);
     assert_eq!(again.code, 1);
     assert!(again.err.contains("page.html: there is a file already"));
-    let forced = &format!("{elsewhere} --force");
+    let forced = format!("{elsewhere} --force");
     run_in(&folder, &forced).ok();
     let printed = run_in(&folder, "report r -o -");
     assert_eq!(printed.out, page);
@@ -52,7 +52,7 @@ fn a_run_has_its_page_and_gets_the_same_again() {
     // A run with its page is still a run, and can be replaced.
     let fit = "fit demo(rows=400) --points 4 --out r";
     assert_eq!(run_in(&folder, fit).code, 1);
-    let forced = &format!("{fit} --force --quiet");
+    let forced = format!("{fit} --force --quiet");
     run_in(&folder, &forced).ok();
     assert_ne!(read(folder.path(), "r/report.html"), page);
 }

@@ -85,7 +85,7 @@ fn every_rule_chooses() {
         let said = json(&format!("{require} {rule}"));
         let reason = said["reason"].as_str().expect("words");
         assert!(reason.starts_with(why), "{reason}");
-        has(&reason, "that meet test.accuracy > 0.3");
+        has(reason, "that meet test.accuracy > 0.3");
     }
     assert_eq!(json("r --id 1")["reason"], "asked for by its id");
 }

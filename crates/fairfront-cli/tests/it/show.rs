@@ -59,7 +59,7 @@ fn there_is_no_colour_where_nobody_sees_it() {
     let fit = "fit demo(rows=400) --points 5 --out r";
     run_in(&folder, fit).ok();
     let colourful = ("TERM", "xterm-256color");
-    let again = &format!("{fit} --force");
+    let again = format!("{fit} --force");
     for args in ["show r", &again, "--help", "show --wrong"] {
         for env in [&[colourful][..], &[colourful, ("NO_COLOR", "1")]] {
             let text = printed(folder.path(), args, env);

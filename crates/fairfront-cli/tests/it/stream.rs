@@ -106,7 +106,7 @@ fn standard_input_says_what_is_safe() {
 #[test]
 fn a_batch_as_json() {
     let (folder, text) = rows();
-    let args = &format!("- --json {SPEC}");
+    let args = format!("- --json {SPEC}");
     let outcome = stream(folder.path(), &args, text.as_bytes());
     assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
     let lines: Vec<serde_json::Value> = outcome

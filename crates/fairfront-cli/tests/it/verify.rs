@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::{Outcome, feed, has, run_in};
 
 fn fit(folder: &Path, args: &str) {
-    let args = &format!("fit {args} --quiet --out run");
+    let args = format!("fit {args} --quiet --out run");
     run_in(folder, &args).ok();
 }
 
@@ -116,8 +116,8 @@ fn fresh_runs_agree() {
 fn the_folder_may_have_the_name_of_the_data() {
     let folder = TempDir::new().expect("a folder");
     let args = "fit demo(rows=900) --solver eps-fair --points 4 --quiet";
-    let args = &format!("{args} --out demo(rows=900)");
-    run_in(&folder, args).ok();
+    let args = format!("{args} --out demo(rows=900)");
+    run_in(&folder, &args).ok();
     let outcome = run_in(&folder, "verify demo(rows=900)");
     assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
 }
