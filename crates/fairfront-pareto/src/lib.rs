@@ -9,7 +9,7 @@
 //! | compare two points | [`dominates`], [`weakly_dominates`], [`strictly_dominates`], [`dominates_within`] |
 //! | find the best points | [`nondominated`] |
 //! | have fewer points, well spread | [`thin`], [`select_spread`], [`holes`] |
-//! | judge one front | [`hypervolume`], [`contributions`], [`RunningHypervolume`], [`spread`], [`knee`] |
+//! | judge one front | [`hypervolume`], [`contributions`], [`spread`], [`knee`] |
 //! | judge fronts side by side | [`purity`], [`purity_within`], [`coverage`], [`additive_epsilon`], [`igd_plus`], [`Profile`] |
 //!
 //! ```
@@ -35,7 +35,7 @@ mod values;
 
 pub use dominance::{dominates, dominates_within, strictly_dominates, weakly_dominates};
 pub use error::Error;
-pub use hypervolume::{RunningHypervolume, contributions, hypervolume};
+pub use hypervolume::{contributions, hypervolume};
 pub use indicator::{Spread, additive_epsilon, coverage, igd_plus, purity, purity_within, spread};
 pub use knee::knee;
 pub use nondominated::nondominated;
