@@ -122,8 +122,8 @@ ALONE := .venv-alone
 WHEEL := target/wheels/alone
 package-alone: package
 	rm -rf $(WHEEL)
-	$(VENV_PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(WHEEL) \
-	  --config-settings=build-args="--profile dev" .
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV_PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	  --wheel-dir $(WHEEL) --config-settings=build-args="--profile dev" .
 	$(PYTHON) -m venv --clear $(ALONE)
 	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check $(WHEEL)/*.whl
 	$(ALONE)/bin/python bindings/python/tests/alone.py
