@@ -210,7 +210,8 @@ fn changed_numbers_are_named() {
     });
     let words = ["measures, test rows: point 2, test.accuracy: stored 0.99, recomputed"];
     refused(&folder, "", &words);
-    let json = verify(&folder, "--json").json();
+    let json = verify(&folder, "--json").out;
+    let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["agrees"], false);
     let differ = |check: &&Value| check["different"] != 0;
     let checks = json["checks"].as_array().expect("a list");
