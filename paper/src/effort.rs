@@ -45,7 +45,7 @@ impl Effort {
         self.choose(100, 4)
     }
 
-    /// Points of our fronts, if not the solver's own number.
+    /// Points of our fronts of Adult, if not the solver's own number.
     pub(crate) fn our_points(self) -> Option<usize> {
         self.choose(None, Some(150))
     }

@@ -169,7 +169,7 @@ impl Case {
         };
         let mut settings = Vec::new();
         let mut points = match variant {
-            Variant::Ours => effort.our_points(),
+            Variant::Ours if self.source.starts_with("adult") => effort.our_points(),
             _ => None,
         };
         if solver == SolverName::PfSmg {
