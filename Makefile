@@ -105,8 +105,10 @@ ifeq ($(BROWSER),)
 	fi
 endif
 
+# Cargo enables the features of dependencies by the packages and the kinds of targets that it builds: those of
+# rust-test, or it would compile the workspace a second time.
 python-test: browser package package-alone $(WEB)/node_modules/.package-lock.json
-	cargo build --locked -p fairfront-cli -p fairfront-bench -p fairfront-fuzz -p fairfront-reproduce $(FEATURES)
+	cargo build --workspace --bins --tests --locked $(FEATURES)
 	FAIRFRONT_BIN=target/debug/fairfront $(VENV_PYTHON) -m pytest -q tests/python
 	FAIRFRONT_BIN=$(abspath target/debug/fairfront) $(VENV_PYTHON) -m pytest -q bindings/python/tests
 
@@ -114,11 +116,16 @@ python-test: browser package package-alone $(WEB)/node_modules/.package-lock.jso
 package: $(VENV)/.tests-installed
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --locked --quiet
 
-# The package as pip installs it, with nothing but numpy beside it.
+# The package as pip builds and installs it, with numpy as the only other package. Built with the interpreter of
+# `package`, because another one would compile PyO3 again.
 ALONE := .venv-alone
-package-alone:
+WHEEL := target/wheels/alone
+package-alone: package
+	rm -rf $(WHEEL)
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV_PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	  --wheel-dir $(WHEEL) --config-settings=build-args="--profile dev" .
 	$(PYTHON) -m venv --clear $(ALONE)
-	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check --config-settings=build-args="--profile dev" .
+	$(ALONE)/bin/python -m pip install --quiet --disable-pip-version-check $(WHEEL)/*.whl
 	$(ALONE)/bin/python bindings/python/tests/alone.py
 
 # Mutated inputs break no promise: no panic, no hang, bounded memory, nothing read as something else.

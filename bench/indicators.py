@@ -294,7 +294,7 @@ def own_s():
 
 
 def fairfront_s(what, path, m, repetitions):
-    command = [PROGRAM, "time", what, path, str(m), str(repetitions)]
+    command = [PROGRAM, what, path, str(m), str(repetitions)]
     said = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
     said = json.loads(said)
     return said["seconds"], said["result"]

@@ -42,7 +42,12 @@ impl Effort {
 
     /// Values of ε on Adult and COMPAS.
     pub(crate) fn bounds(self) -> usize {
-        self.choose(100, 6)
+        self.choose(100, 4)
+    }
+
+    /// Points of our fronts of Adult, if not the solver's own number.
+    pub(crate) fn our_points(self) -> Option<usize> {
+        self.choose(None, Some(150))
     }
 
     /// Points at which PF-SMG ends, where that is not the paper's number.

@@ -168,7 +168,10 @@ impl Case {
             Variant::Ours | Variant::Measures => SolverName::Auto,
         };
         let mut settings = Vec::new();
-        let mut points = None;
+        let mut points = match variant {
+            Variant::Ours if self.source.starts_with("adult") => effort.our_points(),
+            _ => None,
+        };
         if solver == SolverName::PfSmg {
             points = effort.most_points();
             let steps = effort.most_steps();

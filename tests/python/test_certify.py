@@ -293,7 +293,7 @@ def test_a_stream_keeps_its_uses(fairfront, tmp_path):
     for i, (start, end) in enumerate([(1, 5000), (5000, 9001)]):
         parts.append(tmp_path / f"part{i}.csv")
         parts[-1].write_text(lines[0] + "".join(lines[start:end]))
-    fairfront("stream", state, parts[0], *spec, "--batch", "2000", "--quiet", "--flush")
+    fairfront("stream", state, parts[0], *spec, "--batch", "2000", "--points", "40", "--quiet", "--flush")
     first = json.loads(fairfront("select", state, "--require", "accuracy >= 0.5", "--json"))["test"]
     fairfront("stream", state, parts[1], "--quiet", "--flush")
     second = json.loads(fairfront("select", state, "--require", "accuracy >= 0.5", "--json"))["test"]

@@ -174,7 +174,8 @@ def test_measures_of_groups(run, name):
         total = {
             (g, label): w[(group == g) & (y == label)].sum() for g in groups(run, attribute) for label in (True, False)
         }
-        for params, seen in run.points():
+        # fairlearn takes a second for each.
+        for params, seen in run.points(4):
             decision = scores(split, params)[1][known]
             frame = fl.MetricFrame(
                 metrics=RATES,

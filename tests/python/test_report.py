@@ -921,11 +921,11 @@ def test_many_models_stay_fluid(fairfront, browser, tmp_path_factory, record_pro
         last = "Number(document.documentElement.dataset.lastMs)"
         box = it.page.locator("#front-plot").bounding_box()
         hovers, choices = [], []
-        for step in range(20):
-            it.page.mouse.move(box["x"] + 60 + step * 25, box["y"] + 60 + step * 12)
+        for step in range(8):
+            it.page.mouse.move(box["x"] + 60 + step * 60, box["y"] + 60 + step * 30)
             hovers.append(it.page.evaluate(last))
-        for step in range(20):
-            it.page.locator("input[type=range]").nth(1).fill(f"{0.2 - 0.008 * step:.3f}")
+        for step in range(8):
+            it.page.locator("input[type=range]").nth(1).fill(f"{0.2 - 0.02 * step:.3f}")
             choices.append(it.page.evaluate(last))
         size = report.path.stat().st_size
     said = (

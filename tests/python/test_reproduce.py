@@ -304,7 +304,7 @@ def test_costs_are_those_of_the_fronts(fairfront, all_of_it):
 
 
 def test_compas_ends_at_the_papers_numbers(all_of_it):
-    """Our fronts have no small budgets, and the paper's rates are known."""
+    """The ends of our fronts need no large budget, and the paper's rates are known."""
     out, _ = all_of_it
     sheet = pd.read_csv(out / "compas-opportunity/ends.csv")
     ours = sheet[(sheet.front == "ours") & (sheet["race as a feature"] == "with")]

@@ -364,7 +364,10 @@ def test_later_calls_need_no_flags_and_none_may_contradict(fairfront, text, tmp_
         assert said.count("\n") == 1 and f"begun with {name}" in said, (name, said)
     for flags in [["--reservoir", "400"], ["--solver", "pf-smg"], ["--preset", "paper"]]:
         done = fairfront.run("stream", state, file, *flags)
-        assert done.returncode == 2 and b"this stream was begun with" in done.stderr, flags
+        said = done.stderr.decode()
+        assert done.returncode == 2, (flags, said)
+        # A solver has many settings, which are named together.
+        assert "this stream was begun with" in said or "those that this stream began with" in said, (flags, said)
     assert tree(state) == before
 
 

@@ -54,7 +54,8 @@ def test_points_minimise_weighted_sums(fairfront, tmp_path, name, request):
     assert info["certificate"]["proven"] == 41
     assert info["certificate"]["largest_gap"] == table[GAP].max() <= 1e-6
     objectives = [f"objective.{name}" for name in info["objectives"]]
-    for i in range(0, 41, 8):
+    # scipy needs seconds for a sum over the rows of Adult.
+    for i in range(0, 41, 20 if name == "adult:race" else 8):
         x = np.array(table["params"][i])
         found = table[objectives].iloc[i]
         # Sums of up to 27,133 terms in another order.

@@ -1,9 +1,7 @@
-"""Indicators against moocore, against their definitions in plain numpy, and against scipy."""
+"""Indicators as the package takes and returns them; their values: test_indicator_values.py."""
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 
-import moocore
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,86 +11,6 @@ import fairfront
 from fairfront import indicators
 
 INF = np.inf
-# Sums of the same volumes and distances in another order.
-SUMS = 1e-12
-
-
-def some_points(rng, n, m, kind):
-    if kind == "sphere":
-        points = abs(rng.normal(size=(n, m)))
-        return points / np.linalg.norm(points, axis=1, keepdims=True)
-    if kind == "cube":
-        return rng.random((n, m))
-    # Few values: equal points, equal coordinates.
-    return rng.integers(0, 4, size=(n, m)).astype(float)
-
-
-CASES = [
-    pytest.param(m, kind, seed, id=f"{kind}-{m}-{seed}")
-    for m, kind, seed in itertools.product((1, 2, 3, 4, 6), ("sphere", "cube", "grid"), range(3))
-]
-
-
-def dominates(a, b):
-    return (a <= b).all() and (a < b).any()
-
-
-def nondominated_of(points):
-    return np.array([p for p in points if not any(dominates(q, p) for q in points)])
-
-
-@pytest.mark.parametrize(("m", "kind", "seed"), CASES)
-def test_against_moocore(m, kind, seed):
-    rng = np.random.default_rng([seed, m])
-    points, target = (some_points(rng, 40, m, kind) for _ in range(2))
-    ref = np.full(m, 1.1 if kind != "grid" else 3.5)
-    if m > 1:
-        expected = moocore.hypervolume(points, ref=ref)
-        assert fairfront.hypervolume(points, ref) == pytest.approx(expected, rel=SUMS, abs=0)
-    for weakly in (False, True):
-        found = fairfront.is_nondominated(points, keep_weakly=weakly)
-        assert found.dtype == bool
-        expected = moocore.is_nondominated(points, keep_weakly=weakly)
-        # moocore orders equal points by an unstable sort; which of them is kept is its own affair.
-        if not weakly and kind == "grid":
-            assert found.sum() == expected.sum()
-            assert sorted(map(tuple, points[found])) == sorted(map(tuple, points[expected]))
-        else:
-            np.testing.assert_array_equal(found, expected)
-    first = [
-        i
-        for i in range(40)
-        if not any(dominates(q, points[i]) or (j < i and (q == points[i]).all()) for j, q in enumerate(points))
-    ]
-    np.testing.assert_array_equal(indicators.nondominated(points), first)
-    np.testing.assert_array_equal(np.flatnonzero(fairfront.is_nondominated(points)), first)
-    expected = moocore.igd_plus(points, ref=target)
-    assert indicators.igd_plus(points, target) == pytest.approx(expected, rel=SUMS, abs=1e-15)
-    expected = moocore.epsilon_additive(points, ref=target)
-    assert indicators.additive_epsilon(points, target) == pytest.approx(expected, rel=SUMS)
-
-
-@pytest.mark.parametrize(("m", "kind", "seed"), CASES)
-def test_contributions_are_what_is_lost(m, kind, seed):
-    points = some_points(np.random.default_rng([seed, m]), 12, m, kind)
-    ref = np.full(m, 2.5)
-    front = points[fairfront.is_nondominated(points)]
-    whole = fairfront.hypervolume(front, ref)
-    lost = [whole - fairfront.hypervolume(np.delete(front, i, 0), ref) for i in range(len(front))]
-    np.testing.assert_allclose(indicators.contributions(front, ref), lost, atol=1e-12 * whole)
-
-
-@pytest.mark.parametrize(("m", "kind", "seed"), CASES)
-def test_purity_and_coverage_by_definition(m, kind, seed):
-    rng = np.random.default_rng([seed, m, 1])
-    front, other, third = (some_points(rng, n, m, kind) for n in (15, 20, 5))
-    union = np.concatenate([front, other, third])
-    pure = [not any(dominates(q, p) for q in union) for p in front]
-    assert fairfront.purity(front, other, third) == np.mean(pure)
-    own = [not any(dominates(q, p) for q in front) for p in front]
-    assert fairfront.purity(front) == np.mean(own)
-    covered = [any((q <= p).all() for q in front) for p in other]
-    assert indicators.coverage(front, other) == np.mean(covered)
 
 
 def test_purity_within_a_tolerance():
@@ -103,38 +21,6 @@ def test_purity_within_a_tolerance():
     for wrong in (-0.1, np.nan, INF):
         with pytest.raises(ValueError, match="tolerance must be 0 or more and finite"):
             fairfront.purity(front, other, tolerance=wrong)
-
-
-def spread_by_definition(front, union):
-    best = nondominated_of(union)
-    widest = np.argmax(np.ptp(best, axis=0))
-    order = np.lexsort([*best.T[::-1], best[:, widest]])
-    ends = best[[order[0], order[-1]]]
-    gamma = scaled = delta = 0.0
-    for i in range(front.shape[1]):
-        gaps = np.diff(np.sort(np.append(front[:, i], ends[:, i])))
-        inner = gaps[1:-1]
-        mean = inner.mean() if len(inner) else 0.0
-        above = gaps[0] + gaps[-1] + abs(inner - mean).sum()
-        below = gaps[0] + gaps[-1] + len(inner) * mean
-        gamma = max(gamma, gaps.max())
-        width = np.ptp(best[:, i])
-        scaled = max(scaled, 0.0 if gaps.max() == 0 else gaps.max() / width if width else INF)
-        delta = max(delta, above / below if above else 0.0)
-    return gamma, scaled, delta
-
-
-@pytest.mark.parametrize(("m", "kind", "seed"), [c for c in CASES if c.values[0] in (2, 3, 4)])
-def test_spread_by_definition(m, kind, seed):
-    rng = np.random.default_rng([seed, m, 2])
-    front = nondominated_of(some_points(rng, 15, m, kind))
-    other = some_points(rng, 15, m, kind)
-    for others in ((), (other,)):
-        gamma, scaled, delta = spread_by_definition(front, np.concatenate([front, *others]))
-        found = fairfront.spread(front, *others)
-        assert isinstance(found, indicators.Spread)
-        assert found == pytest.approx((gamma, delta), rel=1e-12)
-        assert fairfront.spread(front, *others, scaled=True).gamma == pytest.approx(scaled, rel=1e-12)
 
 
 def test_knee_thin_and_select():

@@ -7,9 +7,9 @@
 //! | to … | use |
 //! | --- | --- |
 //! | compare two points | [`dominates`], [`weakly_dominates`], [`strictly_dominates`], [`dominates_within`] |
-//! | find or keep the best points | [`nondominated`], [`Archive`] |
+//! | find the best points | [`nondominated`] |
 //! | have fewer points, well spread | [`thin`], [`select_spread`], [`holes`] |
-//! | judge one front | [`hypervolume`], [`contributions`], [`RunningHypervolume`], [`spread`], [`knee`] |
+//! | judge one front | [`hypervolume`], [`contributions`], [`spread`], [`knee`] |
 //! | judge fronts side by side | [`purity`], [`purity_within`], [`coverage`], [`additive_epsilon`], [`igd_plus`], [`Profile`] |
 //!
 //! ```
@@ -21,7 +21,6 @@
 //! # Ok::<(), fairfront_pareto::Error>(())
 //! ```
 
-mod archive;
 mod dominance;
 mod error;
 mod hypervolume;
@@ -34,10 +33,9 @@ mod spread;
 mod staircase;
 mod values;
 
-pub use archive::{Archive, Insertion};
 pub use dominance::{dominates, dominates_within, strictly_dominates, weakly_dominates};
 pub use error::Error;
-pub use hypervolume::{RunningHypervolume, contributions, hypervolume};
+pub use hypervolume::{contributions, hypervolume};
 pub use indicator::{Spread, additive_epsilon, coverage, igd_plus, purity, purity_within, spread};
 pub use knee::knee;
 pub use nondominated::nondominated;

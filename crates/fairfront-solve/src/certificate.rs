@@ -5,9 +5,9 @@ use fairfront_pareto::{ranges, select_spread};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::basis::Basis;
 use crate::checkpoint::exact;
-
-use crate::descend::{dot, energy};
+use crate::descend::{add, dot, energy};
 use crate::{Error, Front, MinNorm, Remainder};
 
 /// Objectives below this share of their largest value are also tried as zeros.
@@ -383,45 +383,23 @@ fn balance(gradient: &[f64], columns: &[Column]) -> (Vec<f64>, Vec<f64>) {
 /// columns that others span get 0.
 fn least_squares(gradient: &[f64], columns: &[Column], active: &[usize]) -> Vec<f64> {
     let mut nu = vec![0.0; columns.len()];
-    // Orthonormal q, and how each column is made of them.
-    let mut basis: Vec<(usize, Vec<f64>, Vec<f64>)> = Vec::new();
+    let mut basis = Basis::default();
+    let mut made: Vec<(usize, Vec<f64>)> = Vec::new();
     for &i in active {
-        let own = &columns[i].gradient;
-        let norm = dot(own, own).sqrt();
-        if !(norm > 0.0 && norm.is_finite()) {
-            continue;
+        let own = columns[i].gradient.clone();
+        if let Some(parts) = basis.push(&Preconditioner::Identity, own, 0.0, 1e-20) {
+            made.push((i, parts));
         }
-        let mut q = own.clone();
-        let mut parts = vec![0.0; basis.len()];
-        // Twice, which leaves nothing but rounding.
-        for _ in 0..2 {
-            for (k, (_, other, _)) in basis.iter().enumerate() {
-                let part = dot(&q, other);
-                parts[k] += part;
-                for (q, o) in q.iter_mut().zip(other) {
-                    *q -= part * o;
-                }
-            }
-        }
-        let left = dot(&q, &q).sqrt();
-        if left <= 1e-10 * norm {
-            continue;
-        }
-        q.iter_mut().for_each(|q| *q /= left);
-        parts.push(left);
-        basis.push((i, q, parts));
     }
-    let mut goal: Vec<f64> = Vec::with_capacity(basis.len());
+    let mut goal: Vec<f64> = Vec::with_capacity(made.len());
     let mut left = gradient.to_vec();
-    for (_, q, _) in &basis {
-        let part = dot(&left, q);
+    for axis in &basis.axes {
+        let part = dot(&left, &axis.direction);
         goal.push(-part);
-        for (l, q) in left.iter_mut().zip(q) {
-            *l -= part * q;
-        }
+        add(&mut left, -part, &axis.direction);
     }
-    for k in (0..basis.len()).rev() {
-        let (i, _, parts) = &basis[k];
+    for k in (0..made.len()).rev() {
+        let (i, parts) = &made[k];
         let value = goal[k] / parts[k];
         nu[*i] = value;
         for (goal, part) in goal.iter_mut().zip(&parts[..k]) {

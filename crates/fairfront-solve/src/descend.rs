@@ -229,6 +229,13 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
+/// Adds a multiple of a vector.
+pub(crate) fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
+    to.iter_mut()
+        .zip(vector)
+        .for_each(|(t, v)| *t += factor * v);
+}
+
 /// dᵀ W d for a lower triangle.
 pub(crate) fn energy(lower: &[f64], d: &[f64]) -> f64 {
     let n = d.len();

@@ -14,6 +14,7 @@
 //! solved by the same code. Long work reports to an [`Observer`], which may ask it to stop, and may keep
 //! a [`Checkpoint`] of it to go on from.
 
+mod basis;
 mod certificate;
 mod checkpoint;
 mod descend;

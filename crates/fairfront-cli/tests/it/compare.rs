@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::run_in;
+use crate::{has, run_in};
 
 const LINE: &str = "log_loss,disparate_impact(sex)\n0.3,0.03\n0.4,0.02\n0.5,0.01\n";
 
@@ -23,19 +23,17 @@ fn folder() -> TempDir {
     folder
 }
 
-fn json(folder: &Path, args: &[&str]) -> Value {
-    let outcome = run_in(folder, &[&["compare", "--json"], args].concat(), b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    serde_json::from_str(&outcome.out).expect("JSON")
+fn json(folder: &Path, args: &str) -> Value {
+    run_in(folder, &format!("compare --json {args}")).json()
 }
 
 #[test]
 fn files_of_values_are_compared() {
     let folder = folder();
-    let shown = run_in(folder.path(), &["compare", "line.csv", "worse.csv"], b"");
+    let shown = run_in(&folder, "compare line.csv worse.csv");
     assert_eq!((shown.code, shown.err.as_str()), (0, ""));
     insta::assert_snapshot!("compare", shown.out);
-    let found = json(folder.path(), &["line.csv", "worse.csv"]);
+    let found = json(folder.path(), "line.csv worse.csv");
     assert_eq!(found["reference"][0], std::f64::consts::LN_2);
     assert_eq!(found["reference"][1], 1.1 * 0.03);
     let fronts = found["fronts"].as_array().expect("fronts");
@@ -49,39 +47,31 @@ fn files_of_values_are_compared() {
     let expected = (ln2 - 0.3) * 0.003 + (ln2 - 0.4) * 0.01 + (ln2 - 0.5) * 0.01;
     assert!((volume - expected).abs() < 1e-15);
 
-    let same = json(folder.path(), &["line.csv", "worse.csv", "--same-size"]);
+    let same = json(folder.path(), "line.csv worse.csv --same-size");
     assert_eq!(same["same_size"], 3);
     assert_eq!(same["fronts"][1]["points"], 3);
     assert_eq!(same["fronts"][1]["points_found"], 4);
-    let given = json(folder.path(), &["line.csv", "--reference", "0.5,0.03"]);
+    let given = json(folder.path(), "line.csv --reference 0.5,0.03");
     let volume = given["fronts"][0]["hypervolume"]
         .as_f64()
         .expect("a volume");
     assert!((volume - 0.1 * 0.01).abs() < 1e-15);
-    let own = json(
-        folder.path(),
-        &["worse.csv", "line.csv", "--extremes", "own"],
-    );
+    let own = json(folder.path(), "worse.csv line.csv --extremes own");
     assert_eq!(own["extremes"], "own");
 }
 
 #[test]
 fn runs_are_compared_and_drawn() {
     let folder = TempDir::new().expect("a folder");
-    let fit = |out: &str, more: &[&str]| {
-        let args = [&["fit", "synthetic:1", "--quiet", "--out", out], more].concat();
-        assert_eq!(run_in(folder.path(), &args, b"").code, 0);
+    let fit = |out: &str, more: &str| {
+        let args = format!("fit synthetic:1 --quiet --out {out} {more}");
+        run_in(&folder, &args).ok();
     };
-    fit("a", &["--solver", "eps-fair", "--points", "12"]);
-    let covariances = [
-        "--objective",
-        "log_loss",
-        "--objective",
-        "disparate_impact(a)",
-    ];
-    let pf_smg = ["--solver", "pf-smg", "--set", "max-steps=8"];
-    fit("b", &[covariances, pf_smg].concat());
-    let found = json(folder.path(), &["a", "b/", "--svg", "both.svg"]);
+    fit("a", "--solver eps-fair --points 12");
+    let covariances = "--objective log_loss --objective disparate_impact(a)";
+    let pf_smg = "--solver pf-smg --set max-steps=8";
+    fit("b", &format!("{covariances} {pf_smg}"));
+    let found = json(folder.path(), "a b/ --svg both.svg");
     let [a, b] = [&found["fronts"][0], &found["fronts"][1]];
     assert_eq!(
         (&a["solver"], &b["solver"]),
@@ -96,60 +86,55 @@ fn runs_are_compared_and_drawn() {
             assert!(front[name].as_f64().is_some_and(|v| v > 0.0), "{name}");
         }
     }
-    let again = run_in(folder.path(), &["compare", "a", "--svg", "both.svg"], b"");
+    let again = run_in(&folder, "compare a --svg both.svg");
     assert_eq!(again.code, 0, "a picture is replaced");
-    let inside = run_in(folder.path(), &["compare", "a", "--svg", "a/both.svg"], b"");
+    let inside = run_in(&folder, "compare a --svg a/both.svg");
     assert!(inside.code == 1 && inside.err.contains("run folder"));
     let picture = std::fs::read_to_string(folder.path().join("both.svg")).expect("a picture");
     assert!(picture.starts_with("<svg") && picture.contains("Fronts of synthetic:1"));
-    let printed = run_in(folder.path(), &["compare", "a", "--svg", "-"], b"");
+    let printed = run_in(&folder, "compare a --svg -");
     assert!(printed.out.starts_with("<svg") && printed.out.trim_end().ends_with("</svg>"));
 
-    let other = ["--split", "60/10/30", "--set", "holes=2"];
-    fit("other", &[other, covariances].concat());
+    let other = "--split 60/10/30 --set holes=2";
+    fit("other", &format!("{other} {covariances}"));
     fit(
         "strong",
-        &[
-            "--objective",
-            "log_loss(lambda=1)",
-            "--objective",
-            "disparate_impact(a)",
-        ],
+        "--objective log_loss(lambda=1) --objective disparate_impact(a)",
     );
     for (other, reason) in [
         ("other", "differ in data"),
         ("strong", "log_loss(lambda=1)"),
     ] {
-        let refused = run_in(folder.path(), &["compare", "a", other], b"");
+        let refused = run_in(&folder, &format!("compare a {other}"));
         assert_eq!((refused.code, refused.out.as_str()), (1, ""));
-        assert!(refused.err.contains(reason), "{}", refused.err);
+        has(&refused.err, reason);
     }
 }
 
 #[test]
 fn what_cannot_be_compared_is_refused_in_one_line() {
     let folder = folder();
-    let refused = |args: &[&str], code: i32, reason: &str| {
-        let outcome = run_in(folder.path(), &[&["compare"], args].concat(), b"");
+    let refused = |args: &str, code: i32, reason: &str| {
+        let outcome = run_in(&folder, &format!("compare {args}"));
         assert_eq!(outcome.code, code, "{}", outcome.err);
-        assert!(outcome.err.contains(reason), "{}", outcome.err);
+        has(&outcome.err, reason);
         assert_eq!((outcome.out.as_str(), outcome.err.lines().count()), ("", 1));
     };
-    refused(&["line.csv", "race.csv"], 1, "disparate_impact(race)");
-    refused(&["line.csv", "bare.csv"], 1, "2 and 3");
-    refused(&["text.csv"], 1, "line 2, column 2: \"some\"");
-    refused(&["none.csv"], 1, "no such run folder or CSV file");
-    refused(&["."], 1, "no run folder");
+    refused("line.csv race.csv", 1, "disparate_impact(race)");
+    refused("line.csv bare.csv", 1, "2 and 3");
+    refused("text.csv", 1, "line 2, column 2: \"some\"");
+    refused("none.csv", 1, "no such run folder or CSV file");
+    refused(".", 1, "no run folder");
     refused(
-        &["line.csv", "--reference", "1"],
+        "line.csv --reference 1",
         2,
         "one number for each of log_loss",
     );
-    refused(&["line.csv", "--reference", "1,NaN"], 2, "no number");
-    refused(&["line.csv", "--svg", "none/a.svg"], 1, "does not exist");
-    refused(&["line.csv", "--svg", "-", "--json"], 2, "standard output");
-    refused(&["line.csv", "--svg", "line.csv"], 1, "one of the fronts");
-    refused(&["line.csv", "--svg", "bare.csv"], 1, "no SVG picture");
-    refused(&["line.csv", "--tolerance", "1"], 2, "--tolerance");
+    refused("line.csv --reference 1,NaN", 2, "no number");
+    refused("line.csv --svg none/a.svg", 1, "does not exist");
+    refused("line.csv --svg - --json", 2, "standard output");
+    refused("line.csv --svg line.csv", 1, "one of the fronts");
+    refused("line.csv --svg bare.csv", 1, "no SVG picture");
+    refused("line.csv --tolerance 1", 2, "--tolerance");
     assert!(std::fs::read_to_string(folder.path().join("line.csv")).expect("a file") == LINE);
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::{Outcome, on_loans, run_in};
+use crate::{Outcome, has, on_loans, run_in};
 
-const SMALL: [&str; 4] = ["fit", "demo(rows=900)", "--solver", "eps-fair"];
+const SMALL: &str = "fit demo(rows=900) --solver eps-fair";
 
-fn fit(folder: &Path, more: &[&str]) -> Outcome {
-    run_in(folder, &[&SMALL[..], more].concat(), b"")
+fn fit(folder: &Path, more: &str) -> Outcome {
+    run_in(folder, &format!("{SMALL} {more}"))
 }
 
 fn json(folder: &Path) -> serde_json::Value {
@@ -21,8 +21,7 @@ fn json(folder: &Path) -> serde_json::Value {
 fn a_run_says_what_became_of_its_subproblems() {
     let folder = TempDir::new().expect("a folder");
     // Two attributes: a grid of four bounds each.
-    let outcome = fit(folder.path(), &["--points", "20", "--out", "r"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let outcome = fit(folder.path(), "--points 20 --out r").ok();
     let run = json(&folder.path().join("r"));
     assert_eq!(
         (&run["solver"], &run["stop"]),
@@ -35,22 +34,14 @@ fn a_run_says_what_became_of_its_subproblems() {
         run["points"].as_u64().expect("a count") + count("dominated") + count("copies"),
         16
     );
-    assert!(
-        outcome.out.contains("15 subproblems solved, 0 failed"),
-        "{}",
-        outcome.out
-    );
+    has(&outcome.out, "15 subproblems solved, 0 failed");
     let said = outcome
         .out
         .contains("of 16 solutions were dominated and left out");
     assert_eq!(said, count("dominated") > 0, "{}", outcome.out);
     // Nothing depends on the number of threads.
     let front = |run: &str| std::fs::read(folder.path().join(run).join("front.parquet")).ok();
-    let again = fit(
-        folder.path(),
-        &["--points", "20", "--out", "s", "--threads", "1"],
-    );
-    assert_eq!(again.code, 0, "{}", again.err);
+    fit(folder.path(), "--points 20 --out s --threads 1").ok();
     assert!(front("r").is_some());
     assert_eq!(front("r"), front("s"));
 }
@@ -73,42 +64,26 @@ fn an_attribute_that_tells_nothing_is_not_traded() {
         .collect();
     let text = format!("y,g,h,x,z\n{}\n", rows.join("\n"));
     std::fs::write(folder.path().join("t.csv"), text).expect("a file");
-    let fit = |more: &[&str]| {
-        let args = [
-            "fit",
-            "t.csv",
-            "--target",
-            "y",
-            "--positive",
-            "1",
-            "--split",
-            "none",
-        ];
-        let outcome = run_in(folder.path(), &[&args[..], more].concat(), b"");
-        assert_eq!(outcome.code, 0, "{}", outcome.err);
-        outcome
+    let fit = |more: &str| {
+        let args = "fit t.csv --target y --positive 1 --split none";
+        run_in(&folder, &format!("{args} {more}")).ok()
     };
     let notice = "has no disparate_impact(g) to speak of";
     for solver in ["pf-smg", "eps-fair"] {
-        let alone = ["--sensitive", "g", "--drop", "h", "--solver", solver];
-        let of_g = [
-            "--objective",
-            "log_loss",
-            "--objective",
-            "disparate_impact(g)",
-        ];
-        let outcome = fit(&[&alone[..], &of_g, &["--out", solver]].concat());
-        assert!(outcome.err.contains(notice), "{}", outcome.err);
-        assert!(outcome.out.contains(": 1 point in 0."), "{}", outcome.out);
-        assert!(outcome.out.contains("t.csv: 1 model by"), "{}", outcome.out);
+        let alone = format!("--sensitive g --drop h --solver {solver}");
+        let of_g = "--objective log_loss --objective disparate_impact(g)";
+        let outcome = fit(&format!("{alone} {of_g} --out {solver}"));
+        has(&outcome.err, notice);
+        has(&outcome.out, ": 1 point in 0.");
+        has(&outcome.out, "t.csv: 1 model by");
         let run = json(&folder.path().join(solver));
         assert_eq!(run["points"], 1);
         assert_eq!(run["counters"]["points_by_round"], serde_json::json!([]));
         // Beside one that can be traded it is in nobody's way.
-        let both = ["--sensitive", "g", "--sensitive", "h", "--solver", solver];
-        let of_h = ["--objective", "disparate_impact(h)"];
-        let outcome = fit(&[&both[..], &of_g, &of_h, &["--out", "r", "--force"]].concat());
-        assert!(outcome.err.contains(notice), "{}", outcome.err);
+        let both = format!("--sensitive g --sensitive h --solver {solver}");
+        let of_h = "--objective disparate_impact(h)";
+        let outcome = fit(&format!("{both} {of_g} {of_h} --out r --force"));
+        has(&outcome.err, notice);
         let run = json(&folder.path().join("r"));
         assert!(run["points"].as_u64() >= Some(100), "{}", outcome.out);
     }
@@ -117,9 +92,8 @@ fn an_attribute_that_tells_nothing_is_not_traded() {
 #[test]
 fn what_was_not_solved_is_a_warning() {
     let folder = TempDir::new().expect("a folder");
-    let more = ["--points", "9", "--set", "max-evaluations=1", "--out", "r"];
-    let outcome = fit(folder.path(), &more);
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let more = "--points 9 --set max-evaluations=1 --out r";
+    let outcome = fit(folder.path(), more).ok();
     assert!(
         outcome
             .out
@@ -129,32 +103,15 @@ fn what_was_not_solved_is_a_warning() {
     );
     assert!(!outcome.out.contains("dominated"), "{}", outcome.out);
     let notices = json(&folder.path().join("r"))["notices"].to_string();
-    assert!(
-        notices.contains("8 of 8 subproblems were not solved"),
-        "{notices}"
-    );
+    has(&notices, "8 of 8 subproblems were not solved");
 }
 
 #[test]
 fn what_is_not_finite_is_explained() {
     let folder = TempDir::new().expect("a folder");
-    let more = [
-        "--preset",
-        "paper",
-        "--points",
-        "4",
-        "--set",
-        "start-radius=1e307",
-        "--out",
-        "r",
-    ];
-    let outcome = fit(folder.path(), &more);
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    assert!(
-        outcome.err.contains("a smaller --set start-radius"),
-        "{}",
-        outcome.err
-    );
+    let more = "--preset paper --points 4 --set start-radius=1e307 --out r";
+    let outcome = fit(folder.path(), more).ok();
+    has(&outcome.err, "a smaller --set start-radius");
 }
 
 #[test]
@@ -163,18 +120,16 @@ fn a_toml_file_can_name_the_solver_and_flags_win() {
     let toml = "files = \"demo(rows=900)\"\nsensitive = \"sex\"\n[fit]\nsolver = \"eps-fair\"\n\
                 points = 5\nset = [\"tolerance=1e-7\"]\n";
     std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
-    let fit = |more: &[&str]| {
-        let args = [&["fit", "--config", "run.toml", "--quiet"], more].concat();
-        run_in(folder.path(), &args, b"")
+    let fit = |more: &str| {
+        let args = format!("fit --config run.toml --quiet {more}");
+        run_in(&folder, &args)
     };
-    let outcome = fit(&["--out", "r"]);
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    fit("--out r").ok();
     let run = json(&folder.path().join("r"));
     assert_eq!(run["counters"]["subproblems"]["solved"], 4);
     assert_eq!(run["solver_settings"]["tolerance"], 1e-7);
-    let flags = ["--solver", "pf-smg", "--set", "max-steps=4", "--out", "s"];
-    let outcome = fit(&flags);
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let flags = "--solver pf-smg --set max-steps=4 --out s";
+    fit(flags).ok();
     let run = json(&folder.path().join("s"));
     assert_eq!(run["solver"], "pf-smg");
     assert!(run["counters"].get("subproblems").is_none());
@@ -183,21 +138,10 @@ fn a_toml_file_can_name_the_solver_and_flags_win() {
 #[test]
 fn the_paper_s_way_and_errors_of_rates() {
     let folder = TempDir::new().expect("a folder");
-    let more = [
-        "--preset",
-        "paper",
-        "--points",
-        "5",
-        "--objective",
-        "log_loss",
-        "--objective",
-        "equal_opportunity(sex)",
-        "--out",
-        "r",
-    ];
-    let outcome = fit(folder.path(), &more);
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    assert!(outcome.err.contains("is not convex"), "{}", outcome.err);
+    let more =
+        "--preset paper --points 5 --objective log_loss --objective equal_opportunity(sex) --out r";
+    let outcome = fit(folder.path(), more).ok();
+    has(&outcome.err, "is not convex");
     let run = json(&folder.path().join("r"));
     assert_eq!(run["solver_settings"]["finite_differences"], true);
     assert_eq!(run["solver_settings"]["start_radius"], 5.0);
@@ -212,38 +156,20 @@ fn the_paper_s_way_and_errors_of_rates() {
 
 #[test]
 fn wrong_usage_says_what_is_wrong() {
-    let spec = [
-        "fit",
-        "-",
-        "--target",
-        "approved",
-        "--sensitive",
-        "sex",
-        "--split",
-        "none",
-        "--solver",
-        "eps-fair",
-        "--out",
-        "r",
-    ];
-    let cases: [(&[&str], i32, &str); 5] = [
-        (&["--points", "1"], 2, "points is 1"),
-        (&["--set", "runs=1"], 2, "no such setting of eps-fair"),
-        (&["--set", "tolerence=1"], 2, "did you mean \"tolerance\"?"),
-        (&["--set", "feasibility=0"], 2, "feasibility is 0"),
+    let spec = "fit - --target approved --sensitive sex --split none --solver eps-fair --out r";
+    let cases: [(&str, i32, &str); 5] = [
+        ("--points 1", 2, "points is 1"),
+        ("--set runs=1", 2, "no such setting of eps-fair"),
+        ("--set tolerence=1", 2, "did you mean \"tolerance\"?"),
+        ("--set feasibility=0", 2, "feasibility is 0"),
         (
-            &[
-                "--objective",
-                "log_loss",
-                "--objective",
-                "log_loss(lambda=1)",
-            ],
+            "--objective log_loss --objective log_loss(lambda=1)",
             2,
             "log_loss is named twice",
         ),
     ];
     for (more, code, message) in cases {
-        let outcome = on_loans(&[&spec[..], more].concat());
+        let outcome = on_loans(&format!("{spec} {more}"));
         assert!(
             outcome.code == code && outcome.err.contains(message),
             "{more:?}: {} {}",
@@ -257,24 +183,8 @@ fn wrong_usage_says_what_is_wrong() {
 #[test]
 fn a_time_limit_keeps_what_is_done() {
     let folder = TempDir::new().expect("a folder");
-    let args = [
-        "fit",
-        "demo",
-        "--solver",
-        "eps-fair",
-        "--points",
-        "1000000",
-        "--max-seconds",
-        "1",
-        "--out",
-        "r",
-    ];
-    let outcome = run_in(folder.path(), &args, b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    assert!(
-        outcome.out.contains("stopped before its time"),
-        "{}",
-        outcome.out
-    );
+    let args = "fit demo --solver eps-fair --points 1000000 --max-seconds 1 --out r";
+    let outcome = run_in(&folder, args).ok();
+    has(&outcome.out, "stopped before its time");
     assert_eq!(json(&folder.path().join("r"))["stop"], "stopped");
 }

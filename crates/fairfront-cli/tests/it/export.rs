@@ -59,23 +59,23 @@ fn folder() -> TempDir {
     folder
 }
 
-fn export(folder: &Path, args: &[&str]) -> Outcome {
-    run_in(folder, &[&["export"], args].concat(), b"")
+fn export(folder: &Path, args: &str) -> Outcome {
+    run_in(folder, &format!("export {args}"))
 }
 
 #[test]
 fn sql_and_table_are_for_reading() {
     let folder = folder();
     for format in ["sql", "table"] {
-        let args = ["model.json", "--format", format, "-o"];
-        let shown = export(folder.path(), &[&args[..], &["-"]].concat());
+        let args = format!("model.json --format {format} -o");
+        let shown = export(folder.path(), &format!("{args} -"));
         assert_eq!((shown.code, shown.err.as_str()), (0, ""));
         insta::assert_snapshot!(format!("export-{format}"), shown.out);
         assert!(
             GUIDE.contains(&shown.out),
             "docs/export.md shows something else"
         );
-        let quiet = export(folder.path(), &[&args[..], &["out"]].concat());
+        let quiet = export(folder.path(), &format!("{args} out"));
         assert_eq!((quiet.code, quiet.out.as_str()), (0, ""));
         let path = folder.path().join("out");
         let written = std::fs::read_to_string(&path).expect("a file");
@@ -102,7 +102,7 @@ fn what_is_no_model_is_refused_in_one_line() {
         "added.json",
         ".",
     ] {
-        let outcome = export(folder.path(), &[name, "--format", "onnx", "-o", "out.onnx"]);
+        let outcome = export(folder.path(), &format!("{name} --format onnx -o out.onnx"));
         assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{name}");
         assert_eq!(outcome.err.lines().count(), 1);
         lines += &outcome.err;
@@ -114,11 +114,11 @@ fn what_is_no_model_is_refused_in_one_line() {
 #[test]
 fn nothing_is_replaced_without_force() {
     let folder = folder();
-    let to = |place: &str, more: &[&str]| {
-        let args = ["model.json", "--format", "table", "-o", place];
-        export(folder.path(), &[&args[..], more].concat())
+    let to = |place: &str, more: &str| {
+        let args = format!("model.json --format table -o {place} {more}");
+        export(folder.path(), &args)
     };
-    let taken = to("taken.txt", &[]);
+    let taken = to("taken.txt", "");
     assert_eq!(taken.code, 1);
     assert_eq!(
         taken.err,
@@ -126,9 +126,9 @@ fn nothing_is_replaced_without_force() {
     );
     let read = || std::fs::read_to_string(folder.path().join("taken.txt")).expect("a file");
     assert_eq!(read(), "mine");
-    assert_eq!(to("taken.txt", &["--force"]).code, 0);
+    to("taken.txt", "--force").ok();
     assert!(read().starts_with("feature,column,level,"));
-    let lost = to("no/such/out.csv", &[]);
+    let lost = to("no/such/out.csv", "");
     assert_eq!(
         (lost.code, lost.err.as_str()),
         (
@@ -137,7 +137,7 @@ fn nothing_is_replaced_without_force() {
         )
     );
     for place in [".", "/dev/null"] {
-        let refused = to(place, &["--force"]);
+        let refused = to(place, "--force");
         assert_eq!(refused.code, 1);
         let said = &refused.err;
         assert!(
@@ -145,12 +145,7 @@ fn nothing_is_replaced_without_force() {
             "{said}"
         );
     }
-    let graph = export(
-        folder.path(),
-        &["model.json", "--format", "onnx", "-o", "-"],
-    );
-    assert_eq!(graph.code, 2);
-    assert!(graph.err.contains("name a file with -o"), "{}", graph.err);
+    export(folder.path(), "model.json --format onnx -o -").fails(2, "name a file with -o");
     // Nothing is left of what was not finished.
     let names = std::fs::read_dir(folder.path()).expect("a folder");
     let names = names.map(|entry| entry.expect("a file").file_name());
@@ -164,23 +159,16 @@ fn nothing_is_replaced_without_force() {
 #[test]
 fn a_point_of_a_run_is_exported() {
     let folder = TempDir::new().expect("a folder");
-    let fit = [
-        "fit",
-        "demo(rows=900)",
-        "--solver",
-        "trace",
-        "--points",
-        "5",
-    ];
-    let fit = [&fit[..], &["--quiet", "--out", "run"]].concat();
-    assert_eq!(run_in(folder.path(), &fit, b"").code, 0);
+    let fit = "fit demo(rows=900) --solver trace --points 5";
+    let fit = format!("{fit} --quiet --out run");
+    run_in(&folder, &fit).ok();
     let model = model_of(&folder.path().join("run"), 2).expect("a model");
     let path = folder.path().join("model.json");
     model.write(&path, false).expect("a file");
     assert!(model.write(&path, false).is_err());
     assert_eq!(Model::read(&path).expect("a model"), model);
     for format in ["onnx", "sql", "table"] {
-        let args = ["model.json", "--format", format, "-o", format];
+        let args = format!("model.json --format {format} -o {format}");
         let outcome = export(folder.path(), &args);
         assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
     }

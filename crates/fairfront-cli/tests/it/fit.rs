@@ -5,27 +5,13 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::{on_loans, run_in};
+use crate::{has, on_loans, read_json, run_in, words};
 
-const SMALL: [&str; 14] = [
-    "demo(rows=900)",
-    "--objective",
-    "log_loss",
-    "--objective",
-    "disparate_impact(sex)",
-    "--objective",
-    "disparate_impact(race)",
-    "--solver",
-    "pf-smg",
-    "--set",
-    "max-steps=8",
-    "--set",
-    "holes=10",
-    "--quiet",
-];
+const SMALL: &str = "demo(rows=900) --objective log_loss --objective disparate_impact(sex) \
+    --objective disparate_impact(race) --solver pf-smg --set max-steps=8 --set holes=10 --quiet";
 
-fn fit(folder: &Path, more: &[&str]) -> crate::Outcome {
-    run_in(folder, &[&["fit"], &SMALL[..], more].concat(), b"")
+fn fit(folder: &Path, more: &str) -> crate::Outcome {
+    run_in(folder, &format!("fit {SMALL} {more}"))
 }
 
 fn read(folder: &Path, name: &str) -> Vec<u8> {
@@ -35,13 +21,13 @@ fn read(folder: &Path, name: &str) -> Vec<u8> {
 #[test]
 fn a_run_folder_holds_what_is_promised() {
     let folder = TempDir::new().expect("a folder");
-    let outcome = fit(folder.path(), &["--out", "runs/one"]);
+    let outcome = fit(folder.path(), "--out runs/one");
     assert_eq!(
         (outcome.code, outcome.out.as_str(), outcome.err.as_str()),
         (0, "", "")
     );
     let run = folder.path().join("runs/one");
-    let json: serde_json::Value = serde_json::from_slice(&read(&run, "run.json")).expect("JSON");
+    let json: serde_json::Value = read_json(run.join("run.json"));
     assert_eq!(json["format"], "fairfront-run");
     assert_eq!(
         json["objectives"],
@@ -58,7 +44,7 @@ fn a_run_folder_holds_what_is_promised() {
         Some(47)
     );
 
-    let shown = run_in(folder.path(), &["show", "runs/one", "--csv"], b"");
+    let shown = run_in(&folder, "show runs/one --csv");
     let mut reader = csv::Reader::from_reader(shown.out.as_bytes());
     let header = reader.headers().expect("a header").clone();
     for name in [
@@ -90,14 +76,13 @@ fn a_run_folder_holds_what_is_promised() {
         .collect();
     assert!(losses.is_sorted(), "points are ordered by the loss");
 
-    let text = run_in(folder.path(), &["show", "runs/one"], b"").out;
+    let text = run_in(&folder, "show runs/one").out;
     assert!(
         text.contains("the unmitigated model") && text.contains("left is better"),
         "{text}"
     );
     let points: serde_json::Value =
-        serde_json::from_str(&run_in(folder.path(), &["show", "runs/one", "--json"], b"").out)
-            .expect("JSON");
+        serde_json::from_str(&run_in(&folder, "show runs/one --json").out).expect("JSON");
     assert_eq!(points[0]["params"].as_array().map(Vec::len), Some(47));
 }
 
@@ -110,8 +95,8 @@ fn the_same_seed_gives_the_same_bytes() {
         ("c", "8", "3"),
         ("d", "2", "4"),
     ] {
-        let more = ["--out", out, "--threads", threads, "--seed", seed];
-        assert_eq!(fit(folder.path(), &more).code, 0);
+        let more = format!("--out {out} --threads {threads} --seed {seed}");
+        fit(folder.path(), &more).ok();
     }
     let front = |run: &str| read(&folder.path().join(run), "front.parquet");
     assert_eq!(front("a"), front("b"));
@@ -125,10 +110,8 @@ fn the_same_seed_gives_the_same_bytes() {
 fn the_library_gives_the_bytes_of_the_command() {
     let folder = TempDir::new().expect("a folder");
     let data = "demo(rows=1500)";
-    let flags = [
-        "fit", data, "--seed", "5", "--points", "20", "--quiet", "--out", "c",
-    ];
-    assert_eq!(run_in(folder.path(), &flags, b"").code, 0);
+    let flags = "--seed 5 --points 20 --quiet --out c";
+    run_in(&folder, &format!("fit {data} {flags}")).ok();
     let known = fairfront_data::Known::parse(data).expect("a name");
     let known = known.expect("a known data set");
     let mut spec = known.spec();
@@ -153,35 +136,20 @@ fn the_library_gives_the_bytes_of_the_command() {
 #[test]
 fn a_run_is_replaced_only_by_force() {
     let folder = TempDir::new().expect("a folder");
-    assert_eq!(fit(folder.path(), &["--out", "r"]).code, 0);
+    fit(folder.path(), "--out r").ok();
     let before = read(&folder.path().join("r"), "front.parquet");
-    let again = fit(folder.path(), &["--out", "r", "--seed", "9"]);
-    assert_eq!(again.code, 1);
-    assert!(again.err.contains("--force"), "{}", again.err);
+    fit(folder.path(), "--out r --seed 9").fails(1, "--force");
     assert_eq!(read(&folder.path().join("r"), "front.parquet"), before);
-    assert_eq!(
-        fit(folder.path(), &["--out", "r", "--seed", "9", "--force"]).code,
-        0
-    );
+    fit(folder.path(), "--out r --seed 9 --force").ok();
     assert_ne!(read(&folder.path().join("r"), "front.parquet"), before);
     // A run with something beside it is not touched.
     std::fs::write(folder.path().join("r/notes.txt"), "x").expect("a file");
-    let refused = fit(folder.path(), &["--out", "r", "--force"]);
-    assert!(
-        refused.code == 1 && refused.err.contains("notes.txt"),
-        "{}",
-        refused.err
-    );
-    let demo = run_in(folder.path(), &["demo", "--out", "r"], b"");
+    fit(folder.path(), "--out r --force").fails(1, "notes.txt");
+    let demo = run_in(&folder, "demo --out r");
     assert_eq!((demo.code, demo.out.as_str()), (1, ""));
     // What is no run is never replaced.
     std::fs::write(folder.path().join("precious"), "x").expect("a file");
-    let refused = fit(folder.path(), &["--out", "precious", "--force"]);
-    assert!(
-        refused.code == 1 && refused.err.contains("is no folder"),
-        "{}",
-        refused.err
-    );
+    fit(folder.path(), "--out precious --force").fails(1, "is no folder");
     let left: Vec<_> = std::fs::read_dir(folder.path())
         .expect("a folder")
         .collect();
@@ -190,63 +158,39 @@ fn a_run_is_replaced_only_by_force() {
 
 #[test]
 fn wrong_fits_say_what_is_wrong_before_any_work() {
-    let spec = [
-        "--target",
-        "approved",
-        "--sensitive",
-        "sex",
-        "--split",
-        "none",
-        "--out",
-        "r",
-    ];
-    let cases: [(&[&str], i32, &str); 12] = [
-        (&["--objective", "log_loss"], 2, "at least two objectives"),
+    let spec = "--target approved --sensitive sex --split none --out r";
+    let cases: [(&str, i32, &str); 12] = [
+        ("--objective log_loss", 2, "at least two objectives"),
         (
-            &[
-                "--objective",
-                "disparate_impact(sex)",
-                "--objective",
-                "log_loss",
-            ],
+            "--objective disparate_impact(sex) --objective log_loss",
             2,
             "must be a loss",
         ),
         (
-            &["--objective", "logloss", "--objective", "x"],
+            "--objective logloss --objective x",
             2,
             "did you mean \"log_loss\"?",
         ),
         (
-            &[
-                "--objective",
-                "log_loss",
-                "--objective",
-                "disparate_impact(job)",
-            ],
+            "--objective log_loss --objective disparate_impact(job)",
             2,
             "no sensitive",
         ),
         (
-            &[
-                "--objective",
-                "log_loss(lambda=-1)",
-                "--objective",
-                "disparate_impact(sex)",
-            ],
+            "--objective log_loss(lambda=-1) --objective disparate_impact(sex)",
             2,
             "lambda",
         ),
-        (&["--points", "0"], 2, "points is 0"),
-        (&["--set", "runs=0"], 2, "runs is 0"),
-        (&["--set", "stp=1"], 2, "did you mean \"step\""),
-        (&["--set", "step=inf"], 2, "must be a number"),
-        (&["--set", "batches=0*1"], 2, "at least 1 row"),
-        (&["--max-seconds", "0"], 2, "--max-seconds"),
-        (&["--threads", "0"], 2, "--threads"),
+        ("--points 0", 2, "points is 0"),
+        ("--set runs=0", 2, "runs is 0"),
+        ("--set stp=1", 2, "did you mean \"step\""),
+        ("--set step=inf", 2, "must be a number"),
+        ("--set batches=0*1", 2, "at least 1 row"),
+        ("--max-seconds 0", 2, "--max-seconds"),
+        ("--threads 0", 2, "--threads"),
     ];
     for (more, code, words) in cases {
-        let outcome = on_loans(&[&["fit", "-"], &spec[..], more].concat());
+        let outcome = on_loans(&format!("fit - {spec} {more}"));
         assert_eq!(outcome.code, code, "{more:?}: {}", outcome.err);
         assert!(outcome.err.contains(words), "{more:?}: {}", outcome.err);
         let errors = outcome
@@ -261,15 +205,8 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
             outcome.err
         );
     }
-    let one_group = [
-        "--target",
-        "approved",
-        "--sensitive",
-        "job",
-        "--split",
-        "column:sex",
-    ];
-    let outcome = on_loans(&[&["fit", "-", "--out", "r"], &one_group[..]].concat());
+    let one_group = "--target approved --sensitive job --split column:sex";
+    let outcome = on_loans(&format!("fit - --out r {one_group}"));
     assert_eq!(outcome.code, 1, "{}", outcome.err);
 }
 
@@ -279,54 +216,24 @@ fn a_toml_file_can_say_what_to_fit() {
     let toml = "files = \"demo(rows=900)\"\n[fit]\nobjective = [\"log_loss\", \"equal_opportunity(sex)\"]\n\
                 set = [\"max-steps=4\"]\n";
     std::fs::write(folder.path().join("run.toml"), toml).expect("a file");
-    let args = [
-        "fit",
-        "--config",
-        "run.toml",
-        "--out",
-        "r",
-        "--json",
-        "--set",
-        "max-steps=8",
-    ];
-    let outcome = run_in(folder.path(), &args, b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    let json: serde_json::Value = serde_json::from_str(&outcome.out).expect("JSON");
+    let args = "fit --config run.toml --out r --json --set max-steps=8";
+    let json = run_in(&folder, args).json();
     assert_eq!(json["objectives"][1], "equal_opportunity(sex)");
     assert_eq!(json["solver_settings"]["most_steps"], 8, "flags win");
-    assert_eq!(
-        run_in(folder.path(), &["inspect", "--config", "run.toml"], b"").code,
-        0
-    );
+    run_in(&folder, "inspect --config run.toml").ok();
 }
 
 #[test]
 fn a_polished_front_is_nowhere_worse() {
     let folder = TempDir::new().expect("a folder");
     std::fs::write(folder.path().join("polish.toml"), "[fit]\npolish = true\n").expect("a file");
-    for (out, more) in [
-        ("plain", vec![]),
-        ("polished", vec!["--polish"]),
-        ("toml", vec!["--config", "polish.toml", "--threads", "1"]),
-        (
-            "bounds",
-            vec!["--polish", "--solver", "eps-fair", "--points", "9"],
-        ),
-    ] {
-        // Settings of pf-smg are none of eps-fair.
-        let small = if out == "bounds" {
-            &SMALL[..1]
-        } else {
-            &SMALL[..]
-        };
-        let quiet: &[&str] = if out == "bounds" { &["--quiet"] } else { &[] };
-        let args = [&["fit"], small, quiet, &["--out", out], &more];
-        let outcome = run_in(folder.path(), &args.concat(), b"");
-        assert_eq!(outcome.code, 0, "{out}: {}", outcome.err);
-    }
-    let json = |run: &str| -> serde_json::Value {
-        serde_json::from_slice(&read(&folder.path().join(run), "run.json")).expect("JSON")
-    };
+    fit(folder.path(), "--out plain").ok();
+    fit(folder.path(), "--out polished --polish").ok();
+    fit(folder.path(), "--out toml --config polish.toml --threads 1").ok();
+    let bounds = "--polish --solver eps-fair --points 9 --quiet --out bounds";
+    run_in(&folder, &format!("fit demo(rows=900) {bounds}")).ok();
+    let json =
+        |run: &str| -> serde_json::Value { read_json(folder.path().join(run).join("run.json")) };
     assert!(json("plain").get("polish").is_none());
     for run in ["polished", "bounds"] {
         let polish = json(run)["polish"].clone();
@@ -338,29 +245,15 @@ fn a_polished_front_is_nowhere_worse() {
         read(&folder.path().join("polished"), "front.parquet"),
         read(&folder.path().join("toml"), "front.parquet")
     );
-    let compared = run_in(
-        folder.path(),
-        &["compare", "plain", "polished", "--json"],
-        b"",
-    );
-    let compared: serde_json::Value = serde_json::from_str(&compared.out).expect("JSON");
+    let compared = run_in(&folder, "compare plain polished --json").json();
     assert_eq!(compared["fronts"][1]["purity"], 1.0);
     assert!(
         compared["fronts"][1]["hypervolume"].as_f64()
             > compared["fronts"][0]["hypervolume"].as_f64()
     );
     let said = run_in(
-        folder.path(),
-        &[
-            "fit",
-            "demo(rows=900)",
-            "--set",
-            "max-steps=8",
-            "--polish",
-            "--out",
-            "said",
-        ],
-        b"",
+        &folder,
+        "fit demo(rows=900) --set max-steps=8 --polish --out said",
     );
     let line = said.out.lines().find(|l| l.starts_with("  polished: "));
     let line = line.expect("a line about polishing");
@@ -375,10 +268,8 @@ fn a_wrong_key_of_a_toml_file_is_named() {
     let folder = TempDir::new().expect("a folder");
     let refused = |text: &str, expected: &str| {
         std::fs::write(folder.path().join("run.toml"), text).expect("a file");
-        let args = ["fit", "--config", "run.toml", "--out", "r"];
-        let outcome = run_in(folder.path(), &args, b"");
-        assert_eq!(outcome.code, 2, "{}", outcome.err);
-        assert!(outcome.err.contains(expected), "{}", outcome.err);
+        let args = "fit --config run.toml --out r";
+        run_in(&folder, args).fails(2, expected);
     };
     let table = "files = \"demo\"\n\n[fit]\npoints = 5\n\n[fit.set]\ntolerance = 1e-7\n";
     refused(
@@ -408,17 +299,11 @@ fn a_wrong_key_of_a_toml_file_is_named() {
 fn an_earlier_name_is_refused() {
     let folder = TempDir::new().expect("a folder");
     for command in ["fit", "tune"] {
-        let args = [command, "demo", "--method", "trace"];
-        let outcome = run_in(folder.path(), &args, b"");
-        assert_eq!(outcome.code, 2, "{}", outcome.err);
-        assert!(
-            outcome.err.contains("now called `solver`"),
-            "{}",
-            outcome.err
-        );
+        let args = format!("{command} demo --method trace");
+        run_in(&folder, &args).fails(2, "now called `solver`");
     }
-    let outcome = run_in(folder.path(), &["fit", "demo", "--solver", "trade"], b"");
-    assert!(outcome.err.contains("'trace'"), "{}", outcome.err);
+    let outcome = run_in(&folder, "fit demo --solver trade");
+    has(&outcome.err, "'trace'");
 }
 
 /// Beyond a thousand parameters there is no dense matrix, and the unmitigated model is still the
@@ -433,39 +318,16 @@ fn many_features_are_no_obstacle() {
     let rows: Vec<String> = (0..4_800).map(row).collect();
     let rows = rows.join("\n");
     std::fs::write(folder.path().join("t.csv"), format!("y,g,town,x\n{rows}")).expect("a file");
-    let args = [
-        "fit",
-        "t.csv",
-        "--target",
-        "y",
-        "--positive",
-        "1",
-        "--sensitive",
-        "g",
-        "--type",
-        "town=categorical",
-        "--split",
-        "none",
-        "--set",
-        "max-steps=8",
-        "--json",
-    ];
-    let fit = |more: &[&str]| -> serde_json::Value {
-        let outcome = run_in(folder.path(), &[&args[..], more].concat(), b"");
-        assert_eq!(outcome.code, 0, "{}", outcome.err);
-        serde_json::from_str(&outcome.out).expect("JSON")
-    };
-    let covariances = [
-        "--objective",
-        "log_loss",
-        "--objective",
-        "disparate_impact(g)",
-    ];
-    let pf_smg = ["--solver", "pf-smg", "--out", "pf-smg"];
-    let json = fit(&[&covariances[..], &pf_smg].concat());
+    let args = "fit t.csv --target y --positive 1 --sensitive g --type town=categorical \
+        --split none --set max-steps=8 --json";
+    let fit =
+        |more: &str| -> serde_json::Value { run_in(&folder, &format!("{args} {more}")).json() };
+    let covariances = "--objective log_loss --objective disparate_impact(g)";
+    let pf_smg = "--solver pf-smg --out pf-smg";
+    let json = fit(&format!("{covariances} {pf_smg}"));
     assert_eq!(json["features"].as_array().map(Vec::len), Some(1_201));
     assert!(json["points"].as_u64() > Some(5));
-    let json = fit(&["--out", "weighted", "--penalty", "0.000001"]);
+    let json = fit("--out weighted --penalty 0.000001");
     assert_eq!(json["solver"], "weighted");
     // Towns say something about the labels: the model is better than the share of the larger class, 0.666.
     let accuracy = json["unmitigated"]["values"]["train.accuracy"].as_f64();
@@ -475,9 +337,9 @@ fn many_features_are_no_obstacle() {
 #[test]
 fn damaged_runs_are_refused() {
     let folder = TempDir::new().expect("a folder");
-    assert_eq!(fit(folder.path(), &["--out", "r"]).code, 0);
+    fit(folder.path(), "--out r").ok();
     let run = folder.path().join("r");
-    let show = || run_in(folder.path(), &["show", "r"], b"");
+    let show = || run_in(&folder, "show r");
     let whole = read(&run, "front.parquet");
     std::fs::write(run.join("front.parquet"), &whole[..whole.len() / 2]).expect("a file");
     assert!(
@@ -489,12 +351,7 @@ fn damaged_runs_are_refused() {
     assert!(show().err.contains("not complete"), "{}", show().err);
     std::fs::write(run.join("run.json"), "{").expect("a file");
     assert!(show().err.contains("damaged"), "{}", show().err);
-    let missing = run_in(folder.path(), &["show", "nothing"], b"");
-    assert!(
-        missing.code == 1 && missing.err.contains("no run folder"),
-        "{}",
-        missing.err
-    );
+    run_in(&folder, "show nothing").fails(1, "no run folder");
 }
 
 /// Ctrl-C keeps the front so far, marked as such.
@@ -503,15 +360,8 @@ fn damaged_runs_are_refused() {
 fn an_interrupt_keeps_what_is_done() {
     let folder = TempDir::new().expect("a folder");
     let child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
-        .args([
-            "fit",
-            "demo",
-            "--set",
-            "patience=0",
-            "--set",
-            "max-steps=1000000",
-        ])
-        .args(["--points", "1000000", "--out", "r", "--quiet"])
+        .args(words("fit demo --set patience=0 --set max-steps=1000000"))
+        .args(words("--points 1000000 --out r --quiet"))
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .spawn()
@@ -528,8 +378,7 @@ fn an_interrupt_keeps_what_is_done() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let json: serde_json::Value =
-        serde_json::from_slice(&read(&folder.path().join("r"), "run.json")).expect("JSON");
+    let json: serde_json::Value = read_json(folder.path().join("r/run.json"));
     assert_eq!(json["stop"], "stopped");
     assert!(json["points"].as_u64() > Some(1));
 }
@@ -540,15 +389,9 @@ fn a_place_that_is_taken_meanwhile_is_not_overwritten() {
     let folder = TempDir::new().expect("a folder");
     let start = |seed: &str| {
         Command::new(env!("CARGO_BIN_EXE_fairfront"))
-            .args([
-                "fit",
-                "demo(rows=3000)",
-                "--set",
-                "max-steps=40",
-                "--quiet",
-                "--out",
-                "r",
-            ])
+            .args(words(
+                "fit demo(rows=3000) --set max-steps=40 --quiet --out r",
+            ))
             .args(["--seed", seed])
             .current_dir(folder.path())
             .spawn()
@@ -576,84 +419,39 @@ fn an_objective_without_meaning_is_refused() {
     let folder = TempDir::new().expect("a folder");
     let rows = "y,g,x\n1,a,1\n1,a,2\n0,b,3\n0,b,4\n0,a,5\n";
     std::fs::write(folder.path().join("t.csv"), rows).expect("a file");
-    let args = [
-        "fit",
-        "t.csv",
-        "--target",
-        "y",
-        "--positive",
-        "1",
-        "--sensitive",
-        "g",
-        "--split",
-        "none",
-        "--objective",
-        "log_loss",
-        "--objective",
-        "equal_opportunity(g)",
-        "--out",
-        "r",
-    ];
-    let outcome = run_in(folder.path(), &args, b"");
-    assert!(
-        outcome.code == 1 && outcome.err.contains("fewer than two"),
-        "{}",
-        outcome.err
-    );
+    let args = "fit t.csv --target y --positive 1 --sensitive g --split none \
+        --objective log_loss --objective equal_opportunity(g) --out r";
+    run_in(&folder, args).fails(1, "fewer than two");
 }
 
 #[test]
 fn a_time_limit_keeps_what_is_done() {
     let folder = TempDir::new().expect("a folder");
-    let args = [
-        "fit",
-        "demo",
-        "--set",
-        "patience=0",
-        "--set",
-        "max-steps=1000000",
-        "--points",
-        "1000000",
-        "--max-seconds",
-        "0.5",
-        "--out",
-        "r",
-    ];
-    let outcome = run_in(folder.path(), &args, b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    assert!(
-        outcome.out.contains("stopped before its time"),
-        "{}",
-        outcome.out
-    );
+    let args = "fit demo --set patience=0 --set max-steps=1000000 --points 1000000 \
+        --max-seconds 0.5 --out r";
+    let outcome = run_in(&folder, args).ok();
+    has(&outcome.out, "stopped before its time");
 }
 
 /// Without objectives, errors against gaps of selection rates, judged by what people read.
 #[test]
 fn the_default_front_is_in_measures() {
     let folder = TempDir::new().expect("a folder");
-    let run = |more: &[&str]| {
-        let args = ["fit", "demo(rows=1500)", "--set", "sums=24"];
-        let outcome = run_in(folder.path(), &[&args[..], more].concat(), b"");
-        assert_eq!(outcome.code, 0, "{}", outcome.err);
-        outcome
+    let run = |more: &str| {
+        let args = "fit demo(rows=1500) --set sums=24";
+        run_in(&folder, &format!("{args} {more}")).ok()
     };
-    let json = |run: &str| -> serde_json::Value {
-        serde_json::from_slice(&read(&folder.path().join(run), "run.json")).expect("JSON")
-    };
-    let said = run(&["--out", "m"]);
-    assert!(said.out.contains(" models by weighted"), "{}", said.out);
+    let json =
+        |run: &str| -> serde_json::Value { read_json(folder.path().join(run).join("run.json")) };
+    let said = run("--out m");
+    has(&said.out, " models by weighted");
     assert!(
         said.out
             .contains("  front in measures, training and validation rows (1 - accuracy, ")
     );
-    assert!(said.out.contains(" remain: no other point"), "{}", said.out);
+    has(&said.out, " remain: no other point");
     // Groups of few rows are named.
-    assert!(
-        said.err.contains("rests on few training rows"),
-        "{}",
-        said.err
-    );
+    has(&said.err, "rests on few training rows");
     let info = json("m");
     assert_eq!(info["judged"]["front_in"], "measures");
     assert_eq!(info["judged"]["in_measures"], info["points"]);
@@ -665,18 +463,18 @@ fn the_default_front_is_in_measures() {
             "demographic_parity_difference(race)"
         ])
     );
-    run(&["--front-in", "objectives", "--out", "o", "--quiet"]);
+    run("--front-in objectives --out o --quiet");
     let info = json("o");
     assert_eq!(info["judged"]["front_in"], "objectives");
     assert_eq!(info["judged"]["in_objectives"], info["points"]);
-    run(&["--points", "5", "--out", "few", "--quiet"]);
+    run("--points 5 --out few --quiet");
     assert_eq!(json("few")["points"], 5);
     std::fs::write(
         folder.path().join("c.toml"),
         "[fit]\nfront-in = \"objectives\"\n",
     )
     .expect("a file");
-    run(&["--config", "c.toml", "--out", "toml", "--quiet"]);
+    run("--config c.toml --out toml --quiet");
     assert_eq!(
         read(&folder.path().join("toml"), "front.parquet"),
         read(&folder.path().join("o"), "front.parquet")
@@ -686,16 +484,9 @@ fn the_default_front_is_in_measures() {
 #[test]
 fn measures_are_asked_for_in_vain_where_an_objective_has_none() {
     let folder = TempDir::new().expect("a folder");
-    let args = [
-        "fit",
-        "demo(rows=900)",
-        "--front-in",
-        "measures",
-        "--out",
-        "r",
-    ];
-    let risk = ["--objective", "log_loss", "--objective", "group_risk(sex)"];
-    let outcome = run_in(folder.path(), &[&args[..], &risk].concat(), b"");
+    let args = "fit demo(rows=900) --front-in measures --out r";
+    let risk = "--objective log_loss --objective group_risk(sex)";
+    let outcome = run_in(&folder, &format!("{args} {risk}"));
     assert_eq!(outcome.code, 2, "{}", outcome.err);
     assert!(
         outcome

@@ -26,7 +26,7 @@ fn cache(folder: &Path) -> PathBuf {
 
 /// Runs `data get` with these variables.
 fn get(folder: &Path, name: &str, variables: &[(&str, &str)]) -> Outcome {
-    let mut command = command(folder, &["data", "get", name]);
+    let mut command = command(folder, &format!("data get {name}"));
     command.envs(variables.iter().copied());
     finish(command, b"")
 }
@@ -78,8 +78,8 @@ fn commands_find_what_was_downloaded() {
     let here = folder();
     let url = format!("http://{}", server.at);
     let from = [("FAIRFRONT_MIRROR", url.as_str())];
-    let run = |args: &[&str]| run_in(here.path(), args, b"");
-    let before = run(&["inspect", "adult:gender"]);
+    let run = |line: &str| run_in(&here, line);
+    let before = run("inspect adult:gender");
     assert_failed(
         &before,
         1,
@@ -103,11 +103,11 @@ fn commands_find_what_was_downloaded() {
         cache.join("adult.test").display()
     );
     assert_eq!(outcome.out, paths);
-    assert_eq!(run(&["data", "path", "adult:race"]).out, paths);
-    let inspected = run(&["inspect", "adult:gender"]);
+    assert_eq!(run("data path adult:race").out, paths);
+    let inspected = run("inspect adult:gender");
     assert_eq!(inspected.code, 0, "{}", inspected.err);
     assert!(inspected.out.contains("45,222"), "{}", inspected.out);
-    let list = run(&["data", "list"]).out;
+    let list = run("data list").out;
     assert!(list.contains(&cache.display().to_string()), "{list}");
     assert!(!list.contains("missing: adult.data"), "{list}");
     assert!(
@@ -149,7 +149,7 @@ fn two_processes_at_once_download_once() {
     let here = folder();
     let url = format!("http://{}", server.at);
     let start = || {
-        let mut command = command(here.path(), &["data", "get", "compas:race", "--quiet"]);
+        let mut command = command(here.path(), "data get compas:race --quiet");
         command.env("FAIRFRONT_MIRROR", &url);
         std::thread::spawn(move || finish(command, b""))
     };
@@ -260,7 +260,7 @@ fn what_has_arrived_survives_ctrl_c() {
         }
         _ => send(stream, "404 Not Found", &[], b""),
     });
-    let mut command = command(here.path(), &["data", "get", "adult:gender"]);
+    let mut command = command(here.path(), "data get adult:gender");
     command.env("FAIRFRONT_MIRROR", format!("http://{}", server.at));
     command.stderr(std::process::Stdio::piped());
     let mut child = command.spawn().expect("the command starts");

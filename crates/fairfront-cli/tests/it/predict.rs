@@ -6,10 +6,9 @@ use std::path::Path;
 
 use fairfront_model::Model;
 use fairfront_run::model_of;
-use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Outcome, run_in};
+use crate::{Outcome, feed, has, run_in};
 
 /// Loans with an id, some values missing.
 fn loans(rows: usize) -> String {
@@ -37,38 +36,16 @@ fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("loans.csv"), loans(400)).expect("a file");
-    let fit = [
-        "fit",
-        "loans.csv",
-        "--target",
-        "approved",
-        "--positive",
-        "yes",
-        "--sensitive",
-        "sex",
-        "--drop",
-        "id",
-        "--missing",
-        "keep",
-        "--split",
-        "none",
-        "--solver",
-        "trace",
-        "--points",
-        "5",
-        "--quiet",
-        "--out",
-        "run",
-    ];
-    let fitted = run_in(folder.path(), &fit, b"");
-    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    let fit = "fit loans.csv --target approved --positive yes --sensitive sex --drop id \
+        --missing keep --split none --solver trace --points 5 --quiet --out run";
+    run_in(&folder, fit).ok();
     let model = model_of(&at("run"), 2).expect("a model");
     model.write(&at("model.json"), false).expect("a file");
     folder
 }
 
-fn predict(folder: &Path, args: &[&str]) -> Outcome {
-    run_in(folder, &[&["predict", "model.json"], args].concat(), b"")
+fn predict(folder: &Path, args: &str) -> Outcome {
+    run_in(folder, &format!("predict model.json {args}"))
 }
 
 fn read(folder: &Path, name: &str) -> String {
@@ -79,7 +56,7 @@ fn read(folder: &Path, name: &str) -> String {
 fn the_same_rows_in_any_file_give_the_same_predictions() {
     let folder = folder();
     let at = folder.path();
-    let first = predict(at, &["loans.csv", "-o", "a.csv", "--keep", "id"]);
+    let first = predict(at, "loans.csv -o a.csv --keep id");
     assert_eq!((first.code, first.out.as_str()), (0, ""));
     insta::assert_snapshot!("predict-note", first.err);
     let expected = read(at, "a.csv");
@@ -96,25 +73,20 @@ fn the_same_rows_in_any_file_give_the_same_predictions() {
     gz.write_all(read(at, "loans.csv").as_bytes())
         .expect("written");
     gz.finish().expect("written");
-    let gz = predict(at, &["loans.csv.gz", "-o", "-", "--keep", "id"]);
+    let gz = predict(at, "loans.csv.gz -o - --keep id");
     assert_eq!((gz.code, gz.out.as_str()), (0, expected.as_str()));
 
     // A Parquet file of all columns, as texts, which are scored again.
     let all = "id,approved,sex,age,job,pay";
-    let parquet = predict(at, &["loans.csv", "-o", "all.parquet", "--keep", all]);
-    assert_eq!(parquet.code, 0, "{}", parquet.err);
-    let again = predict(at, &["all.parquet", "-o", "-", "--keep", "id"]);
+    predict(at, &format!("loans.csv -o all.parquet --keep {all}")).ok();
+    let again = predict(at, "all.parquet -o - --keep id");
     assert_eq!((again.code, again.out.as_str()), (0, expected.as_str()));
-    assert!(
-        again.err.contains("no use for 4 columns: \"score\""),
-        "{}",
-        again.err
-    );
+    has(&again.err, "no use for 4 columns: \"score\"");
 
     for name in ["loans.csv", "all.parquet"] {
         let bytes = std::fs::read(at.join(name)).expect("a file");
-        let args = ["predict", "model.json", "-", "-o", "-", "--keep", "id"];
-        let piped = run_in(at, &args, &bytes);
+        let args = "predict model.json - -o - --keep id";
+        let piped = feed(at, args, &bytes);
         assert_eq!((piped.code, piped.out.as_str()), (0, expected.as_str()));
     }
 }
@@ -122,12 +94,7 @@ fn the_same_rows_in_any_file_give_the_same_predictions() {
 #[test]
 fn training_rows_are_decided_as_the_run_counted_them() {
     let folder = folder();
-    let done = predict(
-        folder.path(),
-        &["loans.csv", "--audit", "--json", "-o", "a.csv"],
-    );
-    assert_eq!(done.code, 0, "{}", done.err);
-    let found: Value = serde_json::from_str(&done.out).expect("JSON");
+    let found = predict(folder.path(), "loans.csv --audit --json -o a.csv").json();
     let model = Model::read(&folder.path().join("model.json")).expect("a model");
     let value = |name: &str| {
         model
@@ -178,7 +145,7 @@ fn training_rows_are_decided_as_the_run_counted_them() {
     });
     assert_eq!(Some(hits.count() as f64), value("true_positives(sex=F)"));
 
-    let shown = predict(folder.path(), &["loans.csv", "--audit"]);
+    let shown = predict(folder.path(), "loans.csv --audit");
     insta::assert_snapshot!("predict-audit", shown.out);
 }
 
@@ -197,7 +164,7 @@ fn an_error_leaves_nothing_and_touches_nothing() {
     };
     let before = names();
     for out in ["new.csv", "new.parquet", "there.csv"] {
-        let failed = predict(at, &["broken.csv", "--force", "-o", out]);
+        let failed = predict(at, &format!("broken.csv --force -o {out}"));
         assert_eq!(failed.code, 1);
         assert_eq!(
             failed.err,
@@ -207,36 +174,18 @@ fn an_error_leaves_nothing_and_touches_nothing() {
         assert_eq!(names(), before);
     }
     assert_eq!(read(at, "there.csv"), "mine");
-    let kept = predict(at, &["loans.csv", "-o", "there.csv"]);
-    assert!(
-        kept.code == 1 && kept.err.contains("replace it with --force"),
-        "{}",
-        kept.err
-    );
+    predict(at, "loans.csv -o there.csv").fails(1, "replace it with --force");
     assert_eq!(read(at, "there.csv"), "mine");
     for (args, said) in [
-        (&["loans.csv", "-o", "loans.csv"][..], "this is an input"),
-        (&["loans.csv", "-o", "model.json"], "this is an input"),
-        (
-            &["loans.csv", "-o", "-", "--audit"],
-            "both write to standard output",
-        ),
-        (&["loans.csv", "-o", "a.csv", "--weight", "pay"], "--audit"),
-        (&["loans.csv"], "--output"),
+        ("loans.csv -o loans.csv", "this is an input"),
+        ("loans.csv -o model.json", "this is an input"),
+        ("loans.csv -o - --audit", "both write to standard output"),
+        ("loans.csv -o a.csv --weight pay", "--audit"),
+        ("loans.csv", "--output"),
     ] {
-        let failed = predict(at, args);
-        assert!(
-            failed.code == 2 && failed.err.contains(said),
-            "{}",
-            failed.err
-        );
+        predict(at, args).fails(2, said);
     }
-    let none = run_in(at, &["predict", "loans.csv", "loans.csv", "-o", "-"], b"");
-    assert!(
-        none.code == 1 && none.err.contains("no model"),
-        "{}",
-        none.err
-    );
+    run_in(at, "predict loans.csv loans.csv -o -").fails(1, "no model");
 }
 
 /// Labels and groups in another spelling are no labels and groups: a table of zeros would mislead.
@@ -246,12 +195,8 @@ fn an_audit_in_vain_is_a_warning() {
     let at = folder.path();
     let other = loans(50).replace(",yes,", ",YES,").replace(",F,", ",f,");
     std::fs::write(at.join("other.csv"), other.replace(",M,", ",m,")).expect("a file");
-    let audit = predict(at, &["other.csv", "--audit"]);
-    assert_eq!(audit.code, 0, "{}", audit.err);
+    let audit = predict(at, "other.csv --audit").ok();
     let said = audit.err.replace("\n  ", " ");
-    assert!(said.contains("warning: no row has "), "{said}");
-    assert!(
-        said.contains("warning: no row is in a known group of "),
-        "{said}"
-    );
+    has(&said, "warning: no row has ");
+    has(&said, "warning: no row is in a known group of ");
 }

@@ -4,14 +4,13 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::run_in;
+use crate::{has, run_in, words};
 
 /// A folder with a small run in `r`.
 fn fitted() -> TempDir {
     let folder = TempDir::new().expect("a folder");
-    let fit = ["fit", "demo(rows=400)", "--points", "5", "--out", "r"];
-    let outcome = run_in(folder.path(), &fit, b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let fit = "fit demo(rows=400) --points 5 --out r";
+    let outcome = run_in(&folder, fit).ok();
     let last = outcome.out.lines().last().expect("a line");
     // 40 validation rows tell no models apart.
     let said =
@@ -34,52 +33,51 @@ fn a_run_has_its_page_and_gets_the_same_again() {
     assert!(!page.contains("http://") && !page.contains("https://"));
 
     std::fs::remove_file(folder.path().join("r/report.html")).expect("removed");
-    let outcome = run_in(folder.path(), &["report", "r"], b"");
+    let outcome = run_in(&folder, "report r");
     assert_eq!((outcome.code, outcome.out.as_str()), (0, "r/report.html\n"));
     assert_eq!(read(folder.path(), "r/report.html"), page);
     // Its own page is replaced, another file is not.
-    assert_eq!(run_in(folder.path(), &["report", "r"], b"").code, 0);
-    let elsewhere = ["report", "r", "-o", "page.html"];
-    assert_eq!(run_in(folder.path(), &elsewhere, b"").code, 0);
+    run_in(&folder, "report r").ok();
+    let elsewhere = "report r -o page.html";
+    run_in(&folder, elsewhere).ok();
     assert_eq!(read(folder.path(), "page.html"), page);
-    let again = run_in(folder.path(), &elsewhere, b"");
+    let again = run_in(&folder, elsewhere);
     assert_eq!(again.code, 1);
     assert!(again.err.contains("page.html: there is a file already"));
-    let forced = [&elsewhere[..], &["--force"]].concat();
-    assert_eq!(run_in(folder.path(), &forced, b"").code, 0);
-    let printed = run_in(folder.path(), &["report", "r", "-o", "-"], b"");
+    let forced = format!("{elsewhere} --force");
+    run_in(&folder, &forced).ok();
+    let printed = run_in(&folder, "report r -o -");
     assert_eq!(printed.out, page);
 
     // A run with its page is still a run, and can be replaced.
-    let fit = ["fit", "demo(rows=400)", "--points", "4", "--out", "r"];
-    assert_eq!(run_in(folder.path(), &fit, b"").code, 1);
-    let forced = [&fit[..], &["--force", "--quiet"]].concat();
-    assert_eq!(run_in(folder.path(), &forced, b"").code, 0);
+    let fit = "fit demo(rows=400) --points 4 --out r";
+    assert_eq!(run_in(&folder, fit).code, 1);
+    let forced = format!("{fit} --force --quiet");
+    run_in(&folder, &forced).ok();
     assert_ne!(read(folder.path(), "r/report.html"), page);
 }
 
 #[test]
 fn what_is_no_run_has_no_page() {
     let folder = fitted();
-    let refused = |args: &[&str]| {
-        let outcome = run_in(folder.path(), args, b"");
+    let refused = |args: &str| {
+        let outcome = run_in(&folder, args);
         assert_eq!(outcome.code, 1);
         assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
         outcome.err
     };
-    assert!(refused(&["report", "absent"]).contains("no run folder"));
+    assert!(refused("report absent").contains("no run folder"));
     // Nothing but a run's own files goes into its folder.
-    assert!(refused(&["report", "r", "-o", "r/page.html"]).contains("in a run folder"));
+    assert!(refused("report r -o r/page.html").contains("in a run folder"));
     let encoding = folder.path().join("r/encoding.json");
     std::fs::write(encoding, "{}").expect("written");
-    assert!(refused(&["report", "r"]).contains("encoding.json"));
+    assert!(refused("report r").contains("encoding.json"));
 }
 
 #[test]
 fn a_run_with_figures_is_still_a_run() {
     let folder = fitted();
-    let drawn = run_in(folder.path(), &["report", "r", "--figures"], b"");
-    assert_eq!(drawn.code, 0, "{}", drawn.err);
+    let drawn = run_in(&folder, "report r --figures").ok();
     let paths: Vec<&str> = drawn.out.lines().collect();
     assert_eq!(paths[0], "r/figures/front.svg");
     assert!(paths.len() > 1);
@@ -87,39 +85,21 @@ fn a_run_with_figures_is_still_a_run() {
     let first = read_all();
     assert!(first.iter().all(|svg| svg.starts_with("<svg ")));
     // The same again, and nothing else is left in the folder.
-    assert_eq!(
-        run_in(folder.path(), &["report", "r", "--figures"], b"").code,
-        0
-    );
+    run_in(&folder, "report r --figures").ok();
     assert_eq!(read_all(), first);
     let found = std::fs::read_dir(folder.path().join("r/figures")).expect("a folder");
     assert_eq!(found.count(), paths.len());
-    for args in [
-        &["show", "r"][..],
-        &["select", "r", "--knee"],
-        &["verify", "r"],
-    ] {
-        assert_eq!(run_in(folder.path(), args, b"").code, 0, "{args:?}");
+    for args in ["show r", "select r --knee", "verify r"] {
+        assert_eq!(run_in(&folder, args).code, 0, "{args:?}");
     }
 
     // It is replaced with its figures, but not where there is something of somebody else's among them.
-    let fit = [
-        "fit",
-        "demo(rows=400)",
-        "--points",
-        "4",
-        "--out",
-        "r",
-        "--quiet",
-        "--force",
-    ];
+    let fit = "fit demo(rows=400) --points 4 --out r --quiet --force";
     let notes = folder.path().join("r/figures/notes.txt");
     std::fs::write(&notes, "mine").expect("written");
-    let refused = run_in(folder.path(), &fit, b"");
-    assert_eq!(refused.code, 1);
-    assert!(refused.err.contains("\"figures\""), "{}", refused.err);
+    run_in(&folder, fit).fails(1, "\"figures\"");
     std::fs::remove_file(notes).expect("removed");
-    assert_eq!(run_in(folder.path(), &fit, b"").code, 0);
+    run_in(&folder, fit).ok();
     assert!(!folder.path().join("r/figures").exists());
 }
 
@@ -127,16 +107,13 @@ fn a_run_with_figures_is_still_a_run() {
 fn without_a_converter_png_says_what_to_install() {
     let folder = fitted();
     let outcome = std::process::Command::new(env!("CARGO_BIN_EXE_fairfront"))
-        .args(["report", "r", "--figures", "--png"])
+        .args(words("report r --figures --png"))
         .current_dir(folder.path())
         .env("PATH", folder.path())
         .output()
         .expect("the command starts");
     let said = String::from_utf8_lossy(&outcome.stderr);
-    assert!(
-        said.contains("rsvg-convert is not there; install it"),
-        "{said}"
-    );
+    has(&said, "rsvg-convert is not there; install it");
     assert_eq!((outcome.status.code(), said.lines().count()), (Some(2), 1));
     assert!(!folder.path().join("r/figures").exists());
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::{Outcome, run_in};
+use crate::{Outcome, has, run_in};
 
 const PARITY: &str = "demographic_parity_difference(sex)";
 
@@ -17,36 +17,26 @@ fn folder() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("select");
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
-        let small = [
-            "fit",
-            "demo(rows=900)",
-            "--points",
-            "20",
-            "--quiet",
-            "--out",
-        ];
-        for more in [&["r"][..], &["train", "--split", "none"]] {
-            let outcome = run_in(&folder, &[&small, more].concat(), b"");
-            assert_eq!(outcome.code, 0, "{}", outcome.err);
+        let small = "fit demo(rows=900) --points 20 --quiet --out";
+        for more in ["r", "train --split none"] {
+            run_in(&folder, &format!("{small} {more}")).ok();
         }
         folder
     })
 }
 
-fn select(args: &[&str]) -> Outcome {
-    run_in(folder(), &[&["select"], args].concat(), b"")
+fn select(args: &str) -> Outcome {
+    run_in(folder(), &format!("select {args}"))
 }
 
-fn json(args: &[&str]) -> Value {
-    let outcome = select(&[args, &["--json"]].concat());
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    serde_json::from_str(&outcome.out).expect("JSON")
+fn json(args: &str) -> Value {
+    select(&format!("{args} --json")).json()
 }
 
 #[test]
 fn a_point_is_chosen_with_its_reason_and_price() {
     let require = format!("{PARITY} <= 0.1");
-    let shown = select(&["r", "--require", &require, "--confidence", "none"]);
+    let shown = select(&format!("r --require '{require}' --confidence none"));
     assert_eq!((shown.code, shown.err.as_str()), (0, ""), "{}", shown.out);
     for part in [
         "r: model ",
@@ -59,15 +49,9 @@ fn a_point_is_chosen_with_its_reason_and_price() {
     ] {
         assert!(shown.out.contains(part), "{part}: {}", shown.out);
     }
-    let said = json(&[
-        "r",
-        "--require",
-        &require,
-        "--confidence",
-        "none",
-        "--best",
-        "accuracy",
-    ]);
+    let said = json(&format!(
+        "r --require '{require}' --confidence none --best accuracy"
+    ));
     let id = said["id"].as_u64().expect("an id") as usize;
     assert!(said["values"][format!("validation.{PARITY}")].as_f64() <= Some(0.1));
     assert!(shown.out.contains(&format!("model {id} of")));
@@ -77,7 +61,7 @@ fn a_point_is_chosen_with_its_reason_and_price() {
             .contains(said["price"]["sentence"].as_str().expect("words"))
     );
     // No other point that meets the requirement is more accurate.
-    let points = run_in(folder(), &["show", "r", "--json"], b"");
+    let points = run_in(folder(), "show r --json");
     let points: Vec<Value> = serde_json::from_str(&points.out).expect("JSON");
     let number = |point: &Value, name: &str| point[format!("validation.{name}")].as_f64();
     let meeting = points.iter().filter(|p| number(p, PARITY) <= Some(0.1));
@@ -89,33 +73,27 @@ fn a_point_is_chosen_with_its_reason_and_price() {
 
 #[test]
 fn every_rule_chooses() {
-    let weights = format!("error_rate=0.2,\"demographic_parity(sex)\"=0.5,{PARITY}=0.3");
+    let weights = format!("--weights error_rate=0.2,\"demographic_parity(sex)\"=0.5,{PARITY}=0.3");
     for (rule, why) in [
-        (&["--knee"][..], "the knee in validation.1 - accuracy, "),
-        (&["--regret"], "the least worst-case regret, "),
-        (&["--weights", &weights], "the least weighted sum, "),
-        (&["--best", "test.log_loss"], "the lowest test.log_loss, "),
-        (&[], "the highest validation.accuracy, "),
+        ("--knee", "the knee in validation.1 - accuracy, "),
+        ("--regret", "the least worst-case regret, "),
+        (weights.as_str(), "the least weighted sum, "),
+        ("--best test.log_loss", "the lowest test.log_loss, "),
+        ("", "the highest validation.accuracy, "),
     ] {
-        let require = [
-            "r",
-            "--require",
-            "test.accuracy > 0.3",
-            "--confidence",
-            "none",
-        ];
-        let said = json(&[&require, rule].concat());
+        let require = "r --require 'test.accuracy > 0.3' --confidence none";
+        let said = json(&format!("{require} {rule}"));
         let reason = said["reason"].as_str().expect("words");
         assert!(reason.starts_with(why), "{reason}");
-        assert!(reason.contains("that meet test.accuracy > 0.3"), "{reason}");
+        has(reason, "that meet test.accuracy > 0.3");
     }
-    assert_eq!(json(&["r", "--id", "1"])["reason"], "asked for by its id");
+    assert_eq!(json("r --id 1")["reason"], "asked for by its id");
 }
 
 #[test]
 fn requirements_that_no_point_meets_are_a_code_of_their_own() {
-    let unmet = ["r", "--require", "accuracy>=0.999", "--confidence", "none"];
-    let outcome = select(&[&unmet[..], &["--model", "unmet.json"]].concat());
+    let unmet = "r --require accuracy>=0.999 --confidence none";
+    let outcome = select(&format!("{unmet} --model unmet.json"));
     assert_eq!((outcome.code, outcome.out.as_str()), (3, ""));
     let said = "points meets accuracy >= 0.999; point ";
     assert!(
@@ -123,12 +101,12 @@ fn requirements_that_no_point_meets_are_a_code_of_their_own() {
         "{}",
         outcome.err
     );
-    assert!(outcome.err.contains(said), "{}", outcome.err);
+    has(&outcome.err, said);
     assert!(outcome.err.contains(" and misses accuracy >= 0.999 by 0."));
     assert_eq!(outcome.err.lines().count(), 1);
     assert!(!folder().join("unmet.json").exists());
 
-    let outcome = select(&[&unmet[..], &["--json"]].concat());
+    let outcome = select(&format!("{unmet} --json"));
     let said: Value = serde_json::from_str(&outcome.out).expect("JSON");
     assert_eq!((outcome.code, &said["id"]), (3, &Value::Null));
     assert_eq!(said["unmet"]["misses"][0]["column"], "validation.accuracy");
@@ -138,78 +116,55 @@ fn requirements_that_no_point_meets_are_a_code_of_their_own() {
 #[test]
 fn wrong_usage_is_said() {
     for (args, code, said) in [
+        ("--require 'acuracy > 0.5'", 2, "did you mean \"accuracy\"?"),
         (
-            &["--require", "acuracy > 0.5"][..],
-            2,
-            "did you mean \"accuracy\"?",
-        ),
-        (
-            &["--require", "accuracy = 0.5"],
+            "--require 'accuracy = 0.5'",
             2,
             "character 10: expected <=, >=, < or >",
         ),
         (
-            &["--best", "accuracy(race"],
+            "--best accuracy(race",
             2,
             "--best \"accuracy(race\", character 14",
         ),
         (
-            &["--weights", "accuracy"],
+            "--weights accuracy",
             2,
             "--weights \"accuracy\", character 9: expected '='",
         ),
-        (&["--id", "99999"], 2, "the front has ids 0 to "),
-        (&["--knee", "--regret"], 2, "cannot be used with"),
+        ("--id 99999", 2, "the front has ids 0 to "),
+        ("--knee --regret", 2, "cannot be used with"),
+        ("--id 1 --require 'accuracy > 0'", 2, "cannot be used with"),
+        ("--force", 2, "--model"),
+        ("--model r/model.json", 1, "which holds nothing but its run"),
         (
-            &["--id", "1", "--require", "accuracy > 0"],
-            2,
-            "cannot be used with",
-        ),
-        (&["--force"], 2, "--model"),
-        (
-            &["--model", "r/model.json"],
-            1,
-            "which holds nothing but its run",
-        ),
-        (
-            &["--model", "no/m.json"],
+            "--model no/m.json",
             1,
             "the folder does not exist; make it first",
         ),
-        (&["--model", "-"], 1, "a model goes to a file; name one"),
+        ("--model -", 1, "a model goes to a file; name one"),
     ] {
-        let outcome = select(&[&["r"], args].concat());
+        let outcome = select(&format!("r {args}"));
         assert_eq!((outcome.code, outcome.out.as_str()), (code, ""), "{args:?}");
-        assert!(outcome.err.contains(said), "{}", outcome.err);
+        has(&outcome.err, said);
     }
-    let outcome = select(&["nowhere"]);
+    let outcome = select("nowhere");
     assert_eq!(outcome.code, 1);
     assert!(outcome.err.contains("this is no run folder"));
 }
 
 #[test]
 fn without_validation_rows_training_rows_decide() {
-    let untested = ["--confidence", "none"];
-    let shown = select(&[&["train", "--require", "accuracy > 0.5"][..], &untested].concat());
-    assert_eq!(shown.code, 0, "{}", shown.err);
+    let untested = "--confidence none";
+    let shown = select(&format!("train --require 'accuracy > 0.5' {untested}")).ok();
     assert_eq!(
         shown.err,
         "note: the run has no validation rows, so training rows order the models\n"
     );
     let basis = "compared with the unmitigated model, on training rows, without intervals: ";
-    assert!(shown.out.contains(basis), "{}", shown.out);
-    assert!(
-        shown.out.contains("the highest train.accuracy, "),
-        "{}",
-        shown.out
-    );
-    let refused = select(
-        &[
-            &["train", "--require", "test.accuracy > 0.5"][..],
-            &untested,
-        ]
-        .concat(),
-    );
+    has(&shown.out, basis);
+    has(&shown.out, "the highest train.accuracy, ");
+    let refused = select(&format!("train --require 'test.accuracy > 0.5' {untested}"));
     assert_eq!(refused.code, 2);
     assert!(
         refused
@@ -222,8 +177,7 @@ fn without_validation_rows_training_rows_decide() {
 
 #[test]
 fn the_chosen_model_is_written() {
-    let shown = select(&["r", "--knee", "--model", "model.json"]);
-    assert_eq!(shown.code, 0, "{}", shown.err);
+    let shown = select("r --knee --model model.json").ok();
     assert!(
         shown.out.ends_with("The model is in model.json.\n"),
         "{}",
@@ -231,14 +185,9 @@ fn the_chosen_model_is_written() {
     );
     let text = std::fs::read_to_string(folder().join("model.json")).expect("a file");
     let model: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(model["provenance"]["point"], json(&["r", "--knee"])["id"]);
-    let again = select(&["r", "--id", "0", "--model", "model.json"]);
+    assert_eq!(model["provenance"]["point"], json("r --knee")["id"]);
+    let again = select("r --id 0 --model model.json");
     assert_eq!((again.code, again.out.as_str()), (1, ""));
-    assert!(
-        again.err.contains("replace it with --force"),
-        "{}",
-        again.err
-    );
-    let forced = select(&["r", "--id", "0", "--model", "model.json", "--force"]);
-    assert_eq!(forced.code, 0, "{}", forced.err);
+    has(&again.err, "replace it with --force");
+    select("r --id 0 --model model.json --force").ok();
 }

@@ -5,12 +5,12 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::run_in;
+use crate::{run_in, words};
 
 /// What the command prints under these variables of the environment alone.
-fn printed(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> String {
+fn printed(folder: &Path, args: &str, env: &[(&str, &str)]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fairfront"))
-        .args(args)
+        .args(words(args))
         .current_dir(folder)
         .env_clear()
         .envs(env.iter().copied())
@@ -23,25 +23,16 @@ fn printed(folder: &Path, args: &[&str], env: &[(&str, &str)]) -> String {
 #[test]
 fn the_plot_is_in_what_the_terminal_can_show() {
     let folder = TempDir::new().expect("a folder");
-    let fit = [
-        "fit",
-        "demo(rows=400)",
-        "--points",
-        "5",
-        "--out",
-        "r",
-        "--quiet",
-    ];
-    assert_eq!(run_in(folder.path(), &fit, b"").code, 0);
-    let show = |args: &[&str], env: &[(&str, &str)]| {
-        printed(folder.path(), &[&["show", "r"], args].concat(), env)
-    };
-    let unicode = show(&[], &[("LANG", "en_US.UTF-8")]);
+    let fit = "fit demo(rows=400) --points 5 --out r --quiet";
+    run_in(&folder, fit).ok();
+    let show =
+        |args: &str, env: &[(&str, &str)]| printed(folder.path(), &format!("show r {args}"), env);
+    let unicode = show("", &[("LANG", "en_US.UTF-8")]);
     assert!(
         unicode.contains('│') && unicode.contains("└──"),
         "{unicode}"
     );
-    let ascii = show(&["--ascii"], &[("LANG", "en_US.UTF-8")]);
+    let ascii = show("--ascii", &[("LANG", "en_US.UTF-8")]);
     assert!(ascii.is_ascii() && ascii.contains("+--"), "{ascii}");
     // The same table, and a plot of as many lines.
     let table = |text: &str| {
@@ -57,24 +48,19 @@ fn the_plot_is_in_what_the_terminal_can_show() {
         &[("LC_CTYPE", "POSIX"), ("LANG", "en_US.UTF-8")],
         &[("LANG", "de_DE.ISO-8859-1")],
     ] {
-        assert_eq!(show(&[], env), ascii, "{env:?}");
+        assert_eq!(show("", env), ascii, "{env:?}");
     }
-    assert_eq!(show(&[], &[("LC_ALL", "C.UTF-8"), ("LANG", "C")]), unicode);
+    assert_eq!(show("", &[("LC_ALL", "C.UTF-8"), ("LANG", "C")]), unicode);
 }
 
 #[test]
 fn there_is_no_colour_where_nobody_sees_it() {
     let folder = TempDir::new().expect("a folder");
-    let fit = ["fit", "demo(rows=400)", "--points", "5", "--out", "r"];
-    assert_eq!(run_in(folder.path(), &fit, b"").code, 0);
+    let fit = "fit demo(rows=400) --points 5 --out r";
+    run_in(&folder, fit).ok();
     let colourful = ("TERM", "xterm-256color");
-    let again = [&fit[..], &["--force"]].concat();
-    for args in [
-        &["show", "r"][..],
-        &again,
-        &["--help"],
-        &["show", "--wrong"],
-    ] {
+    let again = format!("{fit} --force");
+    for args in ["show r", &again, "--help", "show --wrong"] {
         for env in [&[colourful][..], &[colourful, ("NO_COLOR", "1")]] {
             let text = printed(folder.path(), args, env);
             assert!(
@@ -111,12 +97,12 @@ fn a_front_of_one_model_is_shown() {
     let mut run = Run::of(&prepared, &fitted);
     run.write(&at, false).expect("written");
     for args in [
-        &["show", "run"][..],
-        &["select", "run", "--model", "m.json"],
-        &["report", "run", "--output", "page.html"],
-        &["verify", "run"],
+        "show run",
+        "select run --model m.json",
+        "report run --output page.html",
+        "verify run",
     ] {
-        let outcome = run_in(folder.path(), args, b"");
+        let outcome = run_in(&folder, args);
         assert_eq!(outcome.code, 0, "{args:?}: {}{}", outcome.out, outcome.err);
     }
 }

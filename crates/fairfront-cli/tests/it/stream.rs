@@ -5,32 +5,17 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::{Outcome, run_in};
+use crate::{Outcome, feed, has, run_in};
 
-const SPEC: [&str; 14] = [
-    "--target",
-    "approved",
-    "--positive",
-    "yes",
-    "--sensitive",
-    "sex",
-    "--drop",
-    "district,split",
-    "--batch",
-    "150",
-    "--points",
-    "8",
-    "--set",
-    "sums=4",
-];
+const SPEC: &str = "--target approved --positive yes --sensitive sex --drop district,split \
+    --batch 150 --points 8 --set sums=4";
 
 /// A folder with rows of the demo in a file, and their text.
 fn rows() -> (TempDir, String) {
     let folder = TempDir::new().expect("a folder");
-    let args = ["data", "export", "demo(rows=500)", "--missing", "keep"];
-    let more = ["--missing-sensitive", "loss-only", "--output", "rows.csv"];
-    let outcome = run_in(folder.path(), &[&args[..], &more].concat(), b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let args = "data export demo(rows=500) --missing keep";
+    let more = "--missing-sensitive loss-only --output rows.csv";
+    run_in(&folder, &format!("{args} {more}")).ok();
     let text = std::fs::read_to_string(folder.path().join("rows.csv")).expect("rows");
     (folder, text)
 }
@@ -41,8 +26,8 @@ fn head(text: &str, rows: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-fn stream(folder: &Path, args: &[&str], input: &[u8]) -> Outcome {
-    let outcome = run_in(folder, &[&["stream", "state"], args].concat(), input);
+fn stream(folder: &Path, args: &str, input: &[u8]) -> Outcome {
+    let outcome = feed(folder, &format!("stream state {args}"), input);
     assert!(outcome.err.lines().all(|line| line.chars().count() <= 400));
     outcome
 }
@@ -75,13 +60,9 @@ fn days_of_a_stream() {
     let (folder, text) = rows();
     let at = folder.path();
     std::fs::write(at.join("monday.csv"), head(&text, 200)).expect("a file");
-    let mut all = vec![said(&stream(
-        at,
-        &[&["monday.csv"], &SPEC[..]].concat(),
-        b"",
-    ))];
+    let mut all = vec![said(&stream(at, &format!("monday.csv {SPEC}"), b""))];
     // Nothing new, then more, with rows that cannot be used and categories that are new.
-    all.push(said(&stream(at, &["monday.csv"], b"")));
+    all.push(said(&stream(at, "monday.csv", b"")));
     let mut lines: Vec<String> = text.lines().skip(201).map(str::to_owned).collect();
     lines.insert(20, "1,2,3".into());
     lines.insert(90, lines[90].replacen(',', "x,", 1));
@@ -95,8 +76,8 @@ fn days_of_a_stream() {
     let header = text.lines().next().expect("a header");
     let tuesday = format!("{header}\n{}\n", lines.join("\n"));
     std::fs::write(at.join("tuesday.csv"), tuesday).expect("a file");
-    all.push(said(&stream(at, &["tuesday.csv"], b"")));
-    all.push(said(&stream(at, &["tuesday.csv", "--flush"], b"")));
+    all.push(said(&stream(at, "tuesday.csv", b"")));
+    all.push(said(&stream(at, "tuesday.csv --flush", b"")));
     insta::assert_snapshot!("stream-days", all.join("\n"));
     let rejected = std::fs::read_to_string(at.join("state/rejected.csv")).expect("rejected rows");
     insta::assert_snapshot!("stream-rejected", rejected);
@@ -109,27 +90,23 @@ fn standard_input_says_what_is_safe() {
     let at = folder.path();
     let mut all = vec![said(&stream(
         at,
-        &[&["-"], &SPEC[..]].concat(),
+        &format!("- {SPEC}"),
         head(&text, 200).as_bytes(),
     ))];
     all.push(said(&stream(
         at,
-        &["-", "--skip", "200"],
+        "- --skip 200",
         head(&text, 301).as_bytes(),
     )));
-    all.push(said(&stream(at, &["-", "--skip", "400"], text.as_bytes())));
-    all.push(said(&stream(
-        at,
-        &["-", "--skip", "0"],
-        head(&text, 20).as_bytes(),
-    )));
+    all.push(said(&stream(at, "- --skip 400", text.as_bytes())));
+    all.push(said(&stream(at, "- --skip 0", head(&text, 20).as_bytes())));
     insta::assert_snapshot!("stream-stdin", all.join("\n"));
 }
 
 #[test]
 fn a_batch_as_json() {
     let (folder, text) = rows();
-    let args = [&["-", "--json"], &SPEC[..]].concat();
+    let args = format!("- --json {SPEC}");
     let outcome = stream(folder.path(), &args, text.as_bytes());
     assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
     let lines: Vec<serde_json::Value> = outcome
@@ -151,40 +128,31 @@ fn what_cannot_be_done_is_said() {
     let (folder, text) = rows();
     let at = folder.path();
     let mut all = String::new();
-    let mut add = |args: &[&str], input: &str| {
+    let mut add = |args: &str, input: &str| {
         let outcome = stream(at, args, input.as_bytes());
         assert_ne!(outcome.code, 0, "{args:?}");
         assert_eq!(outcome.err.lines().count(), 1, "{}", outcome.err);
-        let line = format!(
-            "$ stream state {}\n{}: {}",
-            args.join(" "),
-            outcome.code,
-            outcome.err
-        );
+        let line = format!("$ stream state {}\n{}: {}", args, outcome.code, outcome.err);
         all += &line;
     };
-    add(&[], "");
-    add(&["rows.csv"], "");
-    add(&["absent.csv", "--target", "approved"], "");
-    add(&["-", "--follow", "--target", "approved"], "");
-    add(&["rows.csv", "--skip", "3", "--target", "approved"], "");
-    add(
-        &["rows.csv", "--target", "aproved", "--sensitive", "sex"],
-        "",
-    );
-    add(&["rows.csv", "--target", "approved", "--window", "0"], "");
+    add("", "");
+    add("rows.csv", "");
+    add("absent.csv --target approved", "");
+    add("- --follow --target approved", "");
+    add("rows.csv --skip 3 --target approved", "");
+    add("rows.csv --target aproved --sensitive sex", "");
+    add("rows.csv --target approved --window 0", "");
     assert!(!at.join("state").exists(), "nothing was begun");
     let bad = head(&text, 100) + "1,2\n" + &text[text.find('\n').expect("a header") + 1..];
-    add(&[&["-", "--max-rejected", "0"], &SPEC[..]].concat(), &bad);
-    let outcome = stream(at, &["-", "--skip", "0"], bad.as_bytes());
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
-    add(&["rows.csv", "--seed", "2"], "");
-    add(&["rows.csv", "--type", "age=numeric"], "");
-    add(&["rows.csv", "--reservoir", "50"], "");
-    add(&["rows.csv", "--solver", "pf-smg"], "");
+    add(&format!("- --max-rejected 0 {SPEC}"), &bad);
+    stream(at, "- --skip 0", bad.as_bytes()).ok();
+    add("rows.csv --seed 2", "");
+    add("rows.csv --type age=numeric", "");
+    add("rows.csv --reservoir 50", "");
+    add("rows.csv --solver pf-smg", "");
     std::fs::write(at.join("other.csv"), "a,b\n1,2\n").expect("a file");
-    add(&["other.csv"], "");
-    let outcome = run_in(at, &["verify", "state"], b"");
+    add("other.csv", "");
+    let outcome = run_in(at, "verify state");
     let line = format!("$ verify state\n{}: {}", outcome.code, outcome.err);
     all += &line;
     insta::assert_snapshot!("stream-errors", all);
@@ -194,7 +162,7 @@ fn what_cannot_be_done_is_said() {
 fn damage_is_said_by_who_reads_and_by_who_writes() {
     let (folder, _) = rows();
     let at = folder.path();
-    stream(at, &[&["rows.csv", "--quiet"], &SPEC[..]].concat(), b"");
+    stream(at, &format!("rows.csv --quiet {SPEC}"), b"");
     let front = std::fs::read(at.join("state/current/front.parquet")).expect("a front");
     std::fs::write(
         at.join("state/generation-000004/front.parquet"),
@@ -206,23 +174,16 @@ fn damage_is_said_by_who_reads_and_by_who_writes() {
         let words: Vec<&str> = outcome.err.split_whitespace().collect();
         words.join(" ")
     };
-    for command in [
-        &["show", "state"][..],
-        &["select", "state", "--id", "0"],
-        &["compare", "state"],
-    ] {
-        let said = warned(&run_in(at, command, b""));
+    for command in ["show state", "select state --id 0", "compare state"] {
+        let said = warned(&run_in(at, command));
         assert!(
             said.contains("generation-000003 is read instead"),
             "{command:?}: {said}"
         );
     }
-    let said = warned(&stream(at, &["rows.csv"], b""));
-    assert!(
-        said.contains("moved to state/generation-000004.damaged"),
-        "{said}"
-    );
+    let said = warned(&stream(at, "rows.csv", b""));
+    has(&said, "moved to state/generation-000004.damaged");
     let again = std::fs::read(at.join("state/generation-000004/front.parquet")).expect("a front");
     assert_eq!(again, front);
-    assert_eq!(warned(&run_in(at, &["show", "state"], b"")), "");
+    assert_eq!(warned(&run_in(at, "show state")), "");
 }

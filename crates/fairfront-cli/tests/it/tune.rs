@@ -6,26 +6,16 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::{Outcome, run_in};
+use crate::{Outcome, has, run_in, words};
 
 const GUIDE: &str = include_str!("../../../../docs/tune.md");
 
 /// A search of some tenths of a second.
-const SMALL: [&str; 10] = [
-    "demo(rows=2000)",
-    "--sensitive",
-    "sex",
-    "--points",
-    "40",
-    "--set",
-    "max-steps=8",
-    "--set",
-    "holes=4",
-    "--quiet",
-];
+const SMALL: &str =
+    "demo(rows=2000) --sensitive sex --points 40 --set max-steps=8 --set holes=4 --quiet";
 
-fn tune(folder: &Path, more: &[&str]) -> Outcome {
-    run_in(folder, &[&["tune"], &SMALL[..], more].concat(), b"")
+fn tune(folder: &Path, more: &str) -> Outcome {
+    run_in(folder, &format!("tune {SMALL} {more}"))
 }
 
 /// The text with a dash for every time that its table says.
@@ -49,21 +39,6 @@ fn timeless(text: &str) -> String {
     out
 }
 
-/// The words of a line that a shell would be given.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
-    for c in line.trim().chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => words.push(std::mem::take(&mut word)),
-            c => word.push(c),
-        }
-    }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 /// What the guide shows is what its command says, and the command that it ends with gives the front that
 /// was judged.
 #[test]
@@ -73,10 +48,9 @@ fn the_guide_shows_what_is_said() {
     let (command, rest) = rest.split_once("```").expect("its end");
     let (_, rest) = rest.split_once("```text\n").expect("what it says");
     let (shown, _) = rest.split_once("```").expect("its end");
-    let typed = words(&command.replace("\\\n", ""));
-    let typed: Vec<&str> = typed[1..].iter().map(String::as_str).collect();
-    let outcome = run_in(folder.path(), &typed, b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let typed = command.replace("\\\n", "");
+    let typed = typed.strip_prefix("fairfront ").expect("the command");
+    let outcome = run_in(&folder, typed).ok();
     insta::assert_snapshot!("tune", timeless(&outcome.out));
     assert_eq!(
         timeless(shown),
@@ -85,12 +59,9 @@ fn the_guide_shows_what_is_said() {
     );
 
     let last = outcome.out.lines().last().expect("a line");
-    let fit = words(last);
-    assert_eq!(fit[..2], ["fairfront", "fit"]);
-    let fit: Vec<&str> = fit[1..].iter().map(String::as_str).collect();
-    let fitted = run_in(folder.path(), &[&fit[..], &["--quiet"]].concat(), b"");
-    assert_eq!(fitted.code, 0, "{}", fitted.err);
-    let front = run_in(folder.path(), &["show", "tuned", "--csv"], b"").out;
+    let (_, fit) = last.split_once("fairfront fit ").expect("a command");
+    run_in(&folder, &format!("fit {fit} --quiet")).ok();
+    let front = run_in(&folder, "show tuned --csv").out;
     let mut reader = csv::Reader::from_reader(front.as_bytes());
     let names = reader.headers().expect("a header").clone();
     let column = names.iter().position(|name| name == "validation.accuracy");
@@ -106,10 +77,10 @@ fn the_guide_shows_what_is_said() {
 #[test]
 fn numbers_are_kept_for_other_programs() {
     let folder = TempDir::new().expect("a folder");
-    let tries = ["--try", "anchors=false,true", "--try", "starts=0,2"];
-    let json = tune(folder.path(), &[&tries[..], &["--json"]].concat());
+    let tries = "--try anchors=false,true --try starts=0,2";
+    let json = tune(folder.path(), &format!("{tries} --json"));
     assert_eq!((json.code, json.err.as_str()), (0, ""));
-    let json: serde_json::Value = serde_json::from_str(&json.out).expect("JSON");
+    let json = json.json();
     assert_eq!(json["solver"], "pf-smg");
     assert_eq!(json["combinations"], 4);
     assert_eq!(json["judged_by"][0], "1 - accuracy");
@@ -133,10 +104,9 @@ fn numbers_are_kept_for_other_programs() {
     assert!(command.iter().any(|word| *word == starts.as_str()));
 
     // The order of flags and the number of threads change nothing; the file says the same.
-    let turned = ["--try", "starts=0,2", "--try", "anchors=false,true"];
-    let more = ["--csv", "tried.csv", "--threads", "1"];
-    let outcome = tune(folder.path(), &[&turned[..], &more].concat());
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let turned = "--try starts=0,2 --try anchors=false,true";
+    let more = "--csv tried.csv --threads 1";
+    let outcome = tune(folder.path(), &format!("{turned} {more}")).ok();
     let line = outcome.out.lines().find(|line| line.contains("failed: "));
     assert!(line.is_some_and(|line| line.contains("starts is 0")));
     let text = std::fs::read_to_string(folder.path().join("tried.csv")).expect("a file");
@@ -167,46 +137,29 @@ fn numbers_are_kept_for_other_programs() {
         assert_eq!(row[8] == *"true", i == chosen);
     }
     // It is not replaced without being told to.
-    let again = tune(folder.path(), &["--try", "runs=1,2", "--csv", "tried.csv"]);
-    assert!(
-        again.code == 1 && again.err.contains("--force"),
-        "{}",
-        again.err
-    );
+    tune(folder.path(), "--try runs=1,2 --csv tried.csv").fails(1, "--force");
 }
 
 /// Arguments after the small search's, the exit code, and words of the error.
-const WRONG: &[(&[&str], i32, &str)] = &[
-    (&["--try", "stpe=1,2"], 2, "did you mean \"step\""),
-    (&["--try", "step="], 2, "name the values"),
-    (&["--try", "step=1,1.0"], 2, "given twice"),
-    (&["--try", "step=1", "--try", "step=2"], 2, "given twice"),
-    (&["--try", "step=0,1"], 2, "above 0"),
-    (&["--try", "holes=4,5"], 2, "--set fixes it"),
+const WRONG: &[(&str, i32, &str)] = &[
+    ("--try stpe=1,2", 2, "did you mean \"step\""),
+    ("--try step=", 2, "name the values"),
+    ("--try step=1,1.0", 2, "given twice"),
+    ("--try step=1 --try step=2", 2, "given twice"),
+    ("--try step=0,1", 2, "above 0"),
+    ("--try holes=4,5", 2, "--set fixes it"),
+    ("--try runs=1,2 --split none", 2, "validation rows"),
+    ("--try runs=1,2 --most 0", 2, "--most 0"),
+    ("--try runs=1,2 --json --csv -", 2, "standard output"),
+    ("--try runs=1,2 --objective log_loss", 2, "two objectives"),
+    ("--try runs=1,2 --max-seconds 0", 2, "above 0"),
     (
-        &["--try", "runs=1,2", "--split", "none"],
-        2,
-        "validation rows",
-    ),
-    (&["--try", "runs=1,2", "--most", "0"], 2, "--most 0"),
-    (
-        &["--try", "runs=1,2", "--json", "--csv", "-"],
-        2,
-        "standard output",
-    ),
-    (
-        &["--try", "runs=1,2", "--objective", "log_loss"],
-        2,
-        "two objectives",
-    ),
-    (&["--try", "runs=1,2", "--max-seconds", "0"], 2, "above 0"),
-    (
-        &["--try", "runs=1,2", "--csv", "no/such.csv"],
+        "--try runs=1,2 --csv no/such.csv",
         1,
         "the folder does not exist",
     ),
     (
-        &["--try", "runs=1,2", "--max-seconds", "1e-9"],
+        "--try runs=1,2 --max-seconds 1e-9",
         1,
         "no combination was run",
     ),
@@ -225,25 +178,11 @@ fn wrong_usage_is_said_in_one_line() {
         );
     }
     // Settings are those of one solver, and something is left to try.
-    let fixed = [
-        "--solver",
-        "trace",
-        "--objective",
-        "log_loss",
-        "--objective",
-        "disparate_impact(sex)",
-        "--penalty",
-        "0.1",
-    ];
-    let different = ["--set", "stages=3", "--try", "runs=1,2"];
-    for (more, words) in [(&fixed[..], "--try"), (&different[..], "--solver")] {
-        let outcome = run_in(
-            folder.path(),
-            &[&["tune", "demo(rows=2000)"], more].concat(),
-            b"",
-        );
-        assert_eq!(outcome.code, 2, "{}", outcome.err);
-        assert!(outcome.err.contains(words), "{}", outcome.err);
+    let fixed =
+        "--solver trace --objective log_loss --objective disparate_impact(sex) --penalty 0.1";
+    let different = "--set stages=3 --try runs=1,2";
+    for (more, words) in [(fixed, "--try"), (different, "--solver")] {
+        run_in(&folder, &format!("tune demo(rows=2000) {more}")).fails(2, words);
     }
 }
 
@@ -253,14 +192,10 @@ fn wrong_usage_is_said_in_one_line() {
 fn an_interrupt_keeps_what_is_done() {
     let folder = TempDir::new().expect("a folder");
     let mut child = Command::new(env!("CARGO_BIN_EXE_fairfront"))
-        .args(["tune", "demo(rows=2000)", "--points", "1000000"])
-        .args([
-            "--set",
-            "patience=0",
-            "--try",
-            "max-steps=4,1000000,2000000",
-        ])
-        .args(["--csv", "tried.csv"])
+        .args(words(
+            "tune demo(rows=2000) --points 1000000 --csv tried.csv --set patience=0 \
+                 --try max-steps=4,1000000,2000000",
+        ))
         .current_dir(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -270,7 +205,7 @@ fn an_interrupt_keeps_what_is_done() {
     let mut lines = lines.map(|line| line.expect("a line"));
     let second = lines.find(|line| line.starts_with("run 2 of 3 (max-steps=1000000), round "));
     let second = second.expect("a line of progress");
-    assert!(second.contains(" s left"), "{second}");
+    has(&second, " s left");
     let kill = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();
@@ -281,7 +216,7 @@ fn an_interrupt_keeps_what_is_done() {
     assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).expect("text");
     assert_eq!(text.matches("  not run").count(), 2, "{text}");
-    assert!(text.contains("Stopped: 2 combinations not run"), "{text}");
+    has(&text, "Stopped: 2 combinations not run");
     assert!(text.contains("Chosen: run 1") && text.contains("--set max-steps=4"));
     let csv = std::fs::read_to_string(folder.path().join("tried.csv")).expect("a file");
     let statuses: Vec<&str> = csv.lines().map(|l| l.split(',').nth(2).unwrap()).collect();

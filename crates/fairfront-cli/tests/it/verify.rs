@@ -8,38 +8,37 @@ use proptest::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Outcome, run_in};
+use crate::{Outcome, feed, has, run_in};
 
-fn fit(folder: &Path, args: &[&str]) {
-    let args = [&["fit"], args, &["--quiet", "--out", "run"]].concat();
-    let outcome = run_in(folder, &args, b"");
-    assert_eq!(outcome.code, 0, "{}", outcome.err);
+fn fit(folder: &Path, args: &str) {
+    let args = format!("fit {args} --quiet --out run");
+    run_in(folder, &args).ok();
 }
 
 /// A folder with a run of this data set.
-fn fitted(args: &[&str]) -> TempDir {
+fn fitted(args: &str) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     fit(folder.path(), args);
     folder
 }
 
 fn small() -> TempDir {
-    fitted(&["demo(rows=900)", "--solver", "eps-fair", "--points", "8"])
+    fitted("demo(rows=900) --solver eps-fair --points 8")
 }
 
-fn verify(folder: &TempDir, args: &[&str]) -> Outcome {
-    run_in(folder.path(), &[&["verify", "run"], args].concat(), b"")
+fn verify(folder: &TempDir, args: &str) -> Outcome {
+    run_in(&folder, &format!("verify run {args}"))
 }
 
-fn agrees(folder: &TempDir, args: &[&str]) -> String {
+fn agrees(folder: &TempDir, args: &str) -> String {
     let outcome = verify(folder, args);
     assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
-    assert!(outcome.out.contains("All agrees"), "{}", outcome.out);
+    has(&outcome.out, "All agrees");
     outcome.out
 }
 
 /// Exit code 1, with all of these words.
-fn refused(folder: &TempDir, args: &[&str], words: &[&str]) {
+fn refused(folder: &TempDir, args: &str, words: &[&str]) {
     let outcome = verify(folder, args);
     let said = outcome.out + &outcome.err;
     assert_eq!(outcome.code, 1, "{said}");
@@ -73,39 +72,22 @@ fn loans() -> String {
     text
 }
 
-const OF_LOANS: [&str; 17] = [
-    "loans.csv",
-    "--target",
-    "approved",
-    "--positive",
-    "yes",
-    "--sensitive",
-    "sex",
-    "--sensitive",
-    "race",
-    "--weight",
-    "w",
-    "--separator",
-    ";",
-    "--missing-value",
-    "none",
-    "--missing",
-    "keep",
-];
+const OF_LOANS: &str = "--target approved --positive yes --sensitive sex \
+    --sensitive race --weight w --separator ; --missing-value none --missing keep";
 
 fn fitted_loans() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     std::fs::write(folder.path().join("loans.csv"), loans()).expect("a file");
     fit(
         folder.path(),
-        &[&OF_LOANS[..], &["--split", "column:part"]].concat(),
+        &format!("loans.csv {OF_LOANS} --split column:part"),
     );
     folder
 }
 
 #[test]
 fn fresh_runs_agree() {
-    let out = agrees(&fitted(&["demo(rows=900)"]), &[]);
+    let out = agrees(&fitted("demo(rows=900)"), "");
     for family in [
         "data",
         "encoding.json",
@@ -121,63 +103,43 @@ fn fresh_runs_agree() {
     ] {
         assert!(out.contains(family), "{family}: {out}");
     }
-    let covariances = ["demo(rows=900)", "--solver", "trace", "--points", "60"];
-    agrees(&fitted(&covariances), &[]);
-    let of_sex = [
-        "--objective",
-        "log_loss",
-        "--objective",
-        "disparate_impact(sex)",
-    ];
-    agrees(&fitted(&[&covariances[..], &of_sex].concat()), &[]);
-    let polished = [
-        "synthetic:2",
-        "--solver",
-        "pf-smg",
-        "--points",
-        "40",
-        "--polish",
-    ];
-    agrees(&fitted(&polished), &[]);
-    agrees(&small(), &["demo(rows=900)"]);
+    let covariances = "demo(rows=900) --solver trace --points 60";
+    agrees(&fitted(covariances), "");
+    let of_sex = "--objective log_loss --objective disparate_impact(sex)";
+    agrees(&fitted(&format!("{covariances} {of_sex}")), "");
+    let polished = "synthetic:2 --solver pf-smg --points 40 --polish";
+    agrees(&fitted(polished), "");
+    agrees(&small(), "demo(rows=900)");
 }
 
 #[test]
 fn the_folder_may_have_the_name_of_the_data() {
     let folder = TempDir::new().expect("a folder");
-    let args = [
-        "fit",
-        "demo(rows=900)",
-        "--solver",
-        "eps-fair",
-        "--points",
-        "4",
-        "--quiet",
-    ];
-    let args = [&args[..], &["--out", "demo(rows=900)"]].concat();
-    assert_eq!(run_in(folder.path(), &args, b"").code, 0);
-    let outcome = run_in(folder.path(), &["verify", "demo(rows=900)"], b"");
+    let args = "fit demo(rows=900) --solver eps-fair --points 4 --quiet";
+    let args = format!("{args} --out demo(rows=900)");
+    run_in(&folder, &args).ok();
+    let outcome = run_in(&folder, "verify demo(rows=900)");
     assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
 }
 
 #[test]
 fn files_are_read_as_they_were() {
     let folder = fitted_loans();
-    agrees(&folder, &[]);
+    agrees(&folder, "");
     let moved = folder.path().join("elsewhere.csv");
     std::fs::rename(folder.path().join("loans.csv"), moved).expect("a file");
-    refused(&folder, &[], &["loans.csv", "verify run FILE"]);
-    agrees(&folder, &["elsewhere.csv"]);
+    refused(&folder, "", &["loans.csv", "verify run FILE"]);
+    agrees(&folder, "elsewhere.csv");
     // The same rows cut in two, from a file and standard input.
     let text = loans();
     let lines: Vec<&str> = text.lines().collect();
     let (start, end) = (lines[..200].join("\n"), lines[200..].join("\n"));
     std::fs::write(folder.path().join("start.csv"), start).expect("a file");
     let end = format!("{}\n{end}\n", lines[0]);
-    let args = ["verify", "run", "start.csv", "-"];
-    let outcome = run_in(folder.path(), &args, end.as_bytes());
+    let args = "verify run start.csv -";
+    let outcome = feed(&folder, args, end.as_bytes());
     assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
-    let half = run_in(folder.path(), &["verify", "run", "start.csv"], b"");
+    let half = run_in(&folder, "verify run start.csv");
     assert_eq!(half.code, 1);
     assert!(
         half.out
@@ -190,13 +152,11 @@ fn files_are_read_as_they_were() {
 #[test]
 fn a_run_of_standard_input_says_what_to_do() {
     let folder = TempDir::new().expect("a folder");
-    let mut args = vec!["fit", "-"];
-    args.extend(&OF_LOANS[1..]);
-    args.extend(["--quiet", "--out", "run"]);
-    assert_eq!(run_in(folder.path(), &args, loans().as_bytes()).code, 0);
-    refused(&folder, &[], &["standard input", "verify run FILE"]);
+    let args = format!("fit - {OF_LOANS} --quiet --out run");
+    feed(&folder, &args, loans().as_bytes()).ok();
+    refused(&folder, "", &["standard input", "verify run FILE"]);
     std::fs::write(folder.path().join("loans.csv"), loans()).expect("a file");
-    agrees(&folder, &["loans.csv"]);
+    agrees(&folder, "loans.csv");
 }
 
 #[test]
@@ -210,34 +170,30 @@ fn other_data_are_told() {
         "fingerprint",
         "encoding.json: numeric.age.",
     ];
-    refused(&folder, &["changed.csv"], &words);
+    refused(&folder, "changed.csv", &words);
     let lacks = loans().replace(";age;", ";years;");
     std::fs::write(folder.path().join("lacks.csv"), lacks).expect("a file");
-    refused(
-        &folder,
-        &["lacks.csv"],
-        &["lack the feature \"age\"", "years"],
-    );
+    refused(&folder, "lacks.csv", &["lack the feature \"age\"", "years"]);
     let untitled = loans().replace("approved;", "given;");
     std::fs::write(folder.path().join("untitled.csv"), untitled).expect("a file");
     refused(
         &folder,
-        &["untitled.csv"],
+        "untitled.csv",
         &["no column \"approved\"", "untitled.csv"],
     );
 
     let folder = small();
     refused(
         &folder,
-        &["demo(rows=900, seed=2)"],
+        "'demo(rows=900, seed=2)'",
         &["these are not the run's rows"],
     );
     refused(
         &folder,
-        &["demo(rows=901)"],
+        "demo(rows=901)",
         &["the run has ", " rows, these are "],
     );
-    assert_eq!(verify(&folder, &["demo(row=1)"]).code, 2);
+    assert_eq!(verify(&folder, "demo(row=1)").code, 2);
 }
 
 #[test]
@@ -253,9 +209,9 @@ fn changed_numbers_are_named() {
         front.columns[at][2] = Some(0.99);
     });
     let words = ["measures, test rows: point 2, test.accuracy: stored 0.99, recomputed"];
-    refused(&folder, &[], &words);
-    let json = verify(&folder, &["--json"]);
-    let json: Value = serde_json::from_str(&json.out).expect("JSON");
+    refused(&folder, "", &words);
+    let json = verify(&folder, "--json").out;
+    let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["agrees"], false);
     let differ = |check: &&Value| check["different"] != 0;
     let checks = json["checks"].as_array().expect("a list");
@@ -268,7 +224,7 @@ fn changed_numbers_are_named() {
     change(&folder, |_, front| front.params[1][0] += 1e-3);
     refused(
         &folder,
-        &[],
+        "",
         &["objectives, training rows: point 1, objective."],
     );
 
@@ -276,25 +232,25 @@ fn changed_numbers_are_named() {
     change(&folder, |_, front| front.params[1][0] = f64::MAX);
     refused(
         &folder,
-        &[],
+        "",
         &["objectives, training rows: point 1, objective."],
     );
 
     let folder = small();
     change(&folder, |_, front| front.params[3][2] = f64::NAN);
-    refused(&folder, &[], &["point 3: parameter 2 is NaN"]);
+    refused(&folder, "", &["point 3: parameter 2 is NaN"]);
 
     let folder = small();
     change(&folder, |info, _| info.unmitigated.params[0] += 1e-3);
-    refused(&folder, &[], &["the unmitigated model, objective."]);
+    refused(&folder, "", &["the unmitigated model, objective."]);
 
     let folder = small();
     change(&folder, |info, _| info.at_zero[1] = 0.5);
-    refused(&folder, &[], &["run.json: at_zero.1: stored 0.5"]);
+    refused(&folder, "", &["run.json: at_zero.1: stored 0.5"]);
 
     let folder = small();
     change(&folder, |info, _| info.judged.on_test = Some(1_000));
-    refused(&folder, &[], &["run.json: judged.on_test: stored 1000"]);
+    refused(&folder, "", &["run.json: judged.on_test: stored 1000"]);
 
     let folder = small();
     change(&folder, |info, front| {
@@ -305,7 +261,7 @@ fn changed_numbers_are_named() {
             .for_each(|c| c.truncate(c.len() - 1));
         info.points += 1;
     });
-    refused(&folder, &[], &["run.json: points"]);
+    refused(&folder, "", &["run.json: points"]);
 }
 
 #[test]
@@ -320,7 +276,7 @@ fn a_point_that_another_dominates_is_named() {
     });
     refused(
         &folder,
-        &[],
+        "",
         &[
             "is dominated by point",
             "in the objectives on training rows",
@@ -340,17 +296,17 @@ fn damaged_folders_are_told() {
         "not the file that the run wrote",
         "point 0, objective.log_loss: stored 7",
     ];
-    refused(&folder, &[], &words);
+    refused(&folder, "", &words);
 
     let folder = small();
     let run = folder.path().join("run");
     let whole = std::fs::read(run.join("front.parquet")).expect("a file");
     std::fs::write(run.join("front.parquet"), &whole[..whole.len() / 2]).expect("a file");
-    refused(&folder, &[], &["front.parquet: the file is damaged"]);
+    refused(&folder, "", &["front.parquet: the file is damaged"]);
     std::fs::remove_file(run.join("front.parquet")).expect("a file");
-    refused(&folder, &[], &["front.parquet: it cannot be read"]);
+    refused(&folder, "", &["front.parquet: it cannot be read"]);
     std::fs::write(run.join("front.parquet"), whole).expect("a file");
-    agrees(&folder, &[]);
+    agrees(&folder, "");
 
     let text = std::fs::read_to_string(run.join("encoding.json")).expect("a file");
     std::fs::write(
@@ -360,14 +316,14 @@ fn damaged_folders_are_told() {
     .expect("a file");
     refused(
         &folder,
-        &[],
+        "",
         &[
             "encoding.json: it is not the file that the run wrote; numeric.",
             ".shift: stored 1",
         ],
     );
     std::fs::remove_file(run.join("encoding.json")).expect("a file");
-    refused(&folder, &[], &["encoding.json: it cannot be read"]);
+    refused(&folder, "", &["encoding.json: it cannot be read"]);
 
     let text = String::from_utf8(before.clone()).expect("text");
     let other = text.replacen("\n  \"points\": ", "\n  \"points\": 1", 1);
@@ -376,12 +332,12 @@ fn damaged_folders_are_told() {
         "run.json: the file was changed after it was written",
         "; points: stored 1",
     ];
-    refused(&folder, &[], &words);
+    refused(&folder, "", &words);
 
     std::fs::write(run.join("run.json"), &before[..before.len() / 2]).expect("a file");
-    refused(&folder, &[], &["run.json: the file is damaged"]);
+    refused(&folder, "", &["run.json: the file is damaged"]);
     std::fs::remove_file(run.join("run.json")).expect("a file");
-    refused(&folder, &[], &["no run.json in it"]);
+    refused(&folder, "", &["no run.json in it"]);
 }
 
 #[test]

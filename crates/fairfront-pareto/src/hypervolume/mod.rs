@@ -6,11 +6,9 @@
 
 mod contribution;
 mod recursion;
-mod running;
 mod space;
 
 pub use contribution::contributions;
-pub use running::RunningHypervolume;
 
 use self::recursion::Recursion;
 use crate::nondominated::survivors;

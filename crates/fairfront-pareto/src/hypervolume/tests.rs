@@ -1,5 +1,4 @@
 use super::*;
-use crate::RunningHypervolume;
 use proptest::prelude::*;
 
 fn of(points: &[f64], reference: &[f64]) -> f64 {
@@ -116,15 +115,6 @@ fn every_input_has_a_volume() {
     };
     assert_eq!(hypervolume(values, &[1.0; 3]), Err(objectives));
     assert_eq!(contributions(values, &[1.0; 3]), Err(objectives));
-    assert!(RunningHypervolume::new(&[]).is_err());
-    let mut running = RunningHypervolume::new(&[1.0, 1.0]).unwrap();
-    assert!(running.insert(&[0.0]).is_err());
-    assert!(running.insert(&[0.0, f64::NAN]).is_err());
-    assert_eq!(running.insert(&[0.0, -UP]), Ok(UP));
-    assert_eq!(
-        (running.insert(&[-9.0, 0.0]), running.volume()),
-        (Ok(0.0), UP)
-    );
 }
 
 #[test]
@@ -228,19 +218,6 @@ proptest! {
             let mut rest: Vec<&[f64]> = points.chunks(m).collect();
             rest.remove(i);
             prop_assert_eq!(*contribution, all - of(&rest.concat(), &reference));
-        }
-    }
-
-    #[test]
-    fn one_by_one_is_all_at_once(m in 1_usize..7, raw in prop::collection::vec(any::<u8>(), 0..200)) {
-        let points = whole(&raw, m, 9);
-        let reference = vec![8.0; m];
-        let mut running = RunningHypervolume::new(&reference).unwrap();
-        for (i, p) in points.chunks(m).enumerate() {
-            let before = running.volume();
-            let gained = running.insert(p).unwrap();
-            prop_assert_eq!(running.volume(), before + gained);
-            prop_assert_eq!(running.volume(), of(&points[..(i + 1) * m], &reference));
         }
     }
 }

@@ -7,7 +7,7 @@ use super::curvature::Curvature;
 use super::evaluation::{Evaluated, Slopes};
 use super::multiplier::Dual;
 use crate::Error;
-use crate::descend::dot;
+use crate::descend::{add, dot};
 use crate::outcome::StopSignal;
 
 /// The largest multiplier, as a share of the loss at 0 per unmitigated covariance. Bounds that would
@@ -393,12 +393,6 @@ fn learn(curvature: &mut Curvature, here: &Evaluated, there: &Evaluated, step: &
     }
     let expected: Vec<f64> = step.rest.iter().map(|r| -length * r).collect();
     curvature.learn(&taken, &change, &expected);
-}
-
-fn add(to: &mut [f64], factor: f64, vector: &[f64]) {
-    to.iter_mut()
-        .zip(vector)
-        .for_each(|(t, v)| *t += factor * v);
 }
 
 fn moved(from: &[f64], length: f64, direction: &[f64]) -> Vec<f64> {

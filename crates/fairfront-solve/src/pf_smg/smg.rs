@@ -2,6 +2,7 @@ use fairfront_core::{Batches, LANES, Points, Preconditioner, Problem};
 use rayon::prelude::*;
 
 use super::PfSmg;
+use crate::basis::Basis;
 use crate::descend::dot;
 use crate::ground::Ground;
 use crate::outcome::{Counters, StopSignal};
@@ -78,8 +79,8 @@ pub(crate) struct Pace<'a> {
 pub(crate) struct Frame {
     preconditioner: Preconditioner,
     scales: Vec<f64>,
-    /// For each objective an orthonormal basis bⱼ (in M⁻¹) of the directions to keep, with M⁻¹bⱼ.
-    kept: Vec<Vec<(Vec<f64>, Vec<f64>)>>,
+    /// For each objective the directions to keep.
+    kept: Vec<Basis>,
 }
 
 impl Frame {
@@ -95,7 +96,7 @@ impl Frame {
         let mut frame = Self {
             preconditioner,
             scales: vec![1.0; m],
-            kept: vec![Vec::new(); m],
+            kept: vec![Basis::default(); m],
         };
         if !settings.preconditioner {
             return Ok(frame);
@@ -123,7 +124,9 @@ impl Frame {
             if problem.n_roots(i) > 0 {
                 let roots = problem.roots_of(i)?.at(unmitigated.points.get(0))?;
                 if roots.affine {
-                    frame.kept[i] = frame.basis(roots.gradients);
+                    for gradient in roots.gradients {
+                        frame.kept[i].push(&frame.preconditioner, gradient, 0.0, 1e-12);
+                    }
                 }
             }
         }
@@ -140,45 +143,14 @@ impl Frame {
         step
     }
 
-    /// Gram and Schmidt in M⁻¹; what depends on the others is left out.
-    fn basis(&self, directions: Vec<Vec<f64>>) -> Vec<(Vec<f64>, Vec<f64>)> {
-        let mut basis: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
-        for mut direction in directions {
-            let before = dot(&direction, &self.stepped(&direction));
-            // Twice, because once loses digits.
-            for _ in 0..2 {
-                for (b, b_step) in &basis {
-                    let along = dot(&direction, b_step);
-                    direction
-                        .iter_mut()
-                        .zip(b)
-                        .for_each(|(d, b)| *d -= along * b);
-                }
-            }
-            let step = self.stepped(&direction);
-            let square = dot(&direction, &step);
-            if square > 1e-12 * before {
-                let length = square.sqrt();
-                let scaled = |v: Vec<f64>| v.into_iter().map(|x| x / length).collect();
-                basis.push((scaled(direction), scaled(step)));
-            }
-        }
-        basis
-    }
-
     /// Takes from a step what would change the objectives held at 0; says whether there was
     /// anything to keep.
     pub(super) fn project(&self, held: u32, step: &mut [f64]) -> bool {
         let mut any = false;
         for (i, basis) in self.kept.iter().enumerate() {
             if held >> i & 1 == 1 {
-                for (b, b_step) in basis {
-                    let along = dot(step, b);
-                    step.iter_mut()
-                        .zip(b_step)
-                        .for_each(|(s, b)| *s -= along * b);
-                    any = true;
-                }
+                basis.project_step(step);
+                any |= !basis.axes.is_empty();
             }
         }
         any

@@ -2,7 +2,8 @@
 
 use fairfront_core::{Cholesky, Preconditioner, Problem};
 
-use crate::descend::dot;
+use crate::basis::Basis;
+use crate::descend::{add, dot};
 use crate::{Error, MOST_OBJECTIVES, MinNorm};
 
 /// Rounds of the dual's coordinate descent at most; two objectives need one.
@@ -50,7 +51,11 @@ pub(super) struct Model<'a> {
     loss: Vec<f64>,
     free_loss: Vec<f64>,
     rows: Vec<Row>,
-    kept: Vec<Kept>,
+    /// Directions along which the held objectives change. The value of an axis says how far along it the point has
+    /// to move back for its objective to fall by 1.
+    kept: Basis,
+    /// The objective of each axis.
+    kept_for: Vec<usize>,
     /// B⁻¹ times the remaining gradient; B is the curvature of the Lagrangian.
     solved_loss: Vec<f64>,
 }
@@ -65,14 +70,6 @@ struct Row {
     unit: Vec<f64>,
     free: Vec<f64>,
     solved: Vec<f64>,
-}
-
-/// One of the orthonormal directions that keep held objectives at 0.
-struct Kept {
-    objective: usize,
-    direction: Vec<f64>,
-    /// How far along it the point has to move back for the objective to fall by 1.
-    distance: f64,
 }
 
 impl<'a> Model<'a> {
@@ -92,15 +89,22 @@ impl<'a> Model<'a> {
             reference.preconditioner.to_variables(&mut gradient);
             gradient
         };
-        let mut kept = Vec::new();
+        let (mut kept, mut kept_for) = (Basis::default(), Vec::new());
         for objective in (1..values.len()).filter(|i| held >> i & 1 == 1) {
             let roots = problem.roots_of(objective)?.at(point)?;
             for (gradient, value) in roots.gradients.iter().zip(roots.values) {
-                keep(&mut kept, objective, in_variables(gradient), value);
+                let gradient = in_variables(gradient);
+                if kept
+                    .push(&Preconditioner::Identity, gradient, value, 1e-12)
+                    .is_some()
+                {
+                    kept_for.push(objective);
+                }
             }
             // An objective falls by twice the share by which its roots do.
-            for kept in kept.iter_mut().filter(|k| k.objective == objective) {
-                kept.distance /= 2.0 * values[objective];
+            for (axis, _) in (kept.axes.iter_mut().zip(&kept_for)).filter(|(_, k)| **k == objective)
+            {
+                axis.value /= 2.0 * values[objective];
             }
         }
         let mut rows = Vec::new();
@@ -131,6 +135,7 @@ impl<'a> Model<'a> {
             loss,
             rows,
             kept,
+            kept_for,
         };
         model.bend();
         Ok(model)
@@ -210,10 +215,10 @@ impl<'a> Model<'a> {
     /// model does not see. Returns the step and by how much the loss should fall.
     pub(super) fn tangent(&self, length: f64, lower: &[f64]) -> (Vec<f64>, f64) {
         let mut step = vec![0.0; self.loss.len()];
-        for kept in &self.kept {
-            let back = lower[kept.objective] * kept.distance;
+        for (axis, objective) in self.kept.axes.iter().zip(&self.kept_for) {
+            let back = lower[*objective] * axis.value;
             if back.is_finite() {
-                add(&mut step, -back, &kept.direction);
+                add(&mut step, -back, &axis.direction);
             }
         }
         let bounds: Vec<f64> = self
@@ -261,39 +266,8 @@ impl<'a> Model<'a> {
     }
 }
 
-/// What of a vector remains where the held objectives stay.
-fn within(kept: &[Kept], mut v: Vec<f64>) -> Vec<f64> {
-    for kept in kept {
-        let along = dot(&v, &kept.direction);
-        add(&mut v, -along, &kept.direction);
-    }
+/// The part of a vector that leaves the held objectives unchanged.
+fn within(kept: &Basis, mut v: Vec<f64>) -> Vec<f64> {
+    kept.project_gradient(&mut v);
     v
-}
-
-/// Adds a direction by Gram and Schmidt; what depends on the others is left out.
-fn keep(kept: &mut Vec<Kept>, objective: usize, mut direction: Vec<f64>, value: f64) {
-    let before = dot(&direction, &direction);
-    let mut distance = value;
-    // Twice, because once loses digits.
-    for _ in 0..2 {
-        for other in &*kept {
-            let along = dot(&direction, &other.direction);
-            add(&mut direction, -along, &other.direction);
-            distance -= along * other.distance;
-        }
-    }
-    let square = dot(&direction, &direction);
-    if square > 1e-12 * before {
-        let length = square.sqrt();
-        direction.iter_mut().for_each(|d| *d /= length);
-        kept.push(Kept {
-            objective,
-            direction,
-            distance: distance / length,
-        });
-    }
-}
-
-fn add(to: &mut [f64], scale: f64, v: &[f64]) {
-    to.iter_mut().zip(v).for_each(|(t, v)| *t += scale * v);
 }

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use super::Trace;
 use super::kkt::Kkt;
-use super::model::{Model, SQUARED, Weight, add, add_curvature};
+use super::model::{Model, SQUARED, Weight, add_curvature};
 use crate::Error;
 use crate::certificate::Anchor;
-use crate::descend::{dot, energy};
+use crate::descend::{add, dot, energy};
 use crate::ground::Ground;
 use crate::outcome::{Counters, Observer, Progress};
 

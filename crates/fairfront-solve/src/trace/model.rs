@@ -4,7 +4,7 @@ use fairfront_core::{MOST_DENSE, Points, Preconditioner, Problem, Roots, SecondO
 
 use super::kkt::Kkt;
 use crate::Error;
-use crate::descend::{dot, energy};
+use crate::descend::{add, dot, energy};
 use crate::outcome::{Counters, StopSignal};
 
 /// Newton's method ends when a step's energy, dxᵀW dx, is below this: what is left of the loss is
@@ -237,13 +237,6 @@ impl<'a> Model<'a> {
             kkt: Some(kkt),
             converged: step_left <= 1e-9,
         })
-    }
-}
-
-/// Adds a factor times a vector.
-pub(super) fn add(sum: &mut [f64], factor: f64, other: &[f64]) {
-    for (s, o) in sum.iter_mut().zip(other) {
-        *s += factor * o;
     }
 }
 

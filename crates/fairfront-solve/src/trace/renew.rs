@@ -9,9 +9,9 @@ use rayon::prelude::*;
 
 use super::kkt::Kkt;
 use super::mesh::{Mesh, Place, Surface};
-use super::model::{DONE, Weight, add, add_curvature};
+use super::model::{DONE, Weight, add_curvature};
 use crate::Error;
-use crate::descend::{dot, energy};
+use crate::descend::{add, dot, energy};
 use crate::outcome::{Counters, Front, Observer, Progress};
 use crate::update::Known;
 
