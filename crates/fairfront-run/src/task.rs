@@ -179,7 +179,7 @@ fn choose<'a>(
     problem: &FairProblem,
 ) -> Result<(&'a SolverChoice, Option<String>), Error> {
     let Some((last, others)) = candidates.split_last() else {
-        return Err(Error::Usage("name a solver".into()));
+        return Err(Error::usage("name a solver"));
     };
     let mut why_not = Vec::new();
     for candidate in others {

@@ -5,6 +5,7 @@ use fairfront_data::setting::DECIMAL;
 use fairfront_data::{
     Decimal, Notice, Position, RawRecord, Rejected, decimal_of, first_table, next_table, set_aside,
 };
+use fairfront_model::Error as ModelError;
 use fairfront_run::{Error, Keep};
 use fairfront_solve::Error as SolveError;
 
@@ -134,10 +135,10 @@ impl Stream {
     fn of_batch(&self, number: u64, error: Error) -> Error {
         use fairfront_data::Error::{Alike, Column, NoRowsLeft};
         match error {
-            error @ (Error::Data(_)
-            | Error::Table(Alike { .. } | Column { .. } | NoRowsLeft(_)))
-                if number == 1 =>
-            {
+            error @ Error::Model(
+                ModelError::Data(_)
+                | ModelError::Table(Alike { .. } | Column { .. } | NoRowsLeft(_)),
+            ) if number == 1 => {
                 let rows = counted(self.pending.len(), "row");
                 let more = match self.live.options().keep {
                     Keep::All => each([BATCH]),

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use fairfront_core::{counted, grouped, say};
 use fairfront_data::{Notice, Position};
+use fairfront_model::Error as ModelError;
 use fairfront_run::Error;
 
 use super::source::{self, Next, STDIN, Source};
@@ -47,7 +48,7 @@ impl Stream {
     ) -> Result<Fed, Error> {
         if inputs.iter().filter(|name| *name == STDIN).count() > 1 {
             let message = "standard input (-) can be named only once";
-            return Err(Error::Usage(message.into()));
+            return Err(Error::usage(message));
         }
         if self.broken {
             let problem = "an earlier call ended with an error; open the state again";
@@ -151,13 +152,13 @@ impl Stream {
     /// What was read of a pipe cannot be read again: an error says what is safe.
     fn of_stdin(&self, error: Error) -> Error {
         match error {
-            Error::File { path, problem } => {
+            Error::Model(ModelError::File { path, problem }) => {
                 let safe = self.stdin_rows();
                 let rows = counted(safe as usize, "row");
                 let problem = problem.to_string();
                 let problem =
                     problem.replace("run the same command again, nothing is lost", "go on");
-                Error::File {
+                ModelError::File {
                     path,
                     problem: say![
                         "{problem}: {rows} of standard input are safe, send those behind them, or all of \
@@ -165,6 +166,7 @@ impl Stream {
                         SKIP.is(safe)
                     ],
                 }
+                .into()
             }
             other => other,
         }

@@ -285,10 +285,9 @@ pub fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
         return Err(Error::file(folder, "this stream has no front yet"));
     };
     if settled.updated + settled.skipped < state.batches {
-        return Err(Error::Data(
+        return Err(Error::data(
             "the last batches could not update the front, so that the rows it was found on are no longer \
-             those that are kept; nothing can be recomputed before it is updated again"
-                .into(),
+             those that are kept; nothing can be recomputed before it is updated again",
         ));
     }
     front::seen_by_front(&settled.encoding, rows)

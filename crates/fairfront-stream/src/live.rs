@@ -5,6 +5,7 @@ use fairfront_data::{
     ColumnTypes, Dropped, Encoding, HeldRows, MemoryLimit, Notice, ReadFrom, Rejected, StoredRows,
     Table, set_aside,
 };
+use fairfront_model::Error as ModelError;
 use fairfront_run::{Error, Fitted, Run, StreamInfo, fit_encoded};
 use fairfront_solve::{Observer, StopReason};
 
@@ -93,9 +94,7 @@ impl Live {
         observer: &mut dyn Observer,
     ) -> Result<Option<Update>, Error> {
         if table.n_rows() == 0 {
-            return Err(Error::Data(
-                "the batch has no rows; give at least one".into(),
-            ));
+            return Err(Error::data("the batch has no rows; give at least one"));
         }
         let Some(settled) = &self.state.settled else {
             return self.first(table, observer);
@@ -220,10 +219,12 @@ impl Live {
             Ok(fitted)
                 if fitted.outcome.stop == StopReason::Stopped && stopped == Stopped::Refused =>
             {
-                return Err(Error::Evaluate(fairfront_core::Error::Stopped));
+                return Err(fairfront_core::Error::Stopped.into());
             }
             // Rows without a class or a group say nothing: the current front still stands.
-            Err(Error::Data(why)) if earlier.is_some() => Err(without_advice(&why.to_string())),
+            Err(Error::Model(ModelError::Data(why))) if earlier.is_some() => {
+                Err(without_advice(&why.to_string()))
+            }
             fitted => Ok(fitted?),
         };
         Ok((composition, fitted))
@@ -403,8 +404,10 @@ impl Live {
 /// Why rows make no front, if more of them may.
 fn not_yet(error: &Error) -> Option<String> {
     match error {
-        Error::Data(why) => Some(without_advice(&why.to_string())),
-        Error::Table(why) if why.is_for_want_of_rows() => Some(without_advice(&why.to_string())),
+        Error::Model(ModelError::Data(why)) => Some(without_advice(&why.to_string())),
+        Error::Model(ModelError::Table(why)) if why.is_for_want_of_rows() => {
+            Some(without_advice(&why.to_string()))
+        }
         _ => None,
     }
 }

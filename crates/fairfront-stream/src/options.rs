@@ -26,7 +26,7 @@ pub struct LiveOptions {
 impl LiveOptions {
     /// Refuses what cannot be right whatever the rows, and settles what was left open.
     pub(crate) fn settled(mut self) -> Result<Self, Error> {
-        let usage = |message: Message| Err(Error::Usage(message));
+        let usage = |message: Message| Err(Error::usage(message));
         self.check_rows()?;
         let (names, n) = (&self.names, self.spec.sensitive.len());
         if !names.is_empty() && names.len() != n {
@@ -61,7 +61,7 @@ impl LiveOptions {
 
     /// Refuses what cannot be right about rows that are to arrive in batches.
     fn check_rows(&self) -> Result<(), Error> {
-        let usage = |message: Message| Err(Error::Usage(message));
+        let usage = |message: Message| Err(Error::usage(message));
         self.spec.check()?;
         if self.spec.target.is_none() {
             return usage(say!["a front needs a target"; "name the column with ", TARGET]);

@@ -164,7 +164,7 @@ pub(crate) fn identity(name: &str) -> Result<String, Error> {
         )));
     }
     let full = Path::new(name).canonicalize();
-    let full = full.map_err(|e| Error::Table(fairfront_data::Error::io(name, e)))?;
+    let full = full.map_err(|e| fairfront_data::Error::io(name, e))?;
     Ok(full.display().to_string())
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn same_text(
         while bytes < position.bytes {
             let most = (position.bytes - bytes).min(PIPE_BYTES as u64) as usize;
             let read = text.read(&mut chunk[..most]);
-            let n = read.map_err(|e| Error::Table(fairfront_data::Error::io(name, e)))?;
+            let n = read.map_err(|e| fairfront_data::Error::io(name, e))?;
             if n == 0 {
                 break;
             }
@@ -316,7 +316,7 @@ impl Source {
         {
             let message =
                 "standard input is packed or no text; unpack it first, as in zcat FILE | …";
-            return Err(Error::Data(message.into()));
+            return Err(Error::data(message));
         }
         if let Some(record) = record {
             self.settle(columns, spec)?;

@@ -250,7 +250,7 @@ impl<'a> Plan<'a> {
     /// Refuses what cannot be tested, with a remedy.
     pub(crate) fn new(run: &'a Run, demand: &'a Demand) -> Result<Self, Error> {
         if run.front.is_empty() {
-            return Err(Error::Data("the front has no models; fit again".into()));
+            return Err(Error::data("the front has no models; fit again"));
         }
         if demand.requirements.is_empty() {
             return Err(Error::usage(say![

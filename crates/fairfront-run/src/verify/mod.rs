@@ -10,7 +10,7 @@ use fairfront_core::{
 };
 use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
 use fairfront_model::seal::sum;
-use fairfront_model::{Stated, TestKind};
+use fairfront_model::{Error as ModelError, Stated, TestKind};
 use fairfront_pareto::{Values, dominates, nondominated};
 use fairfront_solve::{Certificate, Front, StopSignal, certify};
 use serde::Serialize;
@@ -49,7 +49,7 @@ impl RowPlaces<'_> {
     /// For runs without a stream, on data that needs no published file.
     pub(crate) const NONE: Self = Self {
         published: None,
-        kept: &|_, _| Err(Error::Data("there is no stream".into())),
+        kept: &|_, _| Err(Error::data("there is no stream")),
     };
 }
 
@@ -84,8 +84,8 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
             let kept = match info.stream {
                 Some(_) if files.is_empty() => Some((places.kept)(folder, place)?),
                 Some(_) => {
-                    return Err(Error::Usage(
-                        "a stream is verified by the rows in its own state; name no files".into(),
+                    return Err(Error::usage(
+                        "a stream is verified by the rows in its own state; name no files",
                     ));
                 }
                 None => None,
@@ -94,7 +94,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
             Ok(((info, sealed), encoding, front, tallies, kept))
         })?;
     let in_run = |e: Error| match e {
-        e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
+        e @ (Error::Model(ModelError::Evaluate(_)) | Error::Solve(_) | Error::Front(_)) => e,
         e => Error::of_file(&folder.join("run.json"), e.message()),
     };
     let (source, encoded) = match kept {
@@ -492,7 +492,7 @@ fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, Check) {
         Ok(front) => (Some(front), check),
         Err(e) => {
             check.problem = Some(match e {
-                Error::File { problem, .. } => problem.to_string(),
+                Error::Model(ModelError::File { problem, .. }) => problem.to_string(),
                 e => e.to_string(),
             });
             (None, check)
@@ -551,7 +551,7 @@ impl Recomputed {
         let weighed = weigh(encoded, models, &compared_in(problem), replicates, &|| {
             false
         })?;
-        let weighed = weighed.ok_or_else(|| Error::Data("models were not weighed".into()))?;
+        let weighed = weighed.ok_or_else(|| Error::data("models were not weighed"))?;
         let calibrations = match left_out(LeftOut::Calibration) {
             true => vec![Calibration::default(); models.len()],
             false => calibrations(encoded, models)?,
