@@ -184,7 +184,7 @@ fn choose<'a>(
     let mut why_not = Vec::new();
     for candidate in others {
         match candidate.solver.suits(problem) {
-            Suits::Best(why) => return Ok((candidate, Some(why))),
+            Suits::Best(why) => return Ok((candidate, Some(why.to_string()))),
             Suits::Possible(why) | Suits::Impossible(why) => {
                 why_not.push(format!("not {}: {why}", candidate.solver.name()));
             }
