@@ -559,3 +559,24 @@ fn a_batch_with_a_huge_number_is_refused_and_the_next_one_taken() {
     assert!(live.update(good, &mut ()).expect("taken").is_some());
     assert_eq!(live.kept(), 480);
 }
+
+#[test]
+fn a_batch_that_a_solver_cannot_fit_is_refused_and_the_next_one_taken() {
+    // Tracing cannot hold the covariance of errors at 0 with more than 1,000 parameters.
+    let options = LiveOptions {
+        request: request(&["log_loss", "equal_opportunity(sex)"]),
+        ..small(Keep::All)
+    };
+    let good = mixed(&["a", "b"], &["0", "1"], &["f", "m"], 240);
+    let jobs: Vec<String> = (0..1100).map(|i| format!("job {i}")).collect();
+    let jobs: Vec<&str> = jobs.iter().map(String::as_str).collect();
+    let many = mixed(&jobs, &["0", "1"], &["f", "m"], 2200);
+    let mut live = fed(&options, vec![good.clone()]);
+    let before = live.to_files().unwrap();
+    let error = live.update(many, &mut ()).expect_err("too many parameters");
+    let error = error.to_string();
+    assert!(error.contains("objective 2 cannot be held at 0"), "{error}");
+    assert_eq!(live.to_files().unwrap(), before);
+    updated(&mut live, good);
+    assert_eq!((live.batches(), live.kept()), (2, 480));
+}
