@@ -114,7 +114,7 @@ pub(crate) fn judge(
     };
     let train = encoded.part(Part::Train);
     let m = problem.n_objectives();
-    let (all, chosen, n_moved) =
+    let ((all, chosen), n_moved) =
         candidates(problem, encoded, &mut outcome, &measures, most_moved, rest)?;
     let by_objectives = best_in_objectives(problem, &all)?;
     let by_measures = match chosen {
@@ -178,7 +178,7 @@ fn candidates(
     measures: &[Measure],
     most_moved: usize,
     rest: &mut Rest,
-) -> Result<(Front, Result<Vec<f64>, Measure>, usize), Error> {
+) -> Result<(Evaluated, usize), Error> {
     let m = problem.n_objectives();
     let mut candidates = match outcome.candidates.is_empty() {
         true => outcome.front.points.clone(),
@@ -211,8 +211,8 @@ fn candidates(
     let mut n_moved = moved.len();
     loop {
         let chunks = (!are_few).then_some(&*rest);
-        if let Some((all, chosen)) = evaluate(problem, encoded, &candidates, measures, chunks)? {
-            return Ok((all, chosen, n_moved));
+        if let Some(evaluated) = evaluate(problem, encoded, &candidates, measures, chunks)? {
+            return Ok((evaluated, n_moved));
         }
         rest.leave_out(LeftOut::Candidates);
         rest.leave_out(LeftOut::Thresholds);

@@ -7,12 +7,14 @@ use crate::fixture;
 use crate::mutate::Form;
 use crate::{Part, Taken, Target, seal};
 
+/// The rows that are kept.
+const ROWS: &str = "kept.rows";
+
 const FILES: &[(&str, Form)] = &[
     ("state.json", Form::Json),
     ("run.json", Form::Json),
     ("encoding.json", Form::Json),
-    ("starts.json", Form::Json),
-    ("kept.rows", Form::Binary),
+    (ROWS, Form::Binary),
     ("SHA256SUMS", Form::Text),
 ];
 
@@ -41,7 +43,7 @@ impl Target for LiveFront {
         if input != fixture::file(original, name) && read(&files).is_some() {
             return Err(format!("{name}: a change passes the checksum"));
         }
-        if name.ends_with(".rows") {
+        if name == ROWS {
             seal::set(&mut files, name, seal::trailing(input));
         }
         seal::run(&mut files, original, "");

@@ -24,9 +24,9 @@ const POWER: f64 = 0.8;
 pub(crate) struct Plan<'a> {
     run: &'a Run,
     demand: &'a Demand,
-    certifying: &'a Counted,
+    pub(super) certifying: &'a Counted,
     columns: FrontColumns,
-    bounds: Vec<Bound<'a>>,
+    pub(super) bounds: Vec<Bound<'a>>,
 }
 
 impl<'a> Plan<'a> {
@@ -106,7 +106,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The largest p-value over all contrasts of all requirements.
-    fn p_value(&self, tallies: &Tallies, model: usize, exact: bool) -> f64 {
+    pub(super) fn p_value(&self, tallies: &Tallies, model: usize, exact: bool) -> f64 {
         let contrasts = self.bounds.iter().flat_map(|b| b.contrasts(tallies, model));
         let of = |contrast: Contrast| match exact {
             true => contrast.exact_p_value(),
@@ -265,7 +265,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The ends of the simultaneous band of a requirement's measure at a model.
-    fn band(&self, bound: &Bound, model: usize, level: f64) -> Option<[f64; 2]> {
+    pub(super) fn band(&self, bound: &Bound, model: usize, level: f64) -> Option<[f64; 2]> {
         let name = &bound.family.name;
         let band = self.certifying.bands.iter().find(|b| b.measure == *name)?;
         let reach = band.reach(1.0 - level);
@@ -401,7 +401,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Certifying rows that would certify a model in four of five samples, if its rates are as estimated.
-    fn rows_needed(&self, model: usize, level: f64, test: TestKind) -> Option<u64> {
+    pub(super) fn rows_needed(&self, model: usize, level: f64, test: TestKind) -> Option<u64> {
         let reach = match test {
             // As far as the widest of the bands that have to keep their limits.
             TestKind::Band => {
