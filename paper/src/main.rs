@@ -78,7 +78,7 @@ fn run(args: &Args) -> Result<u8, Error> {
         }
     }
     if args.threads == Some(0) {
-        return Err(Error::Usage("--threads 0: give at least 1".into()));
+        return Err(Error::usage("--threads 0: give at least 1"));
     }
     if let Some(docs) = &args.docs {
         check_docs(docs, args.quick, &experiments)?;

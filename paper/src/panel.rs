@@ -53,7 +53,7 @@ pub(crate) fn four_panels(
     measures: Option<(&str, &Front)>,
 ) -> Result<String, Error> {
     let Some((_, first)) = fronts.first() else {
-        return Err(Error::Data("there is no front to show".into()));
+        return Err(Error::data("there is no front to show"));
     };
     let (loss, fair) = (
         first.objective_name(split, 0),

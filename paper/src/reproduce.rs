@@ -277,9 +277,9 @@ fn earlier(out: &Path, effort: Effort) -> Option<Reproduction> {
 }
 
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::File {
-        path: folder.display().to_string(),
-        problem: format!("no folder can be made here ({}); name another", e.kind()).into(),
+    std::fs::create_dir_all(folder).map_err(|e| {
+        let problem = format!("no folder can be made here ({}); name another", e.kind());
+        Error::file(folder, problem)
     })
 }
 

@@ -64,14 +64,14 @@ pub(crate) fn stream(
         }) = live.run()
         else {
             let message = "the first batch is too small for a front";
-            return Err(Error::Data(message.into()));
+            return Err(Error::data(message));
         };
         cpu_seconds.push(thread_seconds() - start);
         arrived.push(before + batch.len());
         found.push((front.params, encoding));
     }
     let Some((_, encoding)) = found.last() else {
-        return Err(Error::Data("there are no rows".into()));
+        return Err(Error::data("there are no rows"));
     };
     let all = all_rows(encoding, prepared)?;
     let problem = problem_on(&all, &request.objectives)?;
@@ -85,7 +85,7 @@ pub(crate) fn stream(
     let fronts = fronts.collect::<Result<_, Error>>()?;
     let start = thread_seconds();
     let [choice, ..] = request.solvers.as_slice() else {
-        return Err(Error::Usage("name a solver".into()));
+        return Err(Error::usage("name a solver"));
     };
     let last = choice.solver.solve(&problem, observer)?.front.values;
     let last_cpu_seconds = thread_seconds() - start;

@@ -301,10 +301,10 @@ impl Results {
         let place = self.path(job);
         make_folder(place.parent().unwrap_or(&place))?;
         let gone = |path: &Path, removed: std::io::Result<()>| match removed {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::File {
-                path: path.display().to_string(),
-                problem: format!("it cannot be removed ({}); remove it by hand", e.kind()).into(),
-            }),
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                let problem = format!("it cannot be removed ({}); remove it by hand", e.kind());
+                Err(Error::file(path, problem))
+            }
             _ => Ok(()),
         };
         let record = self.record_path(job);

@@ -265,7 +265,7 @@ def timeless(file):
     if file.name == "run.json":
         said = json.loads(file.read_text())
         return {name: value for name, value in said.items() if name not in ("seconds", "checksum")}
-    if file.name in ("SHA256SUMS", "state.json"):
+    if file.name in ("SHA256SUMS", "journal.json"):
         # The first has the checksum of run.json, the second the full path of the input.
         return None
     if file.suffix == ".html":

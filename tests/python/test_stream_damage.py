@@ -123,7 +123,7 @@ def test_damaged_rows(made):
     files = sorted(state.glob("rows/*.rows"))
     if not files:
         # A reservoir is in its generation, whose damage is tested above.
-        assert list(state.glob("generation-*/reservoir.rows"))
+        assert list(state.glob("generation-*/kept.rows"))
         return
     rng = random.Random(4)
     for how in ["cut", "flip", "remove", "empty"]:

@@ -99,7 +99,7 @@ def reservoir_of(fairfront, folder, n_rows, size, seed, batch):
     flags = ["--target", "y", "--sensitive", "sex", "--reservoir", size, "--seed", seed, *QUICK]
     more = ["--type", "number=numeric", "--scale", "none", "--split", "none", "--batch", batch, QUIET]
     fairfront("stream", state, path, *flags, *more)
-    stored = (newest(state) / "reservoir.rows").read_bytes()
+    stored = (newest(state) / "kept.rows").read_bytes()
     found = np.frombuffer(stored[32 : 32 + 8 * size], "<f8")
     return found.astype(int)
 

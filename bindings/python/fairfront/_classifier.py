@@ -298,6 +298,7 @@ class FairFrontClassifier(ClassifierMixin, Decides, BaseEstimator):  # type: ign
             Itself. As long as the rows so far have one class or one group only there is no front; ``waiting_``
             says why. Where no point of the new front meets ``require``, a ``ValueError`` says so; the rows are taken
             all the same.
+            A batch that the solver cannot fit raises a ``ValueError`` as well, and changes nothing.
         """
         n_threads, number = threads(self.n_jobs), seed(self.random_state)
         policy, asked = self._policy(number), self._asked(number)

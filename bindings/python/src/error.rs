@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use fairfront_data::Error as DataError;
+use fairfront_model::Error as ModelError;
 use fairfront_run::Error as RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::{
@@ -44,7 +45,7 @@ from!(
     RunError,
     DataError,
     fairfront_core::Error,
-    fairfront_model::Error,
+    ModelError,
     fairfront_pareto::Error,
     fairfront_solve::Error
 );
@@ -66,7 +67,10 @@ impl From<Failure> for PyErr {
                     Err(error) => error,
                 };
                 let message = error.render(&Keywords);
-                if matches!(error, RunError::Table(DataError::Memory { .. })) {
+                if matches!(
+                    error,
+                    RunError::Model(ModelError::Table(DataError::Memory { .. }))
+                ) {
                     return PyMemoryError::new_err(message);
                 }
                 match about_file(&error) {
@@ -85,11 +89,11 @@ fn raised(error: RunError) -> Result<PyErr, RunError> {
     use fairfront_core::Error as CoreError;
     use fairfront_solve::Error as SolveError;
     match error {
-        RunError::Evaluate(CoreError::Custom(custom))
+        RunError::Model(ModelError::Evaluate(CoreError::Custom(custom)))
         | RunError::Solve(SolveError::Evaluation(CoreError::Custom(custom))) => custom
             .downcast::<PyErr>()
             .map(|raised| *raised)
-            .map_err(|other| RunError::Evaluate(CoreError::Custom(other))),
+            .map_err(|other| CoreError::Custom(other).into()),
         other => Err(other),
     }
 }
@@ -97,8 +101,8 @@ fn raised(error: RunError) -> Result<PyErr, RunError> {
 /// What kind of trouble there is with a file, where it is about one.
 fn about_file(error: &RunError) -> Option<ErrorKind> {
     match error {
-        RunError::Table(DataError::Io { source, .. }) => Some(source.kind()),
-        RunError::File { path, .. } => {
+        RunError::Model(ModelError::Table(DataError::Io { source, .. })) => Some(source.kind()),
+        RunError::Model(ModelError::File { path, .. }) => {
             let found = std::fs::symlink_metadata(path);
             Some(found.map_or_else(|e| e.kind(), |_| ErrorKind::Other))
         }

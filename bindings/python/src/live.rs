@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 use crate::dataset::{Assembled, Parts, Settings};
 use crate::error::Failure;
 use crate::fit::Asked;
-use crate::run::PyRun;
+use crate::run::{Files, PyRun};
 use crate::work;
 
 /// A stream in memory; settled by its first batch.
@@ -113,8 +113,10 @@ impl PyLive {
                 Some(live) => live,
                 none => none.insert(Live::begin(options)?),
             };
-            let fitted = live.update(table, watch)?;
-            let run = fitted.and_then(|_| live.run());
+            let update = live.update(table, watch)?;
+            let run = update
+                .and_then(|update| update.fitted)
+                .and_then(|_| live.run());
             Ok(run.map(PyRun::new))
         });
         self.give_back(live);
@@ -135,41 +137,49 @@ impl PyLive {
         Ok(counts.unwrap_or_default())
     }
 
-    /// All of it, rows included.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let bytes = self.with(Live::to_bytes)?.transpose();
-        let bytes = bytes.map_err(Failure::from)?;
-        Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+    /// All of it as files, rows included; `None` before the first batch.
+    fn files<'py>(&self, py: Python<'py>) -> PyResult<Option<Files<'py>>> {
+        let files = self.with(Live::to_files)?.transpose();
+        let bytes = |(name, bytes): (_, Vec<u8>)| (name, PyBytes::new(py, &bytes));
+        let files = files.map_err(Failure::from)?;
+        Ok(files.map(|files| files.into_iter().map(bytes).collect()))
     }
 
-    /// What [`PyLive::to_bytes`] wrote.
+    /// The stream of such files.
     #[staticmethod]
-    fn of_bytes(
+    fn of_files(
         window: Option<usize>,
         reservoir: Option<usize>,
-        bytes: Option<&[u8]>,
+        files: Option<Vec<(String, Vec<u8>)>>,
     ) -> PyResult<Self> {
-        let live = bytes.map(Live::from_bytes).transpose();
-        let live = live.map_err(Failure::from)?;
+        let live = files.map(|files| {
+            let files: Vec<(&str, &[u8])> = files
+                .iter()
+                .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+                .collect();
+            Live::from_files(&files)
+        });
+        let live = live.transpose().map_err(Failure::from)?;
         Ok(Self {
             state: Mutex::new(live.map_or(State::New, |live| State::Begun(Box::new(live)))),
             ..Self::new(window, reservoir)
         })
     }
 
+    /// Pickles as the files of its state.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
         let (window, reservoir) = match self.keep {
             Keep::All => (None, None),
             Keep::Window(rows) => (Some(rows), None),
             Keep::Reservoir(rows) => (None, Some(rows)),
         };
-        let of_bytes = py.get_type::<Self>().getattr("of_bytes")?;
-        Ok((of_bytes, (window, reservoir, self.to_bytes(py)?)))
+        let of_files = py.get_type::<Self>().getattr("of_files")?;
+        Ok((of_files, (window, reservoir, self.files(py)?)))
     }
 }
 
 /// A function and its arguments.
 type Pickled<'py> = (
     Bound<'py, PyAny>,
-    (Option<usize>, Option<usize>, Option<Bound<'py, PyBytes>>),
+    (Option<usize>, Option<usize>, Option<Files<'py>>),
 );

@@ -73,7 +73,7 @@ impl PyRun {
 }
 
 /// The files of a run, by name.
-type Files<'py> = Vec<(&'static str, Bound<'py, PyBytes>)>;
+pub(crate) type Files<'py> = Vec<(&'static str, Bound<'py, PyBytes>)>;
 
 /// How a point is chosen, by the names of the package.
 #[derive(FromPyObject)]

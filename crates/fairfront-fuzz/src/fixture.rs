@@ -13,7 +13,9 @@ use fairfront_run::{
     fit_with_checkpoints,
 };
 use fairfront_solve::{Observer, Progress};
-use fairfront_stream::{CommittedBatch, Feed, Live, LiveOptions, Stream, StreamOptions, Watcher};
+use fairfront_stream::{
+    CommittedBatch, Feed, InputOptions, Live, LiveOptions, Stream, StreamOptions, Watcher,
+};
 
 use crate::scratch;
 
@@ -127,15 +129,14 @@ impl Watcher for Silent {
 pub(crate) fn state() -> &'static Files {
     static MADE: OnceLock<Files> = OnceLock::new();
     MADE.get_or_init(|| {
-        let spec = spec();
         let options = StreamOptions {
-            known: None,
-            request: request(&spec),
-            spec,
-            read: ReadOptions::default(),
-            batch: 80,
-            keep: Keep::All,
-            asked: serde_json::Value::Null,
+            live: live_options(),
+            input: InputOptions {
+                known: None,
+                read: ReadOptions::default(),
+                batch: 80,
+                asked: serde_json::Value::Null,
+            },
         };
         let text = csv() + "41,nurse\n33,clerk,2021-01-01,1e999,f,a,yes\n";
         let input = scratch::file("fixture-stream.csv", text.as_bytes()).expect("a place");
@@ -207,21 +208,27 @@ pub(crate) fn checkpoints(solver: usize) -> &'static Files {
     })
 }
 
-/// A front in memory that goes on, as bytes.
-pub(crate) fn live() -> &'static [u8] {
-    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
+fn live_options() -> LiveOptions {
+    let spec = spec();
+    LiveOptions {
+        request: request(&spec),
+        spec,
+        keep: Keep::All,
+        names: Vec::new(),
+    }
+}
+
+/// The files of a stream in memory.
+pub(crate) fn live() -> &'static Files {
+    static MADE: OnceLock<Files> = OnceLock::new();
     MADE.get_or_init(|| {
-        let spec = spec();
-        let options = LiveOptions {
-            request: request(&spec),
-            spec,
-            keep: Keep::All,
-            names: Vec::new(),
-        };
-        let mut live = Live::begin(options).expect("the options are sound");
+        let mut live = Live::begin(live_options()).expect("the options are sound");
         let table = prepared().table.clone();
         live.update(table, &mut ()).expect("the rows make a front");
-        live.to_bytes().expect("a front has bytes")
+        let files = live.to_files().expect("a front has files").into_iter();
+        files
+            .map(|(name, bytes)| (name.to_owned(), bytes))
+            .collect()
     })
 }
 

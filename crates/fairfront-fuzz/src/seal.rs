@@ -2,6 +2,7 @@
 //!
 //! Everything that the program checks by a checksum is listed here and nowhere else.
 
+use fairfront_run::store::sums_of;
 use sha2::{Digest, Sha256};
 
 use crate::fixture::Files;
@@ -70,19 +71,20 @@ pub(crate) fn unsealed(text: &str) -> String {
     }
 }
 
-/// The sums of a generation's files: `SHA256SUMS`.
+/// The sums of a generation's files: `SHA256SUMS`. The folder is empty for files without one.
 pub(crate) fn generation(files: &mut Files, folder: &str) {
-    let prefix = format!("{folder}/");
-    let mut sums = String::new();
-    for (path, bytes) in files.iter() {
-        if let Some(name) = path
-            .strip_prefix(&prefix)
-            .filter(|name| *name != "SHA256SUMS")
-        {
-            sums.extend([&sum(bytes), "  ", name, "\n"]);
-        }
-    }
-    set(files, &format!("{prefix}SHA256SUMS"), sums.into_bytes());
+    let prefix = match folder {
+        "" => String::new(),
+        folder => format!("{folder}/"),
+    };
+    let named = |(path, bytes): &(String, Vec<u8>)| {
+        let name = path.strip_prefix(&prefix)?.to_owned();
+        Some((name, bytes.clone()))
+    };
+    let named: Vec<(String, Vec<u8>)> = files.iter().filter_map(named).collect();
+    let named: Vec<(&str, &[u8])> = named.iter().map(|(n, b)| (n.as_str(), &b[..])).collect();
+    let (name, sums) = sums_of(&named);
+    set(files, &format!("{prefix}{name}"), sums);
 }
 
 /// Lines of a spool: the first 16 digits of the sum, a space, the entry.

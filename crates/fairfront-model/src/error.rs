@@ -62,12 +62,13 @@ impl Error {
         self.message().render(wording)
     }
 
-    pub(crate) fn file(path: &Path, problem: impl std::fmt::Display) -> Self {
+    /// The error about a file or a folder: its problem and its remedy in one line.
+    pub fn file(path: &Path, problem: impl std::fmt::Display) -> Self {
         Self::of_file(path, problem.to_string().replace('\n', " "))
     }
 
     /// The same with a message that may name settings.
-    pub(crate) fn of_file(path: &Path, problem: impl Into<Message>) -> Self {
+    pub fn of_file(path: &Path, problem: impl Into<Message>) -> Self {
         Self::File {
             path: path.display().to_string(),
             problem: problem.into(),

@@ -220,7 +220,7 @@ fn solvers(
                         ]
                     }
                 };
-                return Err(Error::Usage(message));
+                return Err(Error::usage(message));
             }
         }
     }

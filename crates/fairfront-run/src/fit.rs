@@ -18,7 +18,7 @@ use fairfront_solve::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::certify::{Evidence, IntervalInfo, SplitIntervals, Weighed};
+use crate::certify::{Evidence, IntervalInfo, SplitIntervals};
 use crate::checkpoint::{self, Checkpoints, Solved};
 use crate::group_rows::{GroupRows, group_rows};
 use crate::judge::{self, FrontIn, Judged, JudgedInfo};
@@ -262,10 +262,6 @@ pub struct Earlier {
 }
 
 /// Fits a front on encoded rows, from nothing or from an earlier front.
-#[expect(
-    clippy::too_many_lines,
-    reason = "steps that follow each other, each with its bound after a stop"
-)]
 pub fn fit_encoded(
     encoded: Encoded,
     request: &FitRequest,
@@ -275,114 +271,40 @@ pub fn fit_encoded(
     observer: &mut dyn Observer,
 ) -> Result<Fitted, Error> {
     let solving = Instant::now();
-    let requested = request.objectives.clone();
     memory::check_solving(&encoded, request)?;
     let stop = observer.stop_signal();
-    let train = encoded.part(Part::Train);
-    let schema = train.schema();
-    let size = (train.n_rows(), predictor_of(schema).n_params(schema));
-    end_if_stopped(size.0, size.1, &stop)?;
     let found = checkpoints.as_deref().and_then(Checkpoints::penalty_found);
-    let task = match (earlier, found) {
-        (Some(earlier), _) => {
-            Task::with_penalty(&encoded, request, custom, earlier.penalty.clone())?
-        }
-        (None, Some(penalty)) => Task::with_penalty(&encoded, request, custom, Some(penalty))?,
-        (None, None) => Task::new(&encoded, request, custom, &stop)?,
-    };
-    end_if_stopped(size.0, size.1, &stop)?;
+    let task = task_of(&encoded, request, custom, (earlier, found), &stop)?;
     let mut rest = Rest::new(&task.problem, stop);
-    match &task.penalty {
-        Some(penalty) if penalty.rule == PenaltyRule::Stopped => {
-            rest.leave_out(LeftOut::CrossValidation);
-        }
-        penalty => {
-            if let Some(checkpoints) = &mut checkpoints {
-                checkpoints.set_penalty(penalty.clone());
-            }
-        }
-    }
-    let Task {
-        problem, candidate, ..
-    } = &task;
-    let mut solver_notices = notice::check_solver(&*candidate.solver, problem)?;
-    let Solved {
-        outcome,
-        polish: polished,
-        notice,
-        starts,
-    } = solve(
+    note_penalty(&task, checkpoints.as_deref_mut(), &mut rest);
+    let problem = &task.problem;
+    let solver = &task.candidate.solver;
+    let mut notices = encoded.notices.clone();
+    notices.extend(notice::check_solver(&**solver, problem)?);
+    let places = checkpoints.as_deref_mut();
+    let solved = solve(&task, &encoded, earlier, places, observer, &mut rest)?;
+    notices.extend(solved.notice);
+    let front_in = request.front_in;
+    let mut judged = judge_and_prove(
         &task,
         &encoded,
-        earlier,
-        checkpoints.as_deref_mut(),
-        observer,
+        solved.outcome,
+        (front_in, earlier.is_some()),
         &mut rest,
     )?;
-    solver_notices.extend(notice);
-    let most_points = candidate.solver.points();
-    let most_moved = match earlier {
-        // There is nothing to choose between.
-        _ if problem.n_objectives() == 1 => 0,
-        // The points of an earlier front had their thresholds moved when they were found.
-        Some(_) => MOST_MOVED,
-        None => usize::MAX,
-    };
-    let front_in = request.front_in;
-    let mut judged = judge::judge(
-        problem,
-        &encoded,
-        outcome,
-        front_in,
-        (most_points, most_moved),
-        &mut rest,
-    )?;
-    judged.trim(&mut rest)?;
-    if judged.outcome.certificates.is_empty() {
-        let front = &judged.outcome.front;
-        match certify_unless_stopped(problem, front, &rest.remainder)? {
-            Some(certificates) => judged.outcome.certificates = certificates,
-            None => rest.leave_out(LeftOut::OptimalityProofs),
-        }
-    }
     let solving_s = solving.elapsed().as_secs_f64();
 
     let measuring = Instant::now();
-    let compared = judge::compared_in(problem);
-    let measured = loop {
-        let mut models = judged.outcome.front.points.clone();
-        models.push(judged.outcome.unmitigated.points.get(0));
-        match Measured::unless_stopped(problem, &encoded, &models, &compared, &mut rest)? {
-            Some(measured) => break measured,
-            // A stop came: fewer models have to do.
-            None => judged.trim(&mut rest)?,
-        }
-    };
-    let Measured {
-        calibrations,
-        splits,
-        weighed,
-    } = measured;
-    judged.count_on_test(&splits)?;
-    let Weighed {
-        evidence,
-        intervals,
-        info: interval_info,
-        notices: interval_notices,
-    } = weighed;
-    let Judged {
-        mut outcome,
-        info: judged,
-        notices: judged_notices,
-        ..
-    } = judged;
-    solver_notices.extend(judged_notices);
+    let measured = measure(problem, &encoded, &mut judged, &mut rest)?;
+    judged.count_on_test(&measured.splits)?;
+    let mut outcome = judged.outcome;
+    notices.extend(judged.notices);
     let standing = Standing::new(
         problem,
         &encoded,
-        &judged,
+        &judged.info,
         (&task.names, &task.at_zero),
-        &splits,
+        &measured.splits,
         earlier.map(|e| &e.front),
     )?;
     let left_out = rest.all();
@@ -392,35 +314,32 @@ pub fn fit_encoded(
             checkpoints.set_stopped(true)?;
         }
     }
-    solver_notices.extend(rest.notice());
-    let notices = [
-        encoded.notices.clone(),
-        solver_notices,
-        notice::few_rows(problem, encoded.part(Part::Train))?,
-        notice::without_meaning(&task.names, &splits),
-        notice::about_outcome(&candidate.solver, problem, &outcome)?,
-        interval_notices,
-    ];
+    notices.extend(rest.notice());
+    let train = encoded.part(Part::Train);
+    notices.extend(notice::few_rows(problem, train)?);
+    notices.extend(notice::without_meaning(&task.names, &measured.splits));
+    notices.extend(notice::about_outcome(solver, problem, &outcome)?);
+    notices.extend(measured.weighed.notices);
     Ok(Fitted {
         fingerprint: fingerprint(&encoded),
-        groups: group_rows(encoded.part(Part::Train))?,
-        meaning: Meaning::of(problem.objectives(), encoded.part(Part::Train).schema()),
-        requested,
-        solver: candidate.solver.clone(),
+        groups: group_rows(train)?,
+        meaning: Meaning::of(problem.objectives(), train.schema()),
+        requested: request.objectives.clone(),
+        solver: solver.clone(),
         certificate: CertificateInfo::of(&outcome.certificates),
         outcome,
-        polish: polished,
-        judged,
+        polish: solved.polish,
+        judged: judged.info,
         standing,
-        starts,
+        starts: solved.starts,
         left_out,
-        splits,
-        evidence,
-        intervals,
-        interval_info,
-        calibrations,
+        splits: measured.splits,
+        evidence: measured.weighed.evidence,
+        intervals: measured.weighed.intervals,
+        interval_info: measured.weighed.info,
+        calibrations: measured.calibrations,
         seconds: [0.0, solving_s, measuring.elapsed().as_secs_f64()],
-        notices: notices.concat(),
+        notices,
         objectives: task.names,
         definitions: task.definitions,
         penalty: task.penalty,
@@ -428,6 +347,90 @@ pub fn fit_encoded(
         reason: task.reason,
         encoded,
     })
+}
+
+/// What is to be solved, with the penalty of an earlier front or of a checkpoint if there is one.
+fn task_of(
+    encoded: &Encoded,
+    request: &FitRequest,
+    custom: &[Arc<dyn Objective>],
+    (earlier, found): (Option<&Earlier>, Option<PenaltyInfo>),
+    stop: &StopSignal,
+) -> Result<Task, Error> {
+    let train = encoded.part(Part::Train);
+    let schema = train.schema();
+    let (n_rows, n_params) = (train.n_rows(), predictor_of(schema).n_params(schema));
+    end_if_stopped(n_rows, n_params, stop)?;
+    let task = match (earlier, found) {
+        (Some(earlier), _) => {
+            Task::with_penalty(encoded, request, custom, earlier.penalty.clone())?
+        }
+        (None, Some(penalty)) => Task::with_penalty(encoded, request, custom, Some(penalty))?,
+        (None, None) => Task::new(encoded, request, custom, stop)?,
+    };
+    end_if_stopped(n_rows, n_params, stop)?;
+    Ok(task)
+}
+
+/// Notes how the penalty was found: in the checkpoints, or that a stop cut its search short.
+fn note_penalty(task: &Task, checkpoints: Option<&mut Checkpoints>, rest: &mut Rest) {
+    match &task.penalty {
+        Some(penalty) if penalty.rule == PenaltyRule::Stopped => {
+            rest.leave_out(LeftOut::CrossValidation);
+        }
+        penalty => {
+            if let Some(checkpoints) = checkpoints {
+                checkpoints.set_penalty(penalty.clone());
+            }
+        }
+    }
+}
+
+/// Judges the candidates of a solver, and proves how near to optimal the front is.
+fn judge_and_prove(
+    task: &Task,
+    encoded: &Encoded,
+    outcome: Outcome,
+    (front_in, is_update): (Option<FrontIn>, bool),
+    rest: &mut Rest,
+) -> Result<Judged, Error> {
+    let problem = &task.problem;
+    let most_moved = match is_update {
+        // There is nothing to choose between.
+        _ if problem.n_objectives() == 1 => 0,
+        // The points of an earlier front had their thresholds moved when they were found.
+        true => MOST_MOVED,
+        false => usize::MAX,
+    };
+    let most = (task.candidate.solver.points(), most_moved);
+    let mut judged = judge::judge(problem, encoded, outcome, front_in, most, rest)?;
+    judged.trim(rest)?;
+    if judged.outcome.certificates.is_empty() {
+        match certify_unless_stopped(problem, &judged.outcome.front, &rest.remainder)? {
+            Some(certificates) => judged.outcome.certificates = certificates,
+            None => rest.leave_out(LeftOut::OptimalityProofs),
+        }
+    }
+    Ok(judged)
+}
+
+/// Measures the models of a front and the unmitigated one; after a stop, of as few as can be measured in
+/// the time that is left.
+fn measure(
+    problem: &FairProblem,
+    encoded: &Encoded,
+    judged: &mut Judged,
+    rest: &mut Rest,
+) -> Result<Measured, Error> {
+    let compared = judge::compared_in(problem);
+    loop {
+        let mut models = judged.outcome.front.points.clone();
+        models.push(judged.outcome.unmitigated.points.get(0));
+        match Measured::unless_stopped(problem, encoded, &models, &compared, rest)? {
+            Some(measured) => return Ok(measured),
+            None => judged.trim(rest)?,
+        }
+    }
 }
 
 /// Runs the solver, from nothing or from an earlier front.

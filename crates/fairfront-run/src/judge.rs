@@ -97,10 +97,6 @@ pub(crate) fn check(
 
 /// Judges what a solver found: thresholds are moved where that is better on training rows, and the
 /// nondominated points are kept.
-#[expect(
-    clippy::too_many_lines,
-    reason = "steps that follow each other, each with its bound after a stop"
-)]
 pub(crate) fn judge(
     problem: &FairProblem,
     encoded: &Encoded,
@@ -114,30 +110,80 @@ pub(crate) fn judge(
     let measures = match (matching(problem), asked) {
         (Ok(measures), _) if has_rates || asked == Some(FrontIn::Measures) => measures,
         (Err(name), Some(FrontIn::Measures)) => return Err(no_measure(&name)),
-        _ => {
-            let points = outcome.front.len();
-            return Ok(Judged {
-                info: JudgedInfo {
-                    front_in: FrontIn::Objectives,
-                    measures: Vec::new(),
-                    candidates: points,
-                    moved: 0,
-                    in_objectives: points,
-                    in_measures: None,
-                    on_test: None,
-                },
-                outcome,
-                notices: Vec::new(),
-                measures: Vec::new(),
-            });
-        }
+        _ => return Ok(Judged::in_objectives(outcome)),
     };
     let train = encoded.part(Part::Train);
+    let m = problem.n_objectives();
+    let ((all, chosen), n_moved) =
+        candidates(problem, encoded, &mut outcome, &measures, most_moved, rest)?;
+    let by_objectives = best_in_objectives(problem, &all)?;
+    let by_measures = match chosen {
+        Ok(values) => Ok((nondominated(Values::new(&values, m)?), values)),
+        Err(measure) => Err(measure.name(train.schema())),
+    };
+    let mut notices = Vec::new();
+    let front_in = match (asked.unwrap_or(FrontIn::Measures), &by_measures) {
+        (FrontIn::Measures, Ok(_)) => FrontIn::Measures,
+        (FrontIn::Measures, Err(name)) => {
+            notices.push(Notice::warning(format!(
+                "{name} cannot be given on these rows (a group lacks the rows it is about); the \
+                 front is judged by the objectives instead"
+            )));
+            FrontIn::Objectives
+        }
+        (FrontIn::Objectives, _) => FrontIn::Objectives,
+    };
+    let info = JudgedInfo {
+        front_in,
+        measures: measures.iter().map(|m| m.name(train.schema())).collect(),
+        candidates: all.len(),
+        moved: n_moved,
+        in_objectives: by_objectives.len(),
+        in_measures: by_measures.as_ref().ok().map(|(kept, _)| kept.len()),
+        on_test: None,
+    };
+    let (kept, judged_by) = match (front_in, by_measures) {
+        (FrontIn::Measures, Ok(by)) => by,
+        _ => (by_objectives, all.values.clone()),
+    };
+    let kept = spread(kept, &judged_by, m, most_points)?;
+    outcome.front = Front {
+        points: all.points.select(&kept),
+        values: select(&all.values, &kept, m),
+        n_objectives: m,
+    };
+    let decided = front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss);
+    if decided && !rest.leaves_out(LeftOut::Calibration, outcome.front.len()) {
+        // Decisions do not depend on the scale: take the one with which probabilities fit best.
+        for front in [&mut outcome.front, &mut outcome.unmitigated] {
+            front.points = rescaled(problem.predictor(), train, &front.points)?;
+            front.values = problem.values(&front.points)?;
+        }
+    }
+    outcome.certificates = Vec::new();
+    Ok(Judged {
+        outcome,
+        info,
+        notices,
+        measures,
+    })
+}
+
+/// The candidates of a solver, its unmitigated model and the models that moved thresholds make, evaluated,
+/// and how many the last are. After a stop the best of the solver's own front have to do.
+fn candidates(
+    problem: &FairProblem,
+    encoded: &Encoded,
+    outcome: &mut Outcome,
+    measures: &[Measure],
+    most_moved: usize,
+    rest: &mut Rest,
+) -> Result<(Evaluated, usize), Error> {
+    let m = problem.n_objectives();
     let mut candidates = match outcome.candidates.is_empty() {
         true => outcome.front.points.clone(),
         false => std::mem::take(&mut outcome.candidates),
     };
-    let m = problem.n_objectives();
     let few = |rest: &mut Rest| -> Result<Points, Error> {
         Ok(
             match rest.selection(&outcome.front.values, m, rest.remainder.most_models())? {
@@ -160,77 +206,37 @@ pub(crate) fn judge(
     };
     candidates = with_unmitigated(candidates);
     let movable = movable(&outcome.front, &candidates, most_moved)?;
-    let mut moved = move_thresholds(train, &movable, &measures, rest)?;
+    let moved = move_thresholds(encoded.part(Part::Train), &movable, measures, rest)?;
     moved.iter().for_each(|point| candidates.push(point));
-    let (all, chosen) = loop {
+    let mut n_moved = moved.len();
+    loop {
         let chunks = (!are_few).then_some(&*rest);
-        if let Some(evaluated) = evaluate(problem, encoded, &candidates, &measures, chunks)? {
-            break evaluated;
+        if let Some(evaluated) = evaluate(problem, encoded, &candidates, measures, chunks)? {
+            return Ok((evaluated, n_moved));
         }
-        // A stop came: the best of the solver's own front have to do.
         rest.leave_out(LeftOut::Candidates);
         rest.leave_out(LeftOut::Thresholds);
-        moved = Points::new(problem.n_params());
+        n_moved = 0;
         are_few = true;
         candidates = with_unmitigated(few(rest)?);
-    };
-    let by_objectives = best_in_objectives(problem, &all)?;
-    let by_measures = match chosen {
-        Ok(values) => Ok((nondominated(Values::new(&values, m)?), values)),
-        Err(measure) => Err(measure.name(train.schema())),
-    };
-    let mut notices = Vec::new();
-    let front_in = match (asked.unwrap_or(FrontIn::Measures), &by_measures) {
-        (FrontIn::Measures, Ok(_)) => FrontIn::Measures,
-        (FrontIn::Measures, Err(name)) => {
-            notices.push(Notice::warning(format!(
-                "{name} cannot be given on these rows (a group lacks the rows it is about); the \
-                 front is judged by the objectives instead"
-            )));
-            FrontIn::Objectives
-        }
-        (FrontIn::Objectives, _) => FrontIn::Objectives,
-    };
-    let info = JudgedInfo {
-        front_in,
-        measures: measures.iter().map(|m| m.name(train.schema())).collect(),
-        candidates: all.len(),
-        moved: moved.len(),
-        in_objectives: by_objectives.len(),
-        in_measures: by_measures.as_ref().ok().map(|(kept, _)| kept.len()),
-        on_test: None,
-    };
-    let (mut kept, judged_by) = match (front_in, by_measures) {
-        (FrontIn::Measures, Ok(by)) => by,
-        _ => (by_objectives, all.values.clone()),
-    };
-    if kept.len() > most_points {
-        let values = select(&judged_by, &kept, m);
+    }
+}
+
+/// At most so many of these positions, well spread in the values that points are judged by, the loss or
+/// errors first.
+fn spread(
+    mut kept: Vec<usize>,
+    judged_by: &[f64],
+    m: usize,
+    most: usize,
+) -> Result<Vec<usize>, Error> {
+    if kept.len() > most {
+        let values = select(judged_by, &kept, m);
         let values = Values::new(&values, m)?;
-        let some = select_spread(values, most_points, &ranges(values, None));
+        let some = select_spread(values, most, &ranges(values, None));
         kept = some.into_iter().map(|i| kept[i]).collect();
     }
-    kept = from_the_most_accurate(kept, &judged_by, m);
-    outcome.front = Front {
-        points: all.points.select(&kept),
-        values: select(&all.values, &kept, m),
-        n_objectives: m,
-    };
-    let decided = front_in == FrontIn::Measures && !measures.contains(&Measure::LogLoss);
-    if decided && !rest.leaves_out(LeftOut::Calibration, outcome.front.len()) {
-        // Decisions do not depend on the scale: take the one with which probabilities fit best.
-        for front in [&mut outcome.front, &mut outcome.unmitigated] {
-            front.points = rescaled(problem.predictor(), train, &front.points)?;
-            front.values = problem.values(&front.points)?;
-        }
-    }
-    outcome.certificates = Vec::new();
-    Ok(Judged {
-        outcome,
-        info,
-        notices,
-        measures,
-    })
+    Ok(from_the_most_accurate(kept, judged_by, m))
 }
 
 fn in_chunks<T>(
@@ -330,6 +336,25 @@ fn movable(front: &Front, candidates: &Points, most: usize) -> Result<Points, Er
 }
 
 impl Judged {
+    /// The solver's own front, judged by its objectives.
+    fn in_objectives(outcome: Outcome) -> Self {
+        let points = outcome.front.len();
+        Self {
+            info: JudgedInfo {
+                front_in: FrontIn::Objectives,
+                measures: Vec::new(),
+                candidates: points,
+                moved: 0,
+                in_objectives: points,
+                in_measures: None,
+                on_test: None,
+            },
+            outcome,
+            notices: Vec::new(),
+            measures: Vec::new(),
+        }
+    }
+
     /// Leaves models out that are too many to be measured, if a stop came.
     pub(crate) fn trim(&mut self, rest: &mut Rest) -> Result<(), Error> {
         let front = &mut self.outcome.front;
@@ -477,7 +502,7 @@ pub(crate) fn measured(problem: &FairProblem, splits: &[SplitValues]) -> Result<
     for of_point in &of_points {
         for measure in &measures {
             values.push(measure.of(of_point).ok_or_else(|| {
-                Error::Data("a measure of the front cannot be given on these rows".into())
+                Error::data("a measure of the front cannot be given on these rows")
             })?);
         }
     }

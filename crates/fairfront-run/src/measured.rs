@@ -73,7 +73,7 @@ impl Measured {
         if left_out {
             rest.leave_out(LeftOut::Calibration);
         }
-        let weighed = weighed.ok_or_else(|| Error::Data("models were not weighed".into()))?;
+        let weighed = weighed.ok_or_else(|| Error::data("models were not weighed"))?;
         Ok(Some(Self {
             calibrations,
             splits,

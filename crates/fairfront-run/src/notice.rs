@@ -5,7 +5,7 @@ use fairfront_core::{
 };
 use fairfront_data::Notice;
 use fairfront_data::setting::{MERGE, SCALE};
-use fairfront_solve::{AnySolver, Outcome, Solver, none_to_speak_of};
+use fairfront_solve::{AnySolver, Outcome, Solver, Suits, Why, none_to_speak_of};
 
 use crate::Error;
 use crate::measured::SplitValues;
@@ -16,27 +16,31 @@ pub(crate) fn check_solver(
     solver: &dyn Solver,
     problem: &FairProblem,
 ) -> Result<Vec<Notice>, Error> {
-    if !solver.needs_covariances() {
-        return Ok(Vec::new());
-    }
     let name = solver.name();
-    let fair: Vec<&dyn Objective> = problem.objectives().skip(1).collect();
-    if let Some(other) = fair.iter().find(|o| o.squares().is_none()) {
-        let other = other.name();
-        return Err(Error::usage(say![
-            "{name} works with covariances, and {other} is made of none";
-            "leave it out";
-            "choose ", SOLVER.is("weighted")
-        ]));
+    let names: Vec<String> = problem.objectives().map(Objective::name).collect();
+    match solver.suits(problem) {
+        Suits::Impossible(Why::NoCovariances(i)) => {
+            let other = &names[i];
+            Err(Error::usage(say![
+                "{name} works with covariances, and {other} is made of none";
+                "leave it out";
+                "choose ", SOLVER.is("weighted")
+            ]))
+        }
+        Suits::Possible(Why::NotConvex(objectives)) => {
+            let warn = |i: &usize| {
+                let objective = &names[*i];
+                Notice::warning(say![
+                    "{objective} is not convex: {name} finds local solutions, and the front may be poor";
+                    "compare it with that of ", SOLVER.is("pf-smg"), aside(say![" ", POLISH])
+                ])
+            };
+            // A loss that is not convex has local solutions with every solver.
+            Ok(objectives.iter().filter(|i| **i > 0).map(warn).collect())
+        }
+        // Whatever else a solver cannot solve, it says itself.
+        _ => Ok(Vec::new()),
     }
-    let not_convex = fair.iter().filter(|o| !o.statistics().are_linear());
-    let warn = |objective: String| {
-        Notice::warning(say![
-            "{objective} is not convex: {name} finds local solutions, and the front may be poor";
-            "compare it with that of ", SOLVER.is("pf-smg"), aside(say![" ", POLISH])
-        ])
-    };
-    Ok(not_convex.map(|o| warn(o.name())).collect())
 }
 
 /// Groups whose rates are known badly, for each objective that compares them.

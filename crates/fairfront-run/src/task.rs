@@ -179,12 +179,12 @@ fn choose<'a>(
     problem: &FairProblem,
 ) -> Result<(&'a SolverChoice, Option<String>), Error> {
     let Some((last, others)) = candidates.split_last() else {
-        return Err(Error::Usage("name a solver".into()));
+        return Err(Error::usage("name a solver"));
     };
     let mut why_not = Vec::new();
     for candidate in others {
         match candidate.solver.suits(problem) {
-            Suits::Best(why) => return Ok((candidate, Some(why))),
+            Suits::Best(why) => return Ok((candidate, Some(why.to_string()))),
             Suits::Possible(why) | Suits::Impossible(why) => {
                 why_not.push(format!("not {}: {why}", candidate.solver.name()));
             }

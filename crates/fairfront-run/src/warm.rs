@@ -72,7 +72,7 @@ pub(crate) fn starts(
             None => trace.solve(&covariances, observer),
         }
         .map_err(Error::from),
-        Suits::Possible(why) | Suits::Impossible(why) => Err(Error::data(why)),
+        Suits::Possible(why) | Suits::Impossible(why) => Err(Error::data(why.to_string())),
     };
     match found {
         Ok(outcome) => {

@@ -46,6 +46,6 @@ pub use pf_smg::{BatchSchedule, Exploration, HoleFilling, PfSmg};
 pub use polish::{Polish, polish, resume_polish};
 pub use remainder::Remainder;
 pub use setting::{Kind, Setting, Settings, Value};
-pub use solver::{AnySolver, Solver, Suits};
+pub use solver::{AnySolver, Solver, Suits, Why};
 pub use trace::Trace;
 pub use weighted::Weighted;

@@ -1,7 +1,7 @@
-use std::fmt::Debug;
+use std::fmt::{Debug, Display, Formatter};
 use std::ops::{Deref, DerefMut};
 
-use fairfront_core::{Points, Problem};
+use fairfront_core::{MOST_DENSE, Points, Problem, grouped};
 use serde::{Deserialize, Serialize};
 
 use crate::setting::Settings;
@@ -42,7 +42,8 @@ pub trait Solver: Settings + Debug + Send + Sync {
     /// The only statement of which problems the solver can solve, and for which it is the solver of choice.
     fn suits(&self, problem: &dyn Problem) -> Suits;
 
-    /// Whether every objective after the loss must be made of covariances.
+    /// Whether the usual objectives of the solver are covariances: those to take if none are named, before
+    /// there is a problem that [`Solver::suits`] could be asked about.
     fn needs_covariances(&self) -> bool {
         false
     }
@@ -99,11 +100,66 @@ pub trait Solver: Settings + Debug + Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suits {
     /// The solver of choice.
-    Best(String),
+    Best(Why),
     /// The solver can solve the problem; another solver is the better choice.
-    Possible(String),
+    Possible(Why),
     /// The solver cannot solve the problem.
-    Impossible(String),
+    Impossible(Why),
+}
+
+/// Why a solver suits a problem, or does not. Objectives are numbered from 0, and from 1 in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The solver takes any objectives.
+    AnyObjectives,
+    /// All objectives are convex and smooth.
+    Convex,
+    /// All objectives after the loss are made of covariances.
+    Covariances,
+    /// Some objectives are made of rates or of groups' losses.
+    Rates,
+    /// These objectives are not convex: solutions may be local.
+    NotConvex(Vec<usize>),
+    /// This objective is not made of covariances.
+    NoCovariances(usize),
+    /// So many objectives are too many.
+    TooManyObjectives(usize),
+    /// So many parameters are too many for dense matrices.
+    TooManyParameters(usize),
+    /// The loss has no second derivatives.
+    NoSecondDerivatives,
+}
+
+impl Display for Why {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AnyObjectives => write!(f, "it takes any objectives"),
+            Self::Convex => write!(f, "all objectives are convex and smooth"),
+            Self::Covariances => write!(f, "all objectives are made of covariances"),
+            Self::Rates => write!(f, "there are objectives made of rates or of groups' losses"),
+            Self::NotConvex(objectives) => {
+                let first = objectives.first().map_or(0, |i| i + 1);
+                write!(f, "objective {first} is not convex")
+            }
+            Self::NoCovariances(i) => write!(f, "objective {} is made of no covariances", i + 1),
+            Self::TooManyObjectives(m) => {
+                write!(f, "{m} objectives are too many to follow their front")
+            }
+            Self::TooManyParameters(n) => write!(
+                f,
+                "{n} parameters are more than the {} that its dense matrices allow",
+                grouped(MOST_DENSE)
+            ),
+            Self::NoSecondDerivatives => write!(f, "the loss has no second derivatives"),
+        }
+    }
+}
+
+/// The objectives after the loss that are not convex.
+pub(crate) fn not_convex(problem: &dyn Problem) -> Vec<usize> {
+    let fair = 1..problem.n_objectives();
+    fair.filter(|i| problem.convex_below(*i).is_none())
+        .collect()
 }
 
 impl Suits {

@@ -2,8 +2,10 @@
 
 use fairfront_core::Dataset;
 use fairfront_pareto::{Values, hypervolume};
-use fairfront_run::Error;
+use fairfront_run::{Error, Fitted};
 use serde::{Deserialize, Serialize};
+
+use crate::state::Settled;
 
 /// Beyond four objectives volumes may take longer than all else.
 const MOST_JUDGED: usize = 4;
@@ -117,6 +119,51 @@ pub struct FrontShift {
     /// before, both on the current rows; empty if `moved` is absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved_by: Vec<f64>,
+}
+
+impl FrontShift {
+    /// A front that an update found.
+    pub(crate) fn of(settled: Option<&Settled>, fitted: &Fitted) -> Result<Self, Error> {
+        let standing = &fitted.standing;
+        // Values of other measures cannot be compared.
+        let earlier = settled.filter(|s| s.judged_by == standing.names);
+        let reference = earlier.map_or(&standing.reference, |s| &s.reference);
+        let (before, now) = (&standing.earlier, &standing.front);
+        let mut shift = Self {
+            kept_because: None,
+            points: fitted.outcome.front.len(),
+            judged_by: standing.names.clone(),
+            hypervolume_before: None,
+            hypervolume: volume(now, reference)?,
+            shifted: None,
+            moved: None,
+            shifted_by: Vec::new(),
+            moved_by: Vec::new(),
+        };
+        if let Some(earlier) = earlier {
+            shift.hypervolume_before = volume(before, reference)?;
+            shift.shifted = shifted(&earlier.values, before, reference);
+            shift.moved = moved(before, now, reference);
+            shift.shifted_by = shifted_by(&earlier.values, before, reference);
+            shift.moved_by = moved_by(before, now, reference);
+        }
+        Ok(shift)
+    }
+
+    /// A front of so many points that stays as it was.
+    pub(crate) fn none(settled: Option<&Settled>, points: usize, why: &str) -> Self {
+        Self {
+            kept_because: Some(why.to_owned()),
+            points,
+            judged_by: settled.map_or_else(Vec::new, |s| s.judged_by.clone()),
+            hypervolume_before: None,
+            hypervolume: None,
+            shifted: None,
+            moved: None,
+            shifted_by: Vec::new(),
+            moved_by: Vec::new(),
+        }
+    }
 }
 
 /// Who is in some rows: base rates and shares of groups.
@@ -240,7 +287,7 @@ pub(crate) fn volume(values: &[f64], reference: &[f64]) -> Result<Option<f64>, E
 }
 
 /// Mean over points of the largest change of a value, as a share of the reference.
-pub(crate) fn shifted(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
+fn shifted(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
     let m = reference.len();
     (m > 0 && before.len() == now.len() && !now.is_empty()).then(|| {
         let pairs = before.chunks_exact(m).zip(now.chunks_exact(m));
@@ -250,7 +297,7 @@ pub(crate) fn shifted(before: &[f64], now: &[f64], reference: &[f64]) -> Option<
 }
 
 /// Mean distance from a point of now to the nearest of before, as a share of the reference.
-pub(crate) fn moved(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
+fn moved(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f64> {
     let m = reference.len();
     (m > 0 && !before.is_empty() && !now.is_empty()).then(|| {
         let nearest = |point: &[f64]| {
@@ -265,7 +312,7 @@ pub(crate) fn moved(before: &[f64], now: &[f64], reference: &[f64]) -> Option<f6
 }
 
 /// Mean absolute change of each value, in its own unit.
-pub(crate) fn shifted_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
+fn shifted_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
     let m = reference.len();
     if m == 0 || before.len() != now.len() || now.is_empty() {
         return Vec::new();
@@ -274,7 +321,7 @@ pub(crate) fn shifted_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<
 }
 
 /// Mean absolute difference of each value to the nearest point of before, in its own unit.
-pub(crate) fn moved_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
+fn moved_by(before: &[f64], now: &[f64], reference: &[f64]) -> Vec<f64> {
     let m = reference.len();
     if m == 0 || before.is_empty() || now.is_empty() {
         return Vec::new();

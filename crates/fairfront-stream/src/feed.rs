@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use fairfront_core::{counted, grouped, say};
 use fairfront_data::{Notice, Position};
+use fairfront_model::Error as ModelError;
 use fairfront_run::Error;
 
 use super::source::{self, Next, STDIN, Source};
@@ -47,7 +48,7 @@ impl Stream {
     ) -> Result<Fed, Error> {
         if inputs.iter().filter(|name| *name == STDIN).count() > 1 {
             let message = "standard input (-) can be named only once";
-            return Err(Error::Usage(message.into()));
+            return Err(Error::usage(message));
         }
         if self.broken {
             let problem = "an earlier call ended with an error; open the state again";
@@ -97,11 +98,12 @@ impl Stream {
     ) -> Result<bool, Error> {
         let identity = source::identity(name)?;
         let input = self.find_input(name, &identity, watcher)?;
-        let position: Option<Position> = self.state.inputs[input].position.clone();
+        let position: Option<Position> = self.journal.inputs[input].position.clone();
         let mut source = Source::open(
             name,
             input,
-            &self.state.options,
+            &self.journal.options.read,
+            &self.live.options().spec,
             follow && name != STDIN,
             position.as_ref(),
         )?;
@@ -121,7 +123,7 @@ impl Stream {
                 stopped = true;
                 break;
             }
-            let row = match source.next(&mut self.state.columns, &self.state.options.spec)? {
+            let row = match source.next(&mut self.journal.columns, &self.live.options().spec)? {
                 Next::Row(row) => row,
                 Next::Wait => {
                     self.sync_spool()?;
@@ -150,13 +152,13 @@ impl Stream {
     /// What was read of a pipe cannot be read again: an error says what is safe.
     fn of_stdin(&self, error: Error) -> Error {
         match error {
-            Error::File { path, problem } => {
+            Error::Model(ModelError::File { path, problem }) => {
                 let safe = self.stdin_rows();
                 let rows = counted(safe as usize, "row");
                 let problem = problem.to_string();
                 let problem =
                     problem.replace("run the same command again, nothing is lost", "go on");
-                Error::File {
+                ModelError::File {
                     path,
                     problem: say![
                         "{problem}: {rows} of standard input are safe, send those behind them, or all of \
@@ -164,6 +166,7 @@ impl Stream {
                         SKIP.is(safe)
                     ],
                 }
+                .into()
             }
             other => other,
         }
@@ -172,29 +175,23 @@ impl Stream {
     /// Remembers what the format of an input says of its columns. Until the first batch has settled the
     /// types, rows of several calls may wait for it: what they were said to be must not be forgotten.
     fn declare(&mut self, source: &Source) -> Result<(), Error> {
-        let mut declared = self.state.declared.clone();
+        let mut declared = self.journal.declared.clone();
         declared.extend(source.types.clone());
-        if self.state.settled.is_some() || declared == self.state.declared {
+        if self.live.state.settled.is_some() || declared == self.journal.declared {
             return Ok(());
         }
-        self.state.declared = declared;
-        match self.generations {
-            Some(_) => self.commit(None),
-            None => Ok(()),
-        }
+        self.journal.declared = declared;
+        self.commit()
     }
 
     /// Remembers that commas may be decimal signs, for the same reason.
     fn learn_separator(&mut self, source: &Source) -> Result<(), Error> {
-        let is_known = self.state.commas_are_free || !source.commas_are_free();
-        if is_known || self.state.settled.is_some() {
+        let is_known = self.journal.commas_are_free || !source.commas_are_free();
+        if is_known || self.live.state.settled.is_some() {
             return Ok(());
         }
-        self.state.commas_are_free = true;
-        match self.generations {
-            Some(_) => self.commit(None),
-            None => Ok(()),
-        }
+        self.journal.commas_are_free = true;
+        self.commit()
     }
 
     /// The input of this name; one that begins with all that was read of another goes on behind that.
@@ -204,23 +201,24 @@ impl Stream {
         identity: &str,
         watcher: &mut dyn Watcher,
     ) -> Result<usize, Error> {
-        let is_known = self.state.inputs.iter().any(|i| i.identity == identity);
+        let is_known = self.journal.inputs.iter().any(|i| i.identity == identity);
         let is_file = Path::new(name).is_file();
         if !is_known
             && is_file
-            && let Some(same) = source::same_text(name, &self.state.options, &self.state.inputs)?
+            && let Some(same) =
+                source::same_text(name, &self.journal.options.read, &self.journal.inputs)?
         {
-            let known = &self.state.inputs[same].name;
+            let known = &self.journal.inputs[same].name;
             watcher.notice(&Notice::info(format!(
                 "{name} begins with all that was read of {known} and is taken for the same input: it goes \
                  on where that was left"
             )));
-            let position = self.state.inputs[same].position.clone();
-            let input = self.state.input(name, identity);
-            self.state.inputs[input].position = position;
+            let position = self.journal.inputs[same].position.clone();
+            let input = self.journal.input(name, identity);
+            self.journal.inputs[input].position = position;
             return Ok(input);
         }
-        Ok(self.state.input(name, identity))
+        Ok(self.journal.input(name, identity))
     }
 
     /// Passes over the rows of standard input that were taken already; whether it was stopped.
@@ -244,7 +242,7 @@ impl Stream {
             if watcher.is_stopped() {
                 return Ok(true);
             }
-            match source.next(&mut self.state.columns, &self.state.options.spec)? {
+            match source.next(&mut self.journal.columns, &self.live.options().spec)? {
                 Next::Row(row) => {
                     chain = row.chain(&chain);
                     passed += 1;
@@ -286,7 +284,7 @@ impl Stream {
         fed: &mut Fed,
         mut source: Option<&mut Source>,
     ) -> Result<bool, Error> {
-        while self.pending.len() >= self.state.options.batch {
+        while self.pending.len() >= self.journal.options.batch {
             if !self.take_batch(feed, watcher, fed, source.as_deref_mut())? {
                 return Ok(false);
             }
@@ -307,16 +305,17 @@ impl Stream {
         self.sync_spool()?;
         let position = source.and_then(|s| Some((s.input(), s.position()?)));
         let skip = feed.skip_batch && fed.batches == 0;
-        let Some(done) = self.update(feed.max_rejected, skip, position, watcher)? else {
+        let Some(update) = self.update(feed.max_rejected, skip, position, watcher)? else {
             return Ok(false);
         };
+        let notices = self.unsaid(update.notices);
         fed.batches += 1;
-        let from_stdin = self.state.inputs.iter().any(|i| i.identity == STDIN);
+        let from_stdin = self.journal.inputs.iter().any(|i| i.identity == STDIN);
         watcher.committed(&CommittedBatch {
-            drift: &done.drift,
+            drift: &update.drift,
             seconds: start.elapsed().as_secs_f64(),
             stdin_rows: from_stdin.then(|| self.stdin_rows()),
-            notices: &done.notices,
+            notices: &notices,
         });
         Ok(true)
     }

@@ -27,8 +27,16 @@ pub(crate) struct KeptInfo {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// The file of a generation that holds a reservoir.
-pub(crate) const RESERVOIR: &str = "reservoir.rows";
+/// The file that holds the rows that are kept: of a stream in memory, or of a reservoir.
+pub(crate) const ROWS: &str = "kept.rows";
+
+/// The rows as they were before a batch.
+pub(crate) struct Before {
+    info: KeptInfo,
+    n_rows: usize,
+    /// The rows themselves, if a batch does more than add to them.
+    rows: Option<StoredRows>,
+}
 
 /// The rows that are kept, in memory.
 #[derive(Debug, Clone)]
@@ -64,7 +72,7 @@ impl Kept {
             Ok(n)
         };
         if let Keep::Reservoir(_) = keep {
-            let path = generation.join(RESERVOIR);
+            let path = generation.join(ROWS);
             let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
             add(&path, &bytes)?;
         }
@@ -95,26 +103,37 @@ impl Kept {
         self.rows.as_ref()
     }
 
-    /// Takes the rows of a batch.
-    pub(crate) fn add(&mut self, batch: u64, new: &StoredRows) -> Result<(), Error> {
-        let before = self.rows.as_ref().map_or(0, StoredRows::n_rows);
-        let mut rows = match self.rows.take() {
-            None => new.clone(),
-            Some(mut rows) => {
-                rows.append(new)?;
-                rows
-            }
+    /// How many these are.
+    pub(crate) fn n_rows(&self) -> usize {
+        self.rows.as_ref().map_or(0, StoredRows::n_rows)
+    }
+
+    /// Takes the rows of a batch, and returns what [`Kept::go_back`] needs to undo it. After an error
+    /// nothing has changed.
+    pub(crate) fn add(&mut self, batch: u64, new: &StoredRows) -> Result<Before, Error> {
+        let n_rows = self.n_rows();
+        let before = Before {
+            info: self.info.clone(),
+            n_rows,
+            rows: match self.keep {
+                Keep::All => None,
+                Keep::Window(_) | Keep::Reservoir(_) => self.rows.clone(),
+            },
         };
-        if let Keep::Reservoir(size) = self.keep {
-            let mut places: Vec<usize> = (0..before).collect();
+        match &mut self.rows {
+            None => self.rows = Some(new.clone()),
+            Some(rows) => rows.append(new)?,
+        }
+        if let (Keep::Reservoir(size), Some(rows)) = (self.keep, &mut self.rows) {
+            let mut places: Vec<usize> = (0..n_rows).collect();
             for at in 0..new.n_rows() {
                 match reservoir_place(self.seed, self.info.seen + at as u64, size) {
-                    Some(place) if place < places.len() => places[place] = before + at,
-                    Some(_) => places.push(before + at),
+                    Some(place) if place < places.len() => places[place] = n_rows + at,
+                    Some(_) => places.push(n_rows + at),
                     None => {}
                 }
             }
-            rows = rows.select(&places)?;
+            *rows = rows.select(&places)?;
         } else if new.n_rows() > 0 {
             self.info.segments.push(Segment {
                 batch,
@@ -122,8 +141,18 @@ impl Kept {
             });
         }
         self.info.seen += new.n_rows() as u64;
-        self.rows = Some(rows);
-        self.cut()
+        self.cut()?;
+        Ok(before)
+    }
+
+    /// Goes back to the rows before a batch.
+    pub(crate) fn go_back(&mut self, before: Before) -> Result<(), Error> {
+        self.info = before.info;
+        self.rows = match (self.keep, self.rows.take(), before.n_rows) {
+            (Keep::All, Some(rows), n) if n > 0 => Some(rows.select(&(0..n).collect::<Vec<_>>())?),
+            _ => before.rows,
+        };
+        Ok(())
     }
 
     /// What is too old for the window leaves it.
@@ -151,10 +180,10 @@ impl Kept {
         self.info.segments.first().map(|s| s.batch)
     }
 
-    /// The bytes of the reservoir, where there is one.
-    pub(crate) fn reservoir(&self) -> Option<Vec<u8>> {
+    /// The file of a generation with the rows of a reservoir, if there is one.
+    pub(crate) fn reservoir(&self) -> Option<(&'static str, Vec<u8>)> {
         match (self.keep, &self.rows) {
-            (Keep::Reservoir(_), Some(rows)) => Some(rows.to_bytes()),
+            (Keep::Reservoir(_), Some(rows)) => Some((ROWS, rows.to_bytes())),
             _ => None,
         }
     }

@@ -1,15 +1,19 @@
 //! A front that stays current: rows arrive in batches, each of which updates it.
 //!
-//! The state of a stream is a folder that is a run at any moment. What a batch changes is committed at
-//! once or not at all, so that a stream that was killed goes on as if nothing had happened.
+//! [`Live`] is a stream in memory: it takes a batch and returns an [`Update`]. [`Stream`] is a [`Live`] with
+//! a journal: a folder that holds the same files, how far inputs were read, and the rows that wait. The
+//! folder is a run at any moment. A batch is committed completely or not at all, so that a stream that was
+//! killed resumes as if nothing had happened.
 
 mod batch;
-mod current;
 mod disk;
 mod drift;
 mod feed;
+mod front;
+mod journal;
 mod keep;
 mod live;
+mod options;
 mod ready;
 mod reject;
 pub mod setting;
@@ -24,21 +28,22 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fairfront_core::{Neutral, Wording};
-use fairfront_data::{Dropped, Encoded, Encoding, MemoryLimit, Notice, Rejected};
+use fairfront_data::{Dropped, Encoded, MemoryLimit, Notice};
+use fairfront_model::file::names_in;
 use fairfront_run::Error;
 use fairfront_run::store::{Damaged, Generations, Lock, is_state};
 use fairfront_solve::Observer;
 
-use self::current::Current;
-use self::keep::Kept;
+use self::journal::Journal;
+use self::keep::{Kept, ROWS};
 use self::source::{Row, STDIN};
 use self::state::State;
 use self::store::{Ledger, Spool};
 
 pub use self::drift::{Drift, FrontShift, GroupShift, Shift};
 pub use self::feed::{Fed, Feed};
-pub use self::live::{Live, LiveOptions};
-pub use self::state::StreamOptions;
+pub use self::live::{Live, Update};
+pub use self::options::{InputOptions, LiveOptions, StreamOptions};
 
 /// A batch that is committed.
 #[derive(Debug)]
@@ -65,17 +70,16 @@ pub trait Watcher {
     fn notice(&mut self, notice: &Notice);
 }
 
-/// The state of a stream, held by this process alone.
+/// A stream in memory, made durable by a folder that this process alone holds.
 pub struct Stream {
     folder: PathBuf,
+    live: Live,
+    journal: Journal,
     generations: Option<(Lock, Generations)>,
     /// Number of the newest generation; 0 before the first.
     generation: u64,
     /// Batches and first segment needed by the generation before.
     before: (u64, Option<u64>),
-    state: State,
-    kept: Kept,
-    current: Option<Current>,
     ledgers: Option<(Ledger, Ledger)>,
     spool: Option<Spool>,
     /// Rows that wait for their batch to be full, how many of them are in the spool, and how many are
@@ -87,9 +91,6 @@ pub struct Stream {
     stdin_waiting: u64,
     /// Inputs that the newest generation or the spool knows.
     announced: usize,
-    /// What was rejected of the batch at hand, and its rows as they go to the disk.
-    last_rejected: Vec<Rejected>,
-    last_rows: Option<Vec<u8>>,
     /// Whether what is in memory is more than what is on the disk.
     broken: bool,
     /// What to say about how the state was found.
@@ -103,21 +104,19 @@ pub struct Stream {
 impl Stream {
     /// A new stream; nothing is written before its first row arrives.
     pub fn begin(folder: &Path, options: StreamOptions) -> Result<Self, Error> {
-        options.check()?;
-        let kept = Kept::new(options.keep, options.spec.seed);
-        Ok(Self::of(folder, State::new(options), kept))
+        let (live, journal) = new(options)?;
+        Ok(Self::of(folder, live, journal))
     }
 
     /// A stream that holds no files yet.
-    fn of(folder: &Path, state: State, kept: Kept) -> Self {
+    fn of(folder: &Path, live: Live, journal: Journal) -> Self {
         Self {
             folder: folder.to_path_buf(),
             generations: None,
             generation: 0,
-            before: (state.batches, kept.oldest_segment()),
-            kept,
-            state,
-            current: None,
+            before: (live.batches(), live.kept.oldest_segment()),
+            live,
+            journal,
             ledgers: None,
             spool: None,
             pending: Vec::new(),
@@ -125,8 +124,6 @@ impl Stream {
             spooled: 0,
             stdin_waiting: 0,
             announced: 0,
-            last_rejected: Vec::new(),
-            last_rows: None,
             broken: false,
             notices: Vec::new(),
             wording: &Neutral,
@@ -173,18 +170,9 @@ impl Stream {
                 Err(error) => return Err(error),
             }
         };
-        let mut stream = Self::of(folder, state, kept);
+        let live = read_live(&found.path, state, kept)?;
+        let mut stream = Self::of(folder, live, Journal::read(&found.path)?);
         stream.generation = found.number;
-        if let Some(settled) = &stream.state.settled {
-            let current = Current::read(&found.path)?;
-            let sound = settled.encoding.check().is_ok();
-            if !(sound && settled.encoding.extends(&current.encoding)) {
-                let problem = "state.json and encoding.json have different features; restore both files \
-                               from one copy of the state, or start another state";
-                return Err(Error::file(&found.path, problem));
-            }
-            stream.current = Some(current);
-        }
         stream.generations = Some((lock, generations));
         stream.notices = notices;
         stream.open_ledgers()?;
@@ -199,28 +187,29 @@ impl Stream {
     }
 
     /// What was settled by the first call.
-    pub fn options(&self) -> &StreamOptions {
-        &self.state.options
+    pub fn options(&self) -> StreamOptions {
+        StreamOptions {
+            live: self.live.options().clone(),
+            input: self.journal.options.clone(),
+        }
     }
 
     /// Takes other options, which is possible as long as there is no front.
     pub fn set_options(&mut self, options: StreamOptions) -> Result<(), Error> {
-        if self.state.settled.is_some() {
+        if self.live.state.settled.is_some() {
             let problem = "the first batch has settled the options of this stream";
             return Err(Error::file(&self.folder, problem));
         }
-        options.check()?;
-        self.kept = Kept::new(options.keep, options.spec.seed);
-        self.state.options = options;
-        if self.generations.is_some() {
-            self.commit(None)?;
-        }
-        Ok(())
+        let (live, journal) = new(options)?;
+        self.live = live;
+        self.journal.options = journal.options;
+        self.commit()
     }
 
     /// Limits the memory of this call; a state does not hold the limit.
     pub fn set_memory(&mut self, memory: MemoryLimit) {
-        self.state.options.read.memory = memory;
+        self.journal.options.read.memory = memory;
+        self.live.set_memory(memory);
     }
 
     /// What to know about how the state was found.
@@ -230,16 +219,16 @@ impl Stream {
 
     /// Batches that the front stands on so far.
     pub fn batches(&self) -> u64 {
-        self.state.batches
+        self.live.batches()
     }
 
     /// Rows of standard input that are safe: in a batch, or in the spool.
     pub fn stdin_rows(&self) -> u64 {
-        let input = self.state.inputs.iter().position(|i| i.identity == STDIN);
+        let input = self.journal.inputs.iter().position(|i| i.identity == STDIN);
         let Some(input) = input else {
             return 0;
         };
-        self.state.inputs[input].rows + self.stdin_waiting
+        self.journal.inputs[input].rows + self.stdin_waiting
     }
 }
 
@@ -247,18 +236,18 @@ impl Stream {
 impl Stream {
     /// Why rows were dropped so far, and how many.
     pub fn dropped(&self) -> &[Dropped] {
-        &self.state.dropped
+        self.live.dropped()
     }
 
     /// The value of the target that counts as positive, once that is settled.
     pub fn positive(&self) -> Option<&str> {
-        let settled = self.state.settled.as_ref()?;
+        let settled = self.live.state.settled.as_ref()?;
         Some(settled.encoding.target.as_ref()?.positive.as_str())
     }
 
     /// Rows rejected so far.
     pub fn rejected(&self) -> u64 {
-        self.state.rejected
+        self.live.rejected()
     }
 
     /// Those of these notices that were not said before, whatever numbers are in them.
@@ -296,20 +285,34 @@ pub fn kept_rows(folder: &Path, generation: &Path) -> Result<Encoded, Error> {
         return Err(Error::file(folder, "this stream has no front yet"));
     };
     if settled.updated + settled.skipped < state.batches {
-        return Err(Error::Data(
+        return Err(Error::data(
             "the last batches could not update the front, so that the rows it was found on are no longer \
-             those that are kept; nothing can be recomputed before it is updated again"
-                .into(),
+             those that are kept; nothing can be recomputed before it is updated again",
         ));
     }
-    current::seen_by_front(&settled.encoding, rows)
+    front::seen_by_front(&settled.encoding, rows)
 }
 
-/// The encoding of a generation's front.
-fn read_encoding(generation: &Path) -> Result<Encoding, Error> {
-    let path = generation.join("encoding.json");
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
-    Encoding::from_json(&text).map_err(|e| Error::file(&path, e))
+/// The stream in memory with these options, and its journal.
+fn new(options: StreamOptions) -> Result<(Live, Journal), Error> {
+    let StreamOptions { live, input } = options;
+    let mut live = Live::begin(live)?;
+    input.check()?;
+    live.set_memory(input.read.memory);
+    Ok((live, Journal::new(input)))
+}
+
+/// The stream in memory whose files are in a generation.
+fn read_live(generation: &Path, state: State, kept: Kept) -> Result<Live, Error> {
+    let names = names_in(generation).map_err(|e| Error::file(generation, e))?;
+    let mut files = Vec::new();
+    for name in names.iter().filter(|name| *name != ROWS) {
+        let path = generation.join(name);
+        let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
+        files.push((name.as_str(), bytes));
+    }
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (*n, b.as_slice())).collect();
+    Live::of(state, kept, &files).map_err(|e| Error::file(generation, e))
 }
 
 fn is_empty(folder: &Path) -> Result<bool, Error> {

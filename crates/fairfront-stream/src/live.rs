@@ -1,187 +1,110 @@
-//! A front in memory that batches of rows bring up to date: a stream without a folder.
+//! A front in memory that batches of rows bring up to date.
 
-use fairfront_core::{Points, counted, say};
+use fairfront_core::{Message, counted, say};
 use fairfront_data::{
-    ColumnTypes, Dropped, Encoding, HeldRows, Rejected, Spec, StoredRows, Table, grammar, set_aside,
+    ColumnTypes, Dropped, Encoding, HeldRows, MemoryLimit, Notice, ReadFrom, Rejected, StoredRows,
+    Table, set_aside,
 };
-use fairfront_run::{
-    Error, Evidence, FitRequest, Fitted, FrontTable, Keep, Run, RunInfo, StreamInfo,
-    attribute_texts, default_objectives, front_table, run_info_of,
-};
-use fairfront_solve::Observer;
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use fairfront_model::Error as ModelError;
+use fairfront_run::{Error, Fitted, Run, StreamInfo, fit_encoded};
+use fairfront_solve::{Observer, StopReason};
 
-use super::current::{Current, seen_by_front};
-use super::keep::{Kept, KeptInfo};
-use super::ready::{self, Ready};
-use super::state::{add_dropped, check_rows};
+use crate::drift::{Composition, Drift, FrontShift};
+use crate::front::{Front, seen_by_front};
+use crate::keep::Kept;
+use crate::options::LiveOptions;
+use crate::ready::{self, Ready};
+use crate::setting::SKIP_BATCH;
+use crate::state::{Settled, State};
 
 #[cfg(test)]
 mod tests;
 
-/// What a run calls the source of its rows.
-const SOURCE: &str = "partial_fit";
-const MAGIC: &[u8; 8] = b"fflive\r\n";
-const VERSION: u32 = 1;
-/// Bytes of the magic word, the version and the length of what is text.
-const HEADER: usize = 8 + 4 + 8;
-const SUM: usize = 32;
-
-/// What determines a front in memory beside its rows.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LiveOptions {
-    /// Roles, policies, split and seed.
-    pub spec: Spec,
-    /// Objectives and solvers.
-    pub request: FitRequest,
-    /// Which rows the front stands on.
-    pub keep: Keep,
-    /// Names of the sensitive attributes, in the order of the spec; where there are none, those of their
-    /// columns.
-    #[serde(default)]
-    pub names: Vec<String>,
-}
-
-impl LiveOptions {
-    /// Says what cannot be right whatever the rows, and settles what was left open.
-    fn settled(mut self) -> Result<Self, Error> {
-        let usage = |message: String| Err(Error::usage(message));
-        check_rows(&self.spec, self.keep)?;
-        let (names, n) = (&self.names, self.spec.sensitive.len());
-        if !names.is_empty() && names.len() != n {
-            return usage(format!(
-                "{} for {}; name all or none",
-                counted(names.len(), "name"),
-                counted(n, "sensitive attribute")
-            ));
-        }
-        let twice = |(i, name): &(usize, &String)| names[..*i].contains(name);
-        if let Some((_, name)) = names.iter().enumerate().find(twice) {
-            return usage(format!("two sensitive attributes are called {name:?}"));
-        }
-        if self.request.objectives.is_empty() {
-            let attributes = match names.is_empty() {
-                true => attribute_texts(&self.spec),
-                false => names.iter().map(|name| grammar::quote(name)).collect(),
-            };
-            self.request.objectives = default_objectives(&attributes, false);
-        }
-        if self.request.objectives.len() < 2 && !self.request.loss_alone {
-            return usage(
-                "a front needs at least two objectives; name a sensitive attribute".into(),
-            );
-        }
-        if self.request.solvers.is_empty() {
-            return usage("name a solver".into());
-        }
-        Ok(self)
-    }
-}
-
 /// A front in memory that is brought up to date by every batch of rows.
 ///
 /// The first rows that make a front settle the encoding, which learns the categories and groups of later
-/// ones; every batch starts from the front before it. As long as there is none, rows wait as they came.
-/// An update that ends with an error changes nothing.
+/// ones; every batch starts from the front before it. An update that ends with an error changes nothing.
+/// [`Live::to_files`] returns all of it; [`Stream`](crate::Stream) keeps these files in a folder, so that
+/// a kill loses nothing.
 #[derive(Debug)]
 pub struct Live {
-    memory: Memory,
-    kept: Kept,
-    current: Option<Current>,
+    pub(crate) state: State,
+    pub(crate) kept: Kept,
+    pub(crate) front: Option<Front>,
+    memory: MemoryLimit,
 }
 
-/// All but the rows that are kept.
-#[derive(Debug, Serialize, Deserialize)]
-struct Memory {
-    options: LiveOptions,
-    /// Batches taken.
-    batches: u64,
-    /// The batch that the front was found with.
-    updated: u64,
-    /// Rows of these batches.
-    rows: u64,
-    dropped: Vec<Dropped>,
-    kept: KeptInfo,
-    /// Rows that wait for the first front.
-    held: HeldRows,
-    /// Why the last batch brought no front.
-    waiting: Option<String>,
-    settled: Option<Settled>,
-    found: Option<Found>,
+/// What a batch changed.
+#[derive(Debug)]
+pub struct Update {
+    /// How the population and the front changed.
+    pub drift: Drift,
+    /// The new front; `None` if the previous one still stands, for the reason in
+    /// [`kept_because`](FrontShift::kept_because).
+    pub fitted: Option<Fitted>,
+    /// What to be wary of.
+    pub notices: Vec<Notice>,
+    /// Rows of the batch that cannot be used, by their place in it.
+    pub(crate) rejected: Vec<Rejected>,
+    /// The rows in use.
+    pub(crate) rows: StoredRows,
 }
 
-/// What the first front settled; the encoding grows.
-#[derive(Debug, Serialize, Deserialize)]
-struct Settled {
-    types: ColumnTypes,
-    targets: Vec<String>,
-    encoding: Encoding,
-}
-
-/// The newest front.
-#[derive(Debug, Serialize, Deserialize)]
-struct Found {
-    info: RunInfo,
-    #[serde(with = "WrittenFront")]
-    front: FrontTable,
-    evidence: Evidence,
-    encoding: Encoding,
-    starts: Option<Vec<Vec<f64>>>,
-}
-
-/// A front's table as it is written.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "FrontTable")]
-struct WrittenFront {
-    names: Vec<String>,
-    columns: Vec<Vec<Option<f64>>>,
-    params: Vec<Vec<f64>>,
+/// What becomes of a front whose solver was stopped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// It counts like any other.
+    Accepted,
+    /// The batch is left out: the update ends with the error of a stop.
+    Refused,
 }
 
 impl Live {
     /// A front that waits for its first rows.
     pub fn begin(options: LiveOptions) -> Result<Self, Error> {
         let options = options.settled()?;
-        Ok(Self {
-            kept: Kept::new(options.keep, options.spec.seed),
-            current: None,
-            memory: Memory {
-                options,
-                batches: 0,
-                updated: 0,
-                rows: 0,
-                dropped: Vec::new(),
-                kept: KeptInfo::default(),
-                held: HeldRows::default(),
-                waiting: None,
-                settled: None,
-                found: None,
-            },
-        })
+        let kept = Kept::new(options.keep, options.spec.seed);
+        Ok(Self::put_together(State::new(options), kept, None))
+    }
+
+    pub(crate) fn put_together(state: State, kept: Kept, front: Option<Front>) -> Self {
+        Self {
+            state,
+            kept,
+            front,
+            memory: MemoryLimit::default(),
+        }
+    }
+
+    /// Limits the memory of fits; files do not hold the limit.
+    pub fn set_memory(&mut self, memory: MemoryLimit) {
+        self.memory = memory;
     }
 
     /// Takes the rows of a table as the next batch.
     ///
-    /// `None` where they bring no new front, and [`waiting`](Self::waiting) says why: as long as there
-    /// was no front the rows wait for more; afterwards, where those that are kept have become too few or
-    /// too much alike, the front of before still stands. A front whose solver was stopped counts like any
-    /// other. A batch with a row that cannot be used (a weight below 0, a value that the target never
-    /// had) is refused whole.
+    /// `None` as long as there is no front: the rows wait for more, and [`waiting`](Self::waiting) says
+    /// why. If the rows that are kept have become too few or too similar later, the previous front still
+    /// stands. A front whose solver was stopped counts like any other. A batch with a row that cannot be
+    /// used (a weight below 0, a value that the target never had) and a batch that a solver cannot fit are
+    /// refused as a whole.
     pub fn update(
         &mut self,
         table: Table,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Fitted>, Error> {
+    ) -> Result<Option<Update>, Error> {
         if table.n_rows() == 0 {
-            return Err(Error::Data(
-                "the batch has no rows; give at least one".into(),
-            ));
+            return Err(Error::data("the batch has no rows; give at least one"));
         }
-        match &self.memory.settled {
-            None => self.first(table, observer),
-            Some(_) => self.next(&table, observer),
-        }
+        let Some(settled) = &self.state.settled else {
+            return self.first(table, observer);
+        };
+        let table = settled.types.fit_table(&table)?;
+        let before = self.state.rows;
+        let number = |row: usize| before + row as u64;
+        let ready = ready::next(&table, &self.state.options.spec, settled, number)?;
+        all_usable(&ready.rejected)?;
+        self.take(ready, Stopped::Accepted, observer).map(Some)
     }
 
     /// Tries to make a front of all rows so far.
@@ -189,8 +112,8 @@ impl Live {
         &mut self,
         table: Table,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Fitted>, Error> {
-        let Memory { options, held, .. } = &self.memory;
+    ) -> Result<Option<Update>, Error> {
+        let State { options, held, .. } = &self.state;
         let spec = &options.spec;
         let n_rows = table.n_rows();
         let name = table.name.clone();
@@ -207,117 +130,214 @@ impl Live {
             false => batch.table,
         };
         let types = ColumnTypes::of_table(&all, spec);
-        let ready = ready::first(all.clone(), spec, &options.names, |row| row as u64);
-        let done = ready.and_then(|mut ready| {
-            let (kept, fitted) = self.fit(&mut ready, observer)?;
-            Ok((ready, kept, fitted?))
-        });
-        match done {
-            Ok((ready, kept, fitted)) => {
-                self.memory.held = HeldRows::default();
-                Ok(self.settle(ready, kept, Ok(fitted), types, n_rows))
+        let ready = ready::first(all.clone(), types, spec, &options.names, |row| row as u64);
+        let ready = ready.map(|ready| Ready { n_rows, ..ready });
+        match ready.and_then(|ready| self.take(ready, Stopped::Accepted, observer)) {
+            Ok(update) => {
+                self.state.held = HeldRows::default();
+                Ok(Some(update))
             }
             Err(error) => {
                 let reason = not_yet(&error).ok_or(error)?;
                 if !waited {
                     held.append(&all)?;
                 }
-                self.memory.held = held;
-                self.memory.waiting = Some(reason);
-                self.memory.batches += 1;
-                self.memory.rows += n_rows as u64;
+                self.state.held = held;
+                self.state.waiting = Some(reason);
+                self.state.batches += 1;
+                self.state.rows += n_rows as u64;
                 Ok(None)
             }
         }
     }
 
-    /// Brings the front up to date.
-    fn next(
+    /// Takes a batch whose rows are ready; after an error nothing has changed.
+    pub(crate) fn take(
         &mut self,
-        table: &Table,
+        mut ready: Ready,
+        stopped: Stopped,
         observer: &mut dyn Observer,
-    ) -> Result<Option<Fitted>, Error> {
-        let Memory {
-            options,
-            settled: Some(settled),
-            rows,
-            ..
-        } = &self.memory
-        else {
-            return Ok(None);
-        };
-        let Settled {
-            types,
-            targets,
-            encoding,
-        } = settled;
-        let n_rows = table.n_rows();
-        let table = types.fit_table(table)?;
-        let number = |row: usize| rows + row as u64;
-        let mut ready = ready::next(&table, &options.spec, encoding, targets, number)?;
-        all_usable(&ready.rejected)?;
-        let types = types.clone();
-        let (kept, fitted) = self.fit(&mut ready, observer)?;
-        let fitted = match fitted {
-            Ok(fitted) => Ok(fitted),
-            Err(error) => Err(ready::without_front(&error).ok_or(error)?),
-        };
-        Ok(self.settle(ready, kept, fitted, types, n_rows))
+    ) -> Result<Update, Error> {
+        let n_before = self.kept.n_rows();
+        let before = self.kept.add(self.state.batches + 1, &ready.rows)?;
+        let found = self.fit(&mut ready, stopped, observer);
+        let found = found.and_then(|(composition, fitted)| {
+            let drift = self.drift(&ready, n_before, &fitted)?;
+            Ok((composition, fitted, drift))
+        });
+        match found {
+            Ok((composition, fitted, drift)) => {
+                Ok(self.settle(ready, composition, fitted.ok(), drift))
+            }
+            Err(error) => {
+                self.kept.go_back(before)?;
+                Err(error)
+            }
+        }
     }
 
-    /// The rows that are kept together with these, and the front on them.
+    /// Rejects all rows of a batch: the front and the rows that are kept stay as they are.
+    pub(crate) fn skip(&mut self, n_rows: usize, why: &Message) -> Result<Update, Error> {
+        let Some(settled) = &self.state.settled else {
+            return Err(Error::usage(say![
+                SKIP_BATCH,
+                ": the stream has no front yet; start another state with rows that can be fitted"
+            ]));
+        };
+        let reject = |index: usize| Rejected {
+            index,
+            reason: why.into(),
+        };
+        let ready = ready::none(settled, (0..n_rows).map(reject).collect());
+        let composition = settled.composition.clone();
+        let drift = self.drift(&ready, self.kept.n_rows(), &Err(why.to_string()))?;
+        Ok(self.settle(ready, composition, None, drift))
+    }
+
+    /// The front on the rows that are kept, and who is in these; instead of a front the reason why the
+    /// previous one still stands.
     fn fit(
         &self,
         ready: &mut Ready,
+        stopped: Stopped,
         observer: &mut dyn Observer,
-    ) -> Result<(Kept, Result<Fitted, Error>), Error> {
-        let Memory {
-            options, batches, ..
-        } = &self.memory;
-        let mut kept = self.kept.clone();
-        kept.add(batches + 1, &ready.rows)?;
-        let rows = kept.rows().unwrap_or(&ready.rows);
+    ) -> Result<(Composition, Result<Fitted, String>), Error> {
+        let rows = self.kept.rows().unwrap_or(&ready.rows);
+        let composition = Composition::of(&rows.datasets(&ready.encoding.schema())?);
         let mut encoded = seen_by_front(&ready.encoding, rows)?;
+        let growth = ready.growth.notices.iter().cloned();
+        encoded.notices.splice(0..0, growth);
         encoded.notices.append(&mut ready.notices);
-        encoded.notices.append(&mut ready.growth.notices);
-        let current = self.current.as_ref();
-        let fitted = ready::fit(encoded, &options.request, current, *batches, observer);
-        Ok((kept, fitted))
+        encoded.memory = self.memory;
+        let State {
+            options, batches, ..
+        } = &self.state;
+        let earlier = self.front.as_ref();
+        let earlier = earlier.map(|front| front.earlier(&encoded.encoding, *batches));
+        let request = &options.request;
+        let fitted = match fit_encoded(encoded, request, &[], earlier.as_ref(), None, observer) {
+            Ok(fitted)
+                if fitted.outcome.stop == StopReason::Stopped && stopped == Stopped::Refused =>
+            {
+                return Err(fairfront_core::Error::Stopped.into());
+            }
+            // Rows without a class or a group say nothing: the current front still stands.
+            Err(Error::Model(ModelError::Data(why))) if earlier.is_some() => {
+                Err(without_advice(&why.to_string()))
+            }
+            fitted => Ok(fitted?),
+        };
+        Ok((composition, fitted))
+    }
+
+    /// What a batch changes.
+    fn drift(
+        &self,
+        ready: &Ready,
+        kept_before: usize,
+        fitted: &Result<Fitted, String>,
+    ) -> Result<Drift, Error> {
+        let of_batch = Composition::of(&ready.rows.datasets(&ready.encoding.schema())?);
+        let settled = self.state.settled.as_ref();
+        let (base_rate, groups) = Composition::shifts(settled.map(|s| &s.composition), &of_batch);
+        let used = ready.rows.n_rows();
+        let named = |of: &String, name: &String| format!("{of}={name}");
+        let (levels, new) = (ready.growth.levels.iter(), ready.growth.groups.iter());
+        Ok(Drift {
+            batch: self.state.batches + 1,
+            rows: self.state.rows + ready.n_rows as u64,
+            used,
+            dropped: ready.n_dropped,
+            rejected: ready.rejected.len(),
+            kept_before,
+            kept: self.kept.n_rows(),
+            unseen_share: match used {
+                0 => 0.0,
+                n => ready.growth.unseen_rows as f64 / n as f64,
+            },
+            new_levels: levels.map(|l| named(&l.column, &l.level)).collect(),
+            new_groups: new.map(|g| named(&g.attribute, &g.group)).collect(),
+            base_rate,
+            groups,
+            front: match fitted {
+                Ok(fitted) => FrontShift::of(settled, fitted)?,
+                Err(why) => {
+                    let points = self.front.as_ref().map_or(0, Front::len);
+                    FrontShift::none(settled, points, why)
+                }
+            },
+        })
     }
 
     /// Takes a batch in; nothing can fail any more.
     fn settle(
         &mut self,
         ready: Ready,
-        kept: Kept,
-        fitted: Result<Fitted, String>,
-        types: ColumnTypes,
-        n_rows: usize,
-    ) -> Option<Fitted> {
-        let memory = &mut self.memory;
-        memory.batches += 1;
-        memory.rows += n_rows as u64;
-        add_dropped(&mut memory.dropped, &ready.dropped);
-        memory.kept = kept.info.clone();
-        self.kept = kept;
-        memory.settled = Some(Settled {
-            types,
-            targets: ready.targets,
-            encoding: ready.encoding,
-        });
-        memory.waiting = fitted.as_ref().err().cloned();
-        let fitted = fitted.ok()?;
-        memory.updated = memory.batches;
-        let starts = fitted.starts.as_ref();
-        memory.found = Some(Found {
-            info: run_info_of(SOURCE, None, &memory.options.spec, &fitted),
-            front: front_table(&fitted),
-            evidence: fitted.evidence.clone(),
-            encoding: fitted.encoded.encoding.clone(),
-            starts: starts.map(|starts| starts.iter().map(<[f64]>::to_vec).collect()),
-        });
-        self.current = Some(Current::of(&fitted));
-        Some(fitted)
+        composition: Composition,
+        fitted: Option<Fitted>,
+        drift: Drift,
+    ) -> Update {
+        let state = &mut self.state;
+        state.batches += 1;
+        state.rows += ready.n_rows as u64;
+        state.rejected += ready.rejected.len() as u64;
+        state.add_dropped(&ready.dropped);
+        state.kept = self.kept.info.clone();
+        state.waiting.clone_from(&drift.front.kept_because);
+        let before = state.settled.take();
+        let skipped = before.as_ref().map_or(0, |s| s.skipped);
+        state.settled = match (before, &fitted) {
+            (before, Some(fitted)) => {
+                let standing = &fitted.standing;
+                // Hypervolumes stay comparable as long as they are of the same measures.
+                let same = before.filter(|s| s.judged_by == standing.names);
+                let reference = same.map_or_else(|| standing.reference.clone(), |s| s.reference);
+                Some(Settled {
+                    types: ready.types,
+                    targets: ready.targets,
+                    encoding: ready.encoding,
+                    reference,
+                    judged_by: standing.names.clone(),
+                    values: standing.front.clone(),
+                    updated: state.batches,
+                    skipped: 0,
+                    composition,
+                })
+            }
+            (before, None) => before.map(|settled| Settled {
+                encoding: ready.encoding,
+                composition,
+                skipped: skipped + u64::from(ready.rows.n_rows() == 0),
+                ..settled
+            }),
+        };
+        let notices = match &fitted {
+            Some(fitted) => {
+                self.front = Some(Front::of(fitted, &state.options.spec));
+                fitted.notices.clone()
+            }
+            None => ready.growth.notices,
+        };
+        Update {
+            drift,
+            fitted,
+            notices,
+            rejected: ready.rejected,
+            rows: ready.rows,
+        }
+    }
+
+    /// Says in the run where its rows come from; the notices of its front are those given.
+    pub(crate) fn set_source(
+        &mut self,
+        source: String,
+        read: Option<ReadFrom>,
+        notices: Vec<Notice>,
+    ) {
+        if let Some(front) = &mut self.front {
+            let info = &mut front.run.info;
+            (info.source, info.read, info.notices) = (source, read, notices);
+        }
     }
 }
 
@@ -325,169 +345,76 @@ impl Live {
 impl Live {
     /// What it was begun with, objectives by default named.
     pub fn options(&self) -> &LiveOptions {
-        &self.memory.options
+        &self.state.options
     }
 
-    /// Why the last batch brought no front; `None` where it did, and before the first.
+    /// Why the last batch brought no front; `None` if it did, and before the first.
     pub fn waiting(&self) -> Option<&str> {
-        self.memory.waiting.as_deref()
+        self.state.waiting.as_deref()
     }
 
     /// Batches taken.
     pub fn batches(&self) -> u64 {
-        self.memory.batches
+        self.state.batches
     }
 
-    /// Rows of these batches, dropped ones counted.
+    /// Rows of these batches, dropped and rejected ones counted.
     pub fn rows(&self) -> u64 {
-        self.memory.rows
+        self.state.rows
+    }
+
+    /// Rows that were rejected.
+    pub fn rejected(&self) -> u64 {
+        self.state.rejected
+    }
+
+    /// Why rows were dropped, and how many.
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.state.dropped
     }
 
     /// Rows that are in memory: those that the front stands on, or those that wait for the first.
     pub fn kept(&self) -> usize {
-        let kept = self.kept.rows().map_or(0, StoredRows::n_rows);
-        kept + self.memory.held.n_rows()
-    }
-
-    /// Why rows were dropped, and how many, once there is a front.
-    pub fn dropped(&self) -> &[Dropped] {
-        &self.memory.dropped
+        self.kept.n_rows() + self.state.held.n_rows()
     }
 
     /// The encoding of the front's points, once there is a front.
     pub fn encoding(&self) -> Option<&Encoding> {
-        Some(&self.memory.found.as_ref()?.encoding)
+        Some(&self.front.as_ref()?.run.encoding)
     }
 
     /// The newest front as a run, once there is one.
     pub fn run(&self) -> Option<Run> {
-        let memory = &self.memory;
-        let found = memory.found.as_ref()?;
-        let mut info = found.info.clone();
-        info.stream = Some(StreamInfo {
-            batches: memory.batches,
-            updated: memory.updated,
-            rows: memory.rows,
-            used: memory.kept.seen,
-            rejected: 0,
-            dropped: memory.dropped.clone(),
-            keep: memory.options.keep,
+        let mut run = self.front.as_ref()?.run.clone();
+        let state = &self.state;
+        run.info.stream = Some(StreamInfo {
+            batches: state.batches,
+            updated: state.settled.as_ref().map_or(0, |s| s.updated),
+            rows: state.rows,
+            used: state.kept.seen,
+            rejected: state.rejected,
+            dropped: state.dropped.clone(),
+            keep: state.options.keep,
             kept: self.kept(),
         });
-        Some(Run {
-            info,
-            front: found.front.clone(),
-            encoding: found.encoding.clone(),
-            evidence: found.evidence.clone(),
-            uses: Vec::new(),
-            estimator: None,
-        })
+        Some(run)
     }
 }
 
-/// As bytes.
-impl Live {
-    /// All of it as bytes, rows included; what is read from them goes on as this does.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        let text = serde_json::to_vec(&self.memory)
-            .map_err(|e| Error::data(format!("the front cannot be written: {e}")))?;
-        let rows = self.kept.rows().map(StoredRows::to_bytes);
-        let rows = rows.unwrap_or_default();
-        let mut bytes = Vec::with_capacity(HEADER + text.len() + rows.len() + SUM);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&text);
-        bytes.extend_from_slice(&rows);
-        let sum = Sha256::digest(&bytes);
-        bytes.extend_from_slice(&sum);
-        Ok(bytes)
-    }
-
-    /// Reads what [`Live::to_bytes`] wrote, and refuses anything else.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let damaged = |why: &str| {
-            Error::data(format!(
-                "these bytes are no front that goes on: {why}; take an undamaged copy, or begin anew"
-            ))
-        };
-        let rest = bytes.strip_prefix(MAGIC);
-        let rest = rest.ok_or_else(|| damaged("they begin otherwise"))?;
-        let cut_off = || damaged("they are cut off");
-        let (version, rest) = rest.split_first_chunk().ok_or_else(cut_off)?;
-        let version = u32::from_le_bytes(*version);
-        if version != VERSION {
-            return Err(Error::data(format!(
-                "these bytes are of version {version}, and this program reads version {VERSION}; read \
-                 them with the version that wrote them"
-            )));
-        }
-        let (length, rest) = rest.split_first_chunk().ok_or_else(cut_off)?;
-        let (rest, _) = rest
-            .split_at_checked(rest.len().saturating_sub(SUM))
-            .ok_or_else(cut_off)?;
-        let (all, sum) = bytes
-            .split_at_checked(HEADER + rest.len())
-            .ok_or_else(cut_off)?;
-        if Sha256::digest(all)[..] != *sum {
-            return Err(damaged("their checksum is wrong"));
-        }
-        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| cut_off())?;
-        let (text, rows) = rest.split_at_checked(length).ok_or_else(cut_off)?;
-        let memory: Memory = serde_json::from_slice(text).map_err(|e| damaged(&e.to_string()))?;
-        let rows = match rows {
-            [] => None,
-            rows => Some(StoredRows::from_bytes(rows)?),
-        };
-        let apart = || damaged("their parts do not belong together");
-        if !memory.held.is_sound() || memory.settled.is_some() != rows.is_some() {
-            return Err(apart());
-        }
-        let current = match &memory.found {
-            None => None,
-            Some(found) => Some(found.current().ok_or_else(apart)?),
-        };
-        let agrees = |settled: &Settled| {
-            let of_front = memory.found.as_ref().map(|found| &found.encoding);
-            settled.encoding.check().is_ok()
-                && of_front.is_none_or(|front| settled.encoding.extends(front))
-        };
-        if !memory.settled.as_ref().is_none_or(agrees) {
-            return Err(apart());
-        }
-        let LiveOptions { spec, keep, .. } = &memory.options;
-        Ok(Self {
-            kept: Kept::of(*keep, spec.seed, memory.kept.clone(), rows),
-            current,
-            memory,
-        })
-    }
-}
-
-impl Found {
-    /// The front to go on from; `None` where this does not belong together.
-    fn current(&self) -> Option<Current> {
-        let n_params = self.encoding.schema().n_features() + 1;
-        let starts = match &self.starts {
-            None => None,
-            Some(points) if points.iter().all(|point| point.len() == n_params) => {
-                Some(Points::from_vec(n_params, points.concat()))
-            }
-            Some(_) => return None,
-        };
-        Current::of_run(&self.info, &self.front, self.encoding.clone(), starts)
-    }
-}
-
-/// Why rows make no front, where more of them may.
+/// Why rows make no front, if more of them may.
 fn not_yet(error: &Error) -> Option<String> {
     match error {
-        Error::Data(why) => Some(ready::without_advice(&why.to_string())),
-        Error::Table(why) if why.is_for_want_of_rows() => {
-            Some(ready::without_advice(&why.to_string()))
+        Error::Model(ModelError::Data(why)) => Some(without_advice(&why.to_string())),
+        Error::Model(ModelError::Table(why)) if why.is_for_want_of_rows() => {
+            Some(without_advice(&why.to_string()))
         }
         _ => None,
     }
+}
+
+/// Why rows make no front, without the advice after it, which is for a whole table.
+pub(crate) fn without_advice(why: &str) -> String {
+    why.split(';').next().unwrap_or_default().to_owned()
 }
 
 /// Refuses a batch with rows that cannot be used.

@@ -1,26 +1,30 @@
-//! From the table of a batch to rows that can be kept, and from kept rows to a front.
+//! From the table of a batch to rows that can be kept.
 
 use std::borrow::Cow;
 
 use fairfront_data::setting::MERGE;
 use fairfront_data::{
-    Arrival, Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
-    Split, SplitRule, StoredRows, Table, drawn_part,
+    Arrival, ColumnTypes, Dropped, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected,
+    Spec, Split, SplitRule, StoredRows, Table, drawn_part,
 };
-use fairfront_run::{Error, FitRequest, Fitted, fit_encoded};
-use fairfront_solve::{Error as SolveError, Observer};
+use fairfront_run::Error;
 
-use super::current::Current;
+use crate::state::Settled;
 
 /// Rows of a batch that are ready to be kept.
 pub(super) struct Ready {
+    /// Rows of the batch, dropped and rejected ones counted.
+    pub(super) n_rows: usize,
+    /// Those in use.
     pub(super) rows: StoredRows,
     pub(super) encoding: Encoding,
     pub(super) growth: Growth,
     pub(super) dropped: Vec<Dropped>,
     pub(super) n_dropped: usize,
-    /// By their place in the table.
+    /// By their place in the batch.
     pub(super) rejected: Vec<Rejected>,
+    /// Types of the columns.
+    pub(super) types: ColumnTypes,
     /// Values of the target that are known.
     pub(super) targets: Vec<String>,
     pub(super) notices: Vec<Notice>,
@@ -31,6 +35,7 @@ pub(super) struct Ready {
 /// of the table is.
 pub(super) fn first(
     table: Table,
+    types: ColumnTypes,
     spec: &Spec,
     names: &[String],
     number: impl Fn(usize) -> u64,
@@ -53,7 +58,9 @@ pub(super) fn first(
     let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
     let parts = prepared.split.parts_by_row();
     Ok(Ready {
+        n_rows: prepared.table.n_rows(),
         rows: StoredRows::from_dataset(&data, &parts)?,
+        types,
         n_dropped: prepared.table.n_rows() - prepared.rows.len(),
         encoding,
         growth: Growth::default(),
@@ -68,11 +75,11 @@ pub(super) fn first(
 pub(super) fn next(
     table: &Table,
     spec: &Spec,
-    encoding: &Encoding,
-    targets: &[String],
+    settled: &Settled,
     number: impl Fn(usize) -> u64,
 ) -> Result<Ready, Error> {
-    let mut encoding = encoding.clone();
+    let targets = &settled.targets;
+    let mut encoding = settled.encoding.clone();
     let table = &*encoding.complete(Cow::Borrowed(table))?;
     let arrival = Arrival::new(table, spec, &encoding, targets)?;
     let growth = encoding.grow(table, &arrival.rows)?;
@@ -83,45 +90,37 @@ pub(super) fn next(
         (None, _) => vec![Part::Train; arrival.rows.len()],
     };
     Ok(Ready {
+        n_rows: table.n_rows(),
         rows: StoredRows::from_dataset(&data, &parts)?,
+        types: settled.types.clone(),
         n_dropped: table.n_rows() - arrival.rows.len() - arrival.rejected.len(),
         encoding,
         growth,
         dropped: arrival.dropped,
         rejected: arrival.rejected,
-        targets: targets.to_vec(),
+        targets: targets.clone(),
         notices: Vec::new(),
     })
+}
+
+/// A batch all of whose rows are rejected.
+pub(super) fn none(settled: &Settled, rejected: Vec<Rejected>) -> Ready {
+    Ready {
+        n_rows: rejected.len(),
+        rows: StoredRows::new(&settled.encoding.schema()),
+        encoding: settled.encoding.clone(),
+        growth: Growth::default(),
+        dropped: Vec::new(),
+        n_dropped: 0,
+        rejected,
+        types: settled.types.clone(),
+        targets: settled.targets.clone(),
+        notices: Vec::new(),
+    }
 }
 
 /// The parts of rows of a table.
 fn drawn(spec: &Spec, shares: [f64; 4], rows: &[u32], number: impl Fn(usize) -> u64) -> Vec<Part> {
     let part = |row: &u32| drawn_part(shares, spec.seed, number(*row as usize));
     rows.iter().map(part).collect()
-}
-
-/// The first front, or the current one brought up to date; `updates` is how many batches came before.
-pub(super) fn fit(
-    encoded: Encoded,
-    request: &FitRequest,
-    current: Option<&Current>,
-    updates: u64,
-    observer: &mut dyn Observer,
-) -> Result<Fitted, Error> {
-    let earlier = current.map(|c| c.earlier(&encoded.encoding, updates));
-    fit_encoded(encoded, request, &[], earlier.as_ref(), None, observer)
-}
-
-/// The reason why rows make no front; `None` for errors that are not about these rows.
-pub(super) fn without_front(error: &Error) -> Option<String> {
-    match error {
-        Error::Data(why) => Some(without_advice(&why.to_string())),
-        Error::Solve(SolveError::Problem(why)) => Some(without_advice(why)),
-        _ => None,
-    }
-}
-
-/// Why rows make no front, without the advice behind it, which is for a whole table.
-pub(super) fn without_advice(why: &str) -> String {
-    why.split(';').next().unwrap_or_default().to_owned()
 }

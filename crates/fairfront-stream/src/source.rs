@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use fairfront_core::{Wording, grouped, hex, say};
 use fairfront_data::{
-    BadRecord, ColumnType, Known, Position, RawRecord, Records, Spec, column_order, data_folder,
-    open_text,
+    BadRecord, ColumnType, Known, Position, RawRecord, ReadOptions, Records, Spec, column_order,
+    data_folder, open_text,
 };
 use fairfront_run::Error;
 use sha2::{Digest, Sha256};
 
-use super::state::{Input, StreamOptions};
+use super::journal::Input;
 use crate::setting::FOLLOW;
 use crate::store::Entry;
 
@@ -164,7 +164,7 @@ pub(crate) fn identity(name: &str) -> Result<String, Error> {
         )));
     }
     let full = Path::new(name).canonicalize();
-    let full = full.map_err(|e| Error::Table(fairfront_data::Error::io(name, e)))?;
+    let full = full.map_err(|e| fairfront_data::Error::io(name, e))?;
     Ok(full.display().to_string())
 }
 
@@ -172,11 +172,12 @@ pub(crate) fn identity(name: &str) -> Result<String, Error> {
 /// file under another name.
 pub(crate) fn same_text(
     name: &str,
-    options: &StreamOptions,
+    read: &ReadOptions,
     inputs: &[Input],
 ) -> Result<Option<usize>, Error> {
-    let read = inputs.iter().enumerate();
-    let mut known: Vec<(usize, &Position)> = read
+    let mut known: Vec<(usize, &Position)> = inputs
+        .iter()
+        .enumerate()
         .filter_map(|(at, input)| Some((at, input.position.as_ref()?)))
         .filter(|(_, position)| position.bytes > 0)
         .collect();
@@ -184,14 +185,14 @@ pub(crate) fn same_text(
     if known.is_empty() {
         return Ok(None);
     }
-    let mut text = open_text(name, &options.read)?.text;
+    let mut text = open_text(name, read)?.text;
     let (mut hash, mut bytes, mut found) = (Sha256::new(), 0, None);
     for (at, position) in known {
         let mut chunk = vec![0; PIPE_BYTES];
         while bytes < position.bytes {
             let most = (position.bytes - bytes).min(PIPE_BYTES as u64) as usize;
             let read = text.read(&mut chunk[..most]);
-            let n = read.map_err(|e| Error::Table(fairfront_data::Error::io(name, e)))?;
+            let n = read.map_err(|e| fairfront_data::Error::io(name, e))?;
             if n == 0 {
                 break;
             }
@@ -213,7 +214,8 @@ impl Source {
     pub(crate) fn open(
         name: &str,
         input: usize,
-        options: &StreamOptions,
+        read: &ReadOptions,
+        spec: &Spec,
         follow: bool,
         position: Option<&Position>,
     ) -> Result<Self, Error> {
@@ -222,7 +224,7 @@ impl Source {
             let text: Box<dyn Read + Send> = Box::new(pipe);
             return Ok(Self {
                 input,
-                records: Records::new("standard input", text, &options.read).by_first_lines(),
+                records: Records::new("standard input", text, read).by_first_lines(),
                 order: Vec::new(),
                 types: BTreeMap::new(),
                 kind: Kind::Pipe(state),
@@ -233,9 +235,9 @@ impl Source {
         }
         let opened = match Known::parse(name)? {
             Some(known) => known
-                .within(options.read.memory)
-                .open_text(&options.spec, data_folder().as_deref())?,
-            None => open_text(name, &options.read)?,
+                .within(read.memory)
+                .open_text(spec, data_folder().as_deref())?,
+            None => open_text(name, read)?,
         };
         if follow && !opened.is_plain {
             return Err(Error::usage(say![
@@ -244,7 +246,7 @@ impl Source {
             ]));
         }
         let types = opened.types.clone();
-        let mut records = opened.records(&options.read);
+        let mut records = opened.records(read);
         if follow {
             records = records.by_first_lines();
         }
@@ -314,7 +316,7 @@ impl Source {
         {
             let message =
                 "standard input is packed or no text; unpack it first, as in zcat FILE | …";
-            return Err(Error::Data(message.into()));
+            return Err(Error::data(message));
         }
         if let Some(record) = record {
             self.settle(columns, spec)?;

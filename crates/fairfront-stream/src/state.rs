@@ -1,168 +1,59 @@
-//! What a stream remembers from batch to batch: `state.json`.
+//! The state of a stream: `state.json` and the files around it, the same ones in memory and in a generation.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use fairfront_core::{Message, say};
-use fairfront_data::setting::{BALANCE, SENSITIVE, TARGET};
-use fairfront_data::{ColumnType, ColumnTypes, Dropped, Encoding, Position, ReadOptions, Spec};
-use fairfront_run::{Error, FitRequest, Keep};
+use fairfront_data::{ColumnTypes, Dropped, Encoding, HeldRows, StoredRows};
+use fairfront_run::store::sums_of;
+use fairfront_run::{Error, RunFiles};
 use serde::{Deserialize, Serialize};
 
-use super::drift::Composition;
-use super::keep::{Kept, KeptInfo};
-use crate::setting::{BATCH, RESERVOIR, WINDOW};
-use crate::store::{Committed, Entry};
+use crate::drift::Composition;
+use crate::front::Front;
+use crate::keep::{Kept, KeptInfo, ROWS};
+use crate::live::Live;
+use crate::options::LiveOptions;
 
 const FORMAT: &str = "fairfront-stream";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// The file of a generation that holds it.
-pub(crate) const STATE: &str = "state.json";
+/// The file that holds it.
+const STATE: &str = "state.json";
 
-/// What determines a stream's result beside its rows; settled by the first call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StreamOptions {
-    /// A known data set, where that is what streams.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub known: Option<String>,
-    /// Roles, policies, split and seed.
-    pub spec: Spec,
-    /// How inputs are read.
-    pub read: ReadOptions,
-    /// Objectives and solvers.
-    pub request: FitRequest,
-    /// Rows of a batch.
-    pub batch: usize,
-    /// Which rows the front stands on.
-    pub keep: Keep,
-    /// What the first call was told, in the words of whoever was told; nothing here looks at it.
-    #[serde(default)]
-    pub asked: serde_json::Value,
-}
-
-impl StreamOptions {
-    /// Says what cannot be right, before any row is read.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        check_rows(&self.spec, self.keep)?;
-        if self.request.objectives.len() < 2 {
-            return Err(Error::usage(say![
-                "a front needs at least two objectives";
-                "name a sensitive column with ", SENSITIVE
-            ]));
-        }
-        if self.batch == 0 {
-            return Err(Error::usage(say![
-                BATCH.is(0),
-                ": a batch needs at least one row"
-            ]));
-        }
-        Ok(())
-    }
-}
-
-/// Says what cannot be right about rows that are to arrive in batches.
-pub(super) fn check_rows(spec: &Spec, keep: Keep) -> Result<(), Error> {
-    let usage = |message: Message| Err(Error::Usage(message));
-    spec.check()?;
-    if spec.target.is_none() {
-        return usage(say!["a front needs a target"; "name the column with ", TARGET]);
-    }
-    if spec.balance.is_some() {
-        return usage(say![
-            BALANCE,
-            " is for tables that are whole; rows of a stream are taken as they come"
-        ]);
-    }
-    match keep {
-        Keep::Window(0) => usage(say![WINDOW.is(0), ": keep at least one row"]),
-        Keep::Reservoir(0) => usage(say![RESERVOIR.is(0), ": keep at least one row"]),
-        _ => Ok(()),
-    }
-}
-
-/// Adds to the rows dropped so far.
-pub(super) fn add_dropped(all: &mut Vec<Dropped>, dropped: &[Dropped]) {
-    for more in dropped {
-        match all.iter_mut().find(|d| d.reason == more.reason) {
-            Some(known) => known.rows += more.rows,
-            None => all.push(more.clone()),
-        }
-    }
-}
-
-/// An input and how far it was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Input {
-    /// As it was named.
-    pub(crate) name: String,
-    /// What tells it from others: the file's full path, a known data set's name, `-`.
-    pub(crate) identity: String,
-    /// Rows taken.
+/// Everything that the next batch needs to know, except the rows that are kept and the front.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct State {
+    format: String,
+    version: u32,
+    pub(crate) options: LiveOptions,
+    /// Batches taken.
+    pub(crate) batches: u64,
+    /// Rows of these batches, dropped and rejected ones counted.
     pub(crate) rows: u64,
-    /// How far the text was read; for standard input nothing but its rows counts.
+    pub(crate) rejected: u64,
+    pub(crate) dropped: Vec<Dropped>,
+    pub(crate) kept: KeptInfo,
+    /// Rows that wait for the first front, as they came.
+    #[serde(default, skip_serializing_if = "holds_nothing")]
+    pub(crate) held: HeldRows,
+    /// Why the last batch brought no front.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) position: Option<Position>,
-    /// For standard input: what its rows were, in one checksum.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) chain: String,
+    pub(crate) waiting: Option<String>,
+    /// Absent until there is a front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) settled: Option<Settled>,
 }
 
-impl Input {
-    /// What a log says of it before anything it gave: who it is, and from where it goes on.
-    pub(crate) fn entries(&self, index: usize) -> Vec<Entry> {
-        let known = Entry::Input {
-            input: index,
-            name: self.name.clone(),
-            identity: self.identity.clone(),
-        };
-        let position = self.position.as_ref();
-        let position = position.and_then(|position| serde_json::to_value(position).ok());
-        let position = position.map(|position| Entry::Position {
-            input: index,
-            position,
-        });
-        std::iter::once(known).chain(position).collect()
-    }
-
-    /// The input that a log announces.
-    pub(crate) fn of(entry: &Entry) -> Option<Self> {
-        match entry {
-            Entry::Input { name, identity, .. } => Some(Self::new(name, identity)),
-            _ => None,
-        }
-    }
-
-    fn new(name: &str, identity: &str) -> Self {
-        Self {
-            name: name.into(),
-            identity: identity.into(),
-            rows: 0,
-            position: None,
-            chain: String::new(),
-        }
-    }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-/// What the first batch settled.
+/// What the first front settled, and the newest one changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settled {
     /// Types of the columns.
     pub(crate) types: ColumnTypes,
     /// Values of the target that are known.
     pub(crate) targets: Vec<String>,
-    /// The encoding of the rows that are kept; it may know more categories than that of the front,
-    /// where a front could not be updated.
+    /// The encoding of the rows that are kept; it may know more categories than that of the front, if a
+    /// front could not be updated.
     pub(crate) encoding: Encoding,
-    /// What volumes are measured with.
+    /// The reference point of hypervolumes.
     pub(crate) reference: Vec<f64>,
     /// By what the front is judged.
     pub(crate) judged_by: Vec<String>,
@@ -173,45 +64,25 @@ pub(crate) struct Settled {
     /// Batches since then that were rejected as a whole, which changes neither front nor rows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) skipped: u64,
-    /// How many rows are kept.
-    pub(crate) rows: usize,
-    /// Who is in these rows.
+    /// Who is in the rows that are kept.
     pub(crate) composition: Composition,
 }
 
-/// All of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct State {
-    format: String,
-    version: u32,
-    pub(crate) options: StreamOptions,
-    /// Batches taken.
-    pub(crate) batches: u64,
-    /// Rows of these batches.
-    pub(crate) rows: u64,
-    pub(crate) rejected: u64,
-    pub(crate) dropped: Vec<Dropped>,
-    /// Names of the columns, in the order of the first input.
-    pub(crate) columns: Vec<String>,
-    /// What the formats of inputs say of them.
-    pub(crate) declared: BTreeMap<String, ColumnType>,
-    /// Whether the fields of an input are separated by another character than a comma, so that a comma
-    /// may be a decimal sign.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) commas_are_free: bool,
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) kept: KeptInfo,
-    /// How far `rejected.csv` and `drift.jsonl` are committed.
-    pub(crate) rejected_file: Committed,
-    pub(crate) drift_file: Committed,
-    /// Absent until there is a front.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) settled: Option<Settled>,
+fn holds_nothing(held: &HeldRows) -> bool {
+    held.n_rows() == 0
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl State {
     /// Nothing taken yet.
-    pub(crate) fn new(options: StreamOptions) -> Self {
+    pub(crate) fn new(options: LiveOptions) -> Self {
         Self {
             format: FORMAT.into(),
             version: VERSION,
@@ -220,13 +91,9 @@ impl State {
             rows: 0,
             rejected: 0,
             dropped: Vec::new(),
-            columns: Vec::new(),
-            declared: BTreeMap::new(),
-            commas_are_free: false,
-            inputs: Vec::new(),
             kept: KeptInfo::default(),
-            rejected_file: Committed::default(),
-            drift_file: Committed::default(),
+            held: HeldRows::default(),
+            waiting: None,
             settled: None,
         }
     }
@@ -234,20 +101,35 @@ impl State {
     /// Reads the state of a generation.
     pub(crate) fn read(generation: &Path) -> Result<Self, Error> {
         let path = generation.join(STATE);
-        let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
-        let state: Self = serde_json::from_str(&text)
-            .map_err(|e| Error::file(&path, format!("this is no state of a stream ({e})")))?;
-        if state.format != FORMAT || state.version != VERSION {
-            let problem = format!(
-                "{} of version {} cannot be read by this program, which reads {FORMAT} of version {VERSION}",
-                state.format, state.version
-            );
-            return Err(Error::file(&path, problem));
-        }
-        Ok(state)
+        let bytes = std::fs::read(&path).map_err(|e| Error::file(&path, e))?;
+        Self::from_json(&path, &bytes)
     }
 
-    /// The rows that it keeps; none before the first batch.
+    fn from_json(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+            version: u32,
+        }
+        let corrupted = |e| Error::file(path, format!("this is not the state of a stream ({e})"));
+        let Head { format, version } = serde_json::from_slice(bytes).map_err(corrupted)?;
+        if format != FORMAT || version != VERSION {
+            let problem = format!(
+                "{format} of version {version} cannot be read by this program, which reads {FORMAT} of version \
+                 {VERSION}; read it with the version that wrote it"
+            );
+            return Err(Error::file(path, problem));
+        }
+        serde_json::from_slice(bytes).map_err(corrupted)
+    }
+
+    fn to_json(&self) -> Result<Vec<u8>, Error> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|e| Error::data(format!("{STATE}: cannot be written ({e})")))?;
+        Ok(format!("{text}\n").into_bytes())
+    }
+
+    /// The rows that it keeps in a folder; none before the first batch.
     pub(crate) fn read_rows(&self, folder: &Path, generation: &Path) -> Result<Kept, Error> {
         let (keep, seed) = (self.options.keep, self.options.spec.seed);
         match self.batches {
@@ -256,18 +138,84 @@ impl State {
         }
     }
 
-    pub(crate) fn to_json(&self) -> Result<Vec<u8>, Error> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|e| Error::data(format!("the state cannot be written: {e}")))?;
-        Ok(format!("{text}\n").into_bytes())
+    /// Adds to the rows dropped so far.
+    pub(crate) fn add_dropped(&mut self, dropped: &[Dropped]) {
+        for more in dropped {
+            match self.dropped.iter_mut().find(|d| d.reason == more.reason) {
+                Some(known) => known.rows += more.rows,
+                None => self.dropped.push(more.clone()),
+            }
+        }
+    }
+}
+
+/// As files.
+impl Live {
+    /// The files of a generation, by name: those of the run, of its starts, and `state.json`. Rows are not
+    /// among them.
+    pub(crate) fn files(&self) -> Result<RunFiles, Error> {
+        let mut files = self
+            .run()
+            .map_or(Ok(Vec::new()), |mut run| run.to_files())?;
+        if let Some(front) = &self.front {
+            files.extend(front.starts_file()?);
+        }
+        files.push((STATE, self.state.to_json()?));
+        Ok(files)
     }
 
-    /// The input of this identity; a new one where there is none.
-    pub(crate) fn input(&mut self, name: &str, identity: &str) -> usize {
-        if let Some(at) = self.inputs.iter().position(|i| i.identity == identity) {
-            return at;
+    /// All of it as files, by name: rows, and checksums of the files, included. A stream that is read
+    /// from them continues exactly as this one does.
+    pub fn to_files(&self) -> Result<RunFiles, Error> {
+        let mut files = self.files()?;
+        files.extend(self.kept.rows().map(|rows| (ROWS, rows.to_bytes())));
+        let named: Vec<(&str, &[u8])> = files.iter().map(|(n, b)| (*n, b.as_slice())).collect();
+        let sums = sums_of(&named);
+        files.push(sums);
+        Ok(files)
+    }
+
+    /// Reads the files that [`Live::to_files`] returned, and refuses any others.
+    pub fn from_files(files: &[(&str, &[u8])]) -> Result<Self, Error> {
+        let file = |wanted: &str| files.iter().find(|(name, _)| *name == wanted);
+        let refused = |why: &str| {
+            Error::data(format!(
+                "these files are not the state of a stream: {why}; restore an intact copy, or start again"
+            ))
+        };
+        let Some((_, state)) = file(STATE) else {
+            return Err(refused(&format!("{STATE} is missing")));
+        };
+        let (name, sums) = sums_of(files);
+        if file(name).is_none_or(|(_, found)| *found != sums.as_slice()) {
+            return Err(refused("their checksums are wrong"));
         }
-        self.inputs.push(Input::new(name, identity));
-        self.inputs.len() - 1
+        let state = State::from_json(Path::new(STATE), state)?;
+        let rows = file(ROWS).map(|(_, bytes)| StoredRows::from_bytes(bytes));
+        let (keep, seed) = (state.options.keep, state.options.spec.seed);
+        let kept = Kept::of(keep, seed, state.kept.clone(), rows.transpose()?);
+        Self::of(state, kept, files)
+    }
+
+    /// A stream with these rows and the front in these files.
+    pub(crate) fn of(state: State, kept: Kept, files: &[(&str, &[u8])]) -> Result<Self, Error> {
+        let front = state.settled.as_ref().map(|_| Front::from_files(files));
+        let front = front.transpose()?;
+        if let (Some(settled), Some(front)) = (&state.settled, &front) {
+            let encoding = &settled.encoding;
+            if encoding.check().is_err() || !encoding.extends(&front.run.encoding) {
+                return Err(Error::data(
+                    "state.json and encoding.json have different features; restore both files from one copy \
+                     of the state, or start another state",
+                ));
+            }
+        }
+        if !state.held.is_sound() || state.settled.is_some() != kept.rows().is_some() {
+            return Err(Error::data(
+                "state.json and the rows do not belong together; restore both from one copy of the state, \
+                 or start another state",
+            ));
+        }
+        Ok(Self::put_together(state, kept, front))
     }
 }

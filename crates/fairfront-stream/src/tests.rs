@@ -6,13 +6,14 @@ use std::path::Path;
 use fairfront_core::{BLOCK_ROWS, CategoricalFeature, Dataset, Neutral, RowBlock, Schema};
 use fairfront_data::{BadRecord, Part, ReadOptions, Spec, StoredRows, embed};
 use fairfront_run::store::{Generations, Lock};
-use fairfront_run::{FitRequest, Keep, Penalty};
+use fairfront_run::{FitRequest, Keep, Penalty, SolverChoice};
+use fairfront_solve::{AnySolver, Trace};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::keep::Kept;
 use super::source::Row;
-use super::{Stream, StreamOptions};
+use super::{InputOptions, LiveOptions, Stream, StreamOptions};
 use crate::store::{Entry, Spool, segment};
 
 fn folder() -> TempDir {
@@ -149,14 +150,18 @@ proptest! {
                 let batch = number as u64 + 1;
                 let new = rows(first..first + n);
                 first += n;
+                let (rows, info) = (kept.rows().cloned(), kept.info.clone());
+                let before = kept.add(batch, &new).unwrap();
+                kept.go_back(before).unwrap();
+                prop_assert_eq!((kept.rows().cloned(), &kept.info), (rows, &info));
                 kept.add(batch, &new).unwrap();
                 segment::write(state, batch, &new.to_bytes()).unwrap();
                 // What no batch from here on needs is gone.
                 if let Some(oldest) = kept.oldest_segment() {
                     segment::remove_before(state, oldest).unwrap();
                 }
-                if let Some(bytes) = kept.reservoir() {
-                    std::fs::write(generation.join("reservoir.rows"), bytes).unwrap();
+                if let Some((name, bytes)) = kept.reservoir() {
+                    std::fs::write(generation.join(name), bytes).unwrap();
                 }
                 let again = Kept::read(keep, seed, kept.info.clone(), state, &generation).unwrap();
                 prop_assert_eq!(again.rows(), kept.rows());
@@ -202,20 +207,29 @@ fn options(batch: usize) -> StreamOptions {
         sensitive: vec![vec!["sex".into()]],
         ..Spec::default()
     };
+    let solver = SolverChoice {
+        solver: AnySolver::Trace(Trace::default()),
+        polish: None,
+    };
     StreamOptions {
-        known: None,
-        spec,
-        read: ReadOptions::default(),
-        request: FitRequest {
-            objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
-            solvers: Vec::new(),
-            front_in: None,
-            penalty: Penalty::default(),
-            loss_alone: false,
+        live: LiveOptions {
+            spec,
+            request: FitRequest {
+                objectives: vec!["error_rate".into(), "demographic_parity(sex)".into()],
+                solvers: vec![solver],
+                front_in: None,
+                penalty: Penalty::default(),
+                loss_alone: false,
+            },
+            keep: Keep::All,
+            names: Vec::new(),
         },
-        batch,
-        keep: Keep::All,
-        asked: serde_json::Value::Null,
+        input: InputOptions {
+            known: None,
+            read: ReadOptions::default(),
+            batch,
+            asked: serde_json::Value::Null,
+        },
     }
 }
 
@@ -320,7 +334,7 @@ fn rows_behind_a_lost_generation_are_taken_up_once() {
 fn a_log_cut_anywhere_gives_a_beginning_of_its_rows() {
     let at = folder();
     let mut stream = begun(at.path());
-    let input = stream.state.input("-", "-");
+    let input = stream.journal.input("-", "-");
     for number in 1..=3 {
         let fields = match number {
             2 => Err(BadRecord {

@@ -6,14 +6,14 @@ use fairfront_data::Notice;
 use fairfront_run::Error;
 
 use super::Stream;
+use super::journal::Input;
 use super::source::{Row, STDIN, Source};
-use super::state::Input;
 use crate::store::{Entry, Spool};
 
 impl Stream {
     /// The checksum of all rows of standard input that are safe.
     pub(super) fn stdin_chain(&self, input: usize) -> String {
-        let before = self.state.inputs[input].chain.clone();
+        let before = self.journal.inputs[input].chain.clone();
         let spooled = self.pending[..self.spooled].iter();
         let own = spooled.filter(|row| row.input == input);
         own.fold(before, |chain, row| row.chain(&chain))
@@ -23,11 +23,11 @@ impl Stream {
     pub(super) fn take_row(&mut self, mut row: Row, source: &Source) -> Result<(), Error> {
         self.ensure_begun()?;
         if source.is_pipe() {
-            row.number = self.state.inputs[row.input].rows + self.stdin_waiting + 1;
+            row.number = self.journal.inputs[row.input].rows + self.stdin_waiting + 1;
             let mut entries = vec![row.entry(self.wording)];
             if self.stdin_waiting == 0 {
                 // A log says itself whose rows it holds: an older generation may not know.
-                entries.splice(0..0, self.state.inputs[row.input].entries(row.input));
+                entries.splice(0..0, self.journal.inputs[row.input].entries(row.input));
             }
             self.spool(entries)?;
             self.spooled += 1;
@@ -49,7 +49,7 @@ impl Stream {
             && self.generations.is_some()
             // Of an input without a row there is nothing to remember.
             && position.bytes > 0
-            && self.state.inputs[input].position.as_ref() != Some(&position)
+            && self.journal.inputs[input].position.as_ref() != Some(&position)
         {
             let rows = self.pending[self.spooled..].iter();
             let mut entries: Vec<Entry> = rows.map(|row| row.entry(self.wording)).collect();
@@ -60,7 +60,7 @@ impl Stream {
             });
             self.spool(entries)?;
             self.spooled = self.pending.len();
-            self.state.inputs[input].position = Some(position);
+            self.journal.inputs[input].position = Some(position);
         }
         self.sync_spool()
     }
@@ -70,17 +70,17 @@ impl Stream {
         let Some(spool) = &mut self.spool else {
             return Ok(());
         };
-        let new = self.state.inputs.iter().enumerate().skip(self.announced);
+        let new = self.journal.inputs.iter().enumerate().skip(self.announced);
         let mut all: Vec<Entry> = new.flat_map(|(at, input)| input.entries(at)).collect();
         all.extend(entries);
         spool.append(&all)?;
-        self.announced = self.state.inputs.len();
+        self.announced = self.journal.inputs.len();
         Ok(())
     }
 
     /// Opens the log of the next batch and takes up the rows that wait in it.
     pub(super) fn open_spool(&mut self) -> Result<(), Error> {
-        let (mut spool, entries, cut) = Spool::open(&self.folder, self.state.batches + 1)?;
+        let (mut spool, entries, cut) = Spool::open(&self.folder, self.live.batches() + 1)?;
         self.notices.extend(cut.map(Notice::warning));
         let mut kept = self.take_up(&entries);
         let behind = self.take_up_later(&kept)?;
@@ -88,8 +88,8 @@ impl Stream {
             kept.extend(behind);
             spool.replace(&kept)?;
         }
-        Spool::remove_after(&self.folder, self.state.batches + 1)?;
-        self.announced = self.state.inputs.len();
+        Spool::remove_after(&self.folder, self.live.batches() + 1)?;
+        self.announced = self.journal.inputs.len();
         self.pending = kept.into_iter().filter_map(Row::of).collect();
         self.spooled = self.pending.len();
         self.stdin_waiting = self
@@ -102,7 +102,7 @@ impl Stream {
     }
 
     fn is_stdin(&self, input: usize) -> bool {
-        let known = self.state.inputs.get(input);
+        let known = self.journal.inputs.get(input);
         known.is_some_and(|i| i.identity == STDIN)
     }
 
@@ -112,11 +112,11 @@ impl Stream {
         let mut last_told: BTreeMap<usize, usize> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             match entry {
-                Entry::Input { input, .. } if *input == self.state.inputs.len() => {
-                    self.state.inputs.extend(Input::of(entry));
+                Entry::Input { input, .. } if *input == self.journal.inputs.len() => {
+                    self.journal.inputs.extend(Input::of(entry));
                 }
                 Entry::Position { input, position } => {
-                    if let Some(known) = self.state.inputs.get_mut(*input) {
+                    if let Some(known) = self.journal.inputs.get_mut(*input) {
                         last_told.insert(*input, at);
                         known.position = serde_json::from_value(position.clone()).ok();
                     }
@@ -139,12 +139,12 @@ impl Stream {
     /// up twice.
     fn take_up_later(&mut self, waiting: &[Entry]) -> Result<Vec<Entry>, Error> {
         let mut found = Vec::new();
-        let known = self.state.inputs.iter().position(|i| i.identity == STDIN);
+        let known = self.journal.inputs.iter().position(|i| i.identity == STDIN);
         let mut stdin = known;
         let waits = |entry: &&Entry| entry.input_of_row().is_some_and(|i| Some(i) == known);
-        let mut last = known.map_or(0, |i| self.state.inputs[i].rows);
+        let mut last = known.map_or(0, |i| self.journal.inputs[i].rows);
         last += waiting.iter().filter(waits).count() as u64;
-        for batch in Spool::batches_after(&self.folder, self.state.batches + 1)? {
+        for batch in Spool::batches_after(&self.folder, self.live.batches() + 1)? {
             let (_, entries, cut) = Spool::open(&self.folder, batch)?;
             self.notices.extend(cut.map(Notice::warning));
             let mut number = known;
@@ -155,9 +155,9 @@ impl Stream {
                     } if identity == STDIN => {
                         number = Some(*input);
                         if stdin.is_none() {
-                            *input = self.state.inputs.len();
+                            *input = self.journal.inputs.len();
                             stdin = Some(*input);
-                            self.state.inputs.extend(Input::of(&entry));
+                            self.journal.inputs.extend(Input::of(&entry));
                             found.push(entry);
                         }
                     }
@@ -185,7 +185,7 @@ impl Stream {
             .iter()
             .map(|row| row.entry(self.wording))
             .collect();
-        for (input, known) in self.state.inputs.iter().enumerate() {
+        for (input, known) in self.journal.inputs.iter().enumerate() {
             if let Some(position) = &known.position
                 && self.later.iter().any(|row| row.input == input)
             {
@@ -194,7 +194,7 @@ impl Stream {
                 entries.push(Entry::Position { input, position });
             }
         }
-        let (mut next, _, _) = Spool::open(&self.folder, self.state.batches + 1)?;
+        let (mut next, _, _) = Spool::open(&self.folder, self.live.batches() + 1)?;
         next.replace(&entries)
     }
 }

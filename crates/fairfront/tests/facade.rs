@@ -6,6 +6,7 @@ mod front;
 mod loans;
 
 use fairfront::data::{Known, Prepared};
+use fairfront::model::Error as ModelError;
 use fairfront::run::{Ask, Run, attribute_texts, fit};
 use fairfront::{Choose, Error, Fit, Front};
 
@@ -55,7 +56,10 @@ fn a_written_front_is_read_again() {
     let read = fairfront::model::Model::read(&model).unwrap();
     assert_eq!(read.to_json(), chosen.model().to_json());
     // Files that exist are not replaced.
-    assert!(matches!(chosen.write(&model), Err(Error::File { .. })));
+    assert!(matches!(
+        chosen.write(&model),
+        Err(Error::Model(ModelError::File { .. }))
+    ));
     assert!(front.write(&place).is_err());
 }
 
@@ -67,7 +71,10 @@ fn wrong_names_are_errors_with_remedies() {
     let error = wrong.run().map(|front| front.len()).unwrap_err();
     assert!(error.to_string().contains("approved"), "{error}");
     let error = Fit::from_path("no such file.csv").target("y", "1").run();
-    assert!(matches!(error.map(|f| f.len()), Err(Error::Table(_))));
+    assert!(matches!(
+        error.map(|f| f.len()),
+        Err(Error::Model(ModelError::Table(_)))
+    ));
     let error = Fit::from_known("adlt").map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("adlt"), "{error}");
 }

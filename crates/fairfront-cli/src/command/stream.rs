@@ -5,7 +5,10 @@ use fairfront_model::write_file;
 use fairfront_report::{Curve, Line};
 use fairfront_run::Keep;
 use fairfront_solve::Observer;
-use fairfront_stream::{CommittedBatch, Drift, Feed, FrontShift, Stream, StreamOptions, Watcher};
+use fairfront_stream::{
+    CommittedBatch, Drift, Feed, FrontShift, InputOptions, LiveOptions, Stream, StreamOptions,
+    Watcher,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -103,7 +106,7 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
         let options = options(given, args, None)?;
         return Ok(Stream::begin(folder, options)?);
     };
-    let stored = stream.options().clone();
+    let stored = stream.options();
     let now = options(given, args, Some(&stored)).map_err(|error| match stream.batches() {
         0 => error,
         _ => Error::usage(format!(
@@ -115,10 +118,11 @@ fn open(folder: &Path, given: &TableArgs, args: &StreamArgs) -> anyhow::Result<S
         .into(),
     })?;
     let mut now = now;
-    stream.set_memory(now.read.memory);
+    stream.set_memory(now.input.read.memory);
     // What was found by looking may be said as well.
-    if stored.spec.positive.is_none() && now.spec.positive.as_deref() == stream.positive() {
-        now.spec.positive = None;
+    if stored.live.spec.positive.is_none() && now.live.spec.positive.as_deref() == stream.positive()
+    {
+        now.live.spec.positive = None;
     }
     if let Some((key, before, after)) = difference(&stored, &now)? {
         if stream.batches() > 0 {
@@ -142,7 +146,7 @@ fn options(
     stored: Option<&StreamOptions>,
 ) -> anyhow::Result<StreamOptions> {
     let before: Asked = match stored {
-        Some(options) => serde_json::from_value(options.asked.clone())?,
+        Some(options) => serde_json::from_value(options.input.asked.clone())?,
         None => Asked::default(),
     };
     // A setting alone leaves the others as they are.
@@ -169,7 +173,7 @@ fn options(
         },
     };
     let known = match (given.files().first(), stored) {
-        (_, Some(stored)) => stored.known.clone(),
+        (_, Some(stored)) => stored.input.known.clone(),
         (Some(first), None) => Known::parse(first)?.map(|known| known.name().to_owned()),
         (None, None) => None,
     };
@@ -179,17 +183,22 @@ fn options(
         .settings(set.as_ref(), asked.solver.is_paper())?;
     let source = known.clone().unwrap_or_else(|| "stream".into());
     Ok(StreamOptions {
-        request: asked.solver.request(&source, &spec)?,
-        known,
-        spec,
-        read,
-        batch: asked.batch.unwrap_or(BATCH),
-        keep: match (asked.window, asked.reservoir) {
-            (Some(rows), _) => Keep::Window(rows),
-            (None, Some(rows)) => Keep::Reservoir(rows),
-            (None, None) => Keep::All,
+        live: LiveOptions {
+            request: asked.solver.request(&source, &spec)?,
+            spec,
+            keep: match (asked.window, asked.reservoir) {
+                (Some(rows), _) => Keep::Window(rows),
+                (None, Some(rows)) => Keep::Reservoir(rows),
+                (None, None) => Keep::All,
+            },
+            names: Vec::new(),
         },
-        asked: serde_json::to_value(asked)?,
+        input: InputOptions {
+            known,
+            read,
+            batch: asked.batch.unwrap_or(BATCH),
+            asked: serde_json::to_value(asked)?,
+        },
     })
 }
 
@@ -200,13 +209,14 @@ fn difference(
 ) -> anyhow::Result<Option<(String, String, String)>> {
     // In the order in which people say them; seeds and the like follow from the spec.
     let parts = |options: &StreamOptions| -> serde_json::Result<[Value; 6]> {
+        let StreamOptions { live, input } = options;
         Ok([
-            serde_json::to_value(&options.spec)?,
-            serde_json::json!({"batch": options.batch, "keep": options.keep}),
-            serde_json::to_value(&options.read)?,
-            serde_json::json!({"objective": options.request.objectives}),
-            serde_json::json!({"front_in": options.request.front_in}),
-            serde_json::json!({"solver": options.request.solvers}),
+            serde_json::to_value(&live.spec)?,
+            serde_json::json!({"batch": input.batch, "keep": live.keep}),
+            serde_json::to_value(&input.read)?,
+            serde_json::json!({"objective": live.request.objectives}),
+            serde_json::json!({"front_in": live.request.front_in}),
+            serde_json::json!({"solver": live.request.solvers}),
         ])
     };
     let (before, now) = (parts(before)?, parts(now)?);

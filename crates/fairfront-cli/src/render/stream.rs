@@ -199,7 +199,7 @@ pub(crate) fn fed(folder: &Path, stream: &Stream, fed: &Fed, stdin_rows: Option<
                 1 => "1 row waits".into(),
                 n => format!("{} rows wait", grouped(n)),
             },
-            grouped(stream.options().batch)
+            grouped(stream.options().input.batch)
         );
     }
     out.push('\n');

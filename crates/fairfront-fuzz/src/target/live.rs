@@ -1,4 +1,4 @@
-//! Fronts in memory that go on, which Python keeps as bytes.
+//! Streams in memory, which Python keeps as files.
 
 use fairfront_stream::Live;
 
@@ -7,60 +7,48 @@ use crate::fixture;
 use crate::mutate::Form;
 use crate::{Part, Taken, Target, seal};
 
-/// Bytes before the text: a magic word, the version and the length of the text.
-const HEADER: usize = 8 + 4 + 8;
-const SUM: usize = 32;
+/// The rows that are kept.
+const ROWS: &str = "kept.rows";
 
-/// The bytes of a front, its text and its rows.
+const FILES: &[(&str, Form)] = &[
+    ("state.json", Form::Json),
+    ("run.json", Form::Json),
+    ("encoding.json", Form::Json),
+    (ROWS, Form::Binary),
+    ("SHA256SUMS", Form::Text),
+];
+
+/// One file of a stream, as it is and with the checksums made right; then more rows arrive.
 pub(super) struct LiveFront;
-
-/// Where text and rows are.
-fn text_end() -> usize {
-    let bytes = fixture::live();
-    let length = bytes.get(12..HEADER).and_then(|b| b.try_into().ok());
-    HEADER + u64::from_le_bytes(length.unwrap_or_default()) as usize
-}
 
 impl Target for LiveFront {
     fn name(&self) -> &'static str {
         "live"
     }
     fn parts(&self) -> Vec<Part> {
-        let (bytes, end) = (fixture::live(), text_end());
-        let part = |name, form, seed: &[u8]| Part {
+        let part = |(name, form): &(&'static str, Form)| Part {
             name,
-            form,
-            seeds: vec![seed.to_vec()],
+            form: *form,
+            seeds: vec![fixture::file(fixture::live(), name).to_vec()],
         };
-        vec![
-            part("text", Form::Json, &bytes[HEADER..end]),
-            part("rows", Form::Binary, &bytes[end..bytes.len() - SUM]),
-            part("whole", Form::Binary, bytes),
-        ]
+        FILES.iter().map(part).collect()
     }
     fn turns(&self) -> usize {
         5
     }
     fn check(&self, part: usize, input: &[u8]) -> Result<Taken, String> {
-        let (bytes, end) = (fixture::live(), text_end());
-        let rows = &bytes[end..bytes.len() - SUM];
-        let whole = match part {
-            0 => [
-                &bytes[..12],
-                &(input.len() as u64).to_le_bytes(),
-                input,
-                rows,
-                &[0; SUM],
-            ]
-            .concat(),
-            1 => [&bytes[..end], &seal::trailing(input), &[0; SUM]].concat(),
-            _ => input.to_vec(),
-        };
-        let sealed = seal::trailing(&whole);
-        if whole != sealed && Live::from_bytes(&whole).is_ok() {
-            return Err("a change passes the checksum".into());
+        let (name, original) = (FILES[part].0, fixture::live());
+        let mut files = original.clone();
+        seal::set(&mut files, name, input.to_vec());
+        if input != fixture::file(original, name) && read(&files).is_some() {
+            return Err(format!("{name}: a change passes the checksum"));
         }
-        let Ok(mut live) = Live::from_bytes(&sealed) else {
+        if name == ROWS {
+            seal::set(&mut files, name, seal::trailing(input));
+        }
+        seal::run(&mut files, original, "");
+        seal::generation(&mut files, "");
+        let Some(mut live) = read(&files) else {
             return Ok(Taken::Refused);
         };
         if let Some(mut run) = live.run() {
@@ -70,7 +58,15 @@ impl Target for LiveFront {
             .table
             .select(&(0..90).collect::<Vec<_>>());
         let _ = live.update(table, &mut ());
-        let _ = live.to_bytes();
+        let _ = live.to_files();
         Ok(Taken::Accepted)
     }
+}
+
+fn read(files: &fixture::Files) -> Option<Live> {
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+        .collect();
+    Live::from_files(&files).ok()
 }

@@ -19,6 +19,7 @@ const SPOOL: &str = ".log";
 /// Files of a state by the end of their paths.
 const FILES: &[(&str, Form)] = &[
     ("state.json", Form::Json),
+    ("journal.json", Form::Json),
     ("run.json", Form::Json),
     ("encoding.json", Form::Json),
     ("starts.json", Form::Json),

@@ -1,6 +1,8 @@
 use std::sync::LazyLock;
 
-use fairfront_data::{Known, Prepared, SplitRule};
+use fairfront_core::{Contrast, Rate};
+use fairfront_data::{Known, Part, Prepared, SplitRule};
+use fairfront_model::{Stated, TestKind};
 use fairfront_solve::{AnySolver, Weighted};
 use proptest::prelude::*;
 

@@ -196,7 +196,7 @@ fn common_measures(runs: &[Named], split: Part) -> Result<Vec<String>, Error> {
         differences.map(|f| f.name).filter(shown).collect()
     };
     let Some((first, others)) = runs.split_first() else {
-        return Err(Error::Usage("name at least one run folder".into()));
+        return Err(Error::usage("name at least one run folder"));
     };
     let mut names = families(first);
     for other in others {

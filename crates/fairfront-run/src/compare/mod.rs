@@ -132,7 +132,7 @@ pub struct JudgedFront {
 pub fn compare(fronts: &[NamedFront], options: &CompareOptions) -> Result<Comparison, Error> {
     let fronts = aligned(fronts)?;
     let Some(first) = fronts.first() else {
-        return Err(Error::Usage("name at least one front".into()));
+        return Err(Error::usage("name at least one front"));
     };
     let m = first.n_objectives;
     let objectives = match fronts.iter().find(|f| !f.objectives.is_empty()) {

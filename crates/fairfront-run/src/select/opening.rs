@@ -23,7 +23,7 @@ pub struct Opening {
 /// model, and without intervals on validation rows, it is the unmitigated model.
 pub fn opening(front: &FrontColumns) -> Result<Opening, Error> {
     if front.is_empty() {
-        return Err(Error::Data("the front has no points; fit again".into()));
+        return Err(Error::data("the front has no points; fit again"));
     }
     let order = front.order();
     let meaning = &front.meaning;

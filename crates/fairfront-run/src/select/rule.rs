@@ -123,7 +123,7 @@ pub fn select(
     rule: &Rule,
 ) -> Result<Selection, Error> {
     if front.is_empty() {
-        return Err(Error::Data("the front has no points; fit again".into()));
+        return Err(Error::data("the front has no points; fit again"));
     }
     let bounds = requirements.iter().map(|r| front.require_column(r));
     let bounds: Vec<Column> = bounds.collect::<Result<_, _>>()?;

@@ -396,7 +396,7 @@ proptest! {
                 prop_assert!(unmet.misses.iter().any(|miss| !miss.met));
             }
             // Only where no point that meets the requirements has a value to choose by.
-            Err(Error::Data(_)) => {
+            Err(Error::Model(_)) => {
                 let known = meeting.iter().filter(|p| badness(&front, &rule, **p).is_some());
                 prop_assert!(rule == Rule::Knee || known.count() == 0);
             }

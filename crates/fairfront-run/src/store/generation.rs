@@ -109,8 +109,8 @@ impl Generations {
             }
             write_through(&new.join(name), bytes).map_err(|e| unwritten(&place.join(name), &e))?;
         }
-        let sums = Sum::of(files);
-        let sealed = write_through(&new.join(SUMS), render(&sums).as_bytes());
+        let (_, sums) = sums_of(files);
+        let sealed = write_through(&new.join(SUMS), &sums);
         sealed.map_err(|e| unwritten(&place.join(SUMS), &e))?;
         sync_folder(new).map_err(|e| unwritten(&place, &e))
     }
@@ -239,6 +239,11 @@ fn listed(folder: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
     Ok(found)
 }
 
+/// Name and content of the file with the checksums of the others among these.
+pub fn sums_of(files: &[(&str, &[u8])]) -> (&'static str, Vec<u8>) {
+    (SUMS, render(&Sum::of(files)).into_bytes())
+}
+
 /// What is known of a file.
 struct Sum {
     name: String,
@@ -253,7 +258,8 @@ impl Sum {
             bytes: bytes.len() as u64,
             sha256: hex(&Sha256::digest(bytes)),
         };
-        let mut sums: Vec<Self> = files.iter().map(of).collect();
+        let others = files.iter().filter(|(name, _)| *name != SUMS);
+        let mut sums: Vec<Self> = others.map(of).collect();
         sums.sort_by(|a, b| a.name.cmp(&b.name));
         sums
     }

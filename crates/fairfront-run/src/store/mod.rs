@@ -14,7 +14,7 @@ use std::path::Path;
 
 use fairfront_model::file::{parent_of, remove, sync_folder, unwritable, write_through};
 
-pub use generation::{Damaged, Found, Generations, is_state};
+pub use generation::{Damaged, Found, Generations, is_state, sums_of};
 pub(crate) use generation::{read_stable, resolve};
 pub use lock::Lock;
 pub(crate) use lock::RunLock;

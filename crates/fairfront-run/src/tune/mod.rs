@@ -322,14 +322,14 @@ impl Search<'_> {
     fn score(&mut self, fitted: &Fitted) -> Result<Score, Error> {
         let is_validation = |split: &&SplitValues| split.part == Part::Validation;
         let Some(split) = fitted.splits.iter().find(is_validation) else {
-            return Err(Error::Data("there are no validation rows".into()));
+            return Err(Error::data("there are no validation rows"));
         };
         if fitted.outcome.front.is_empty() {
-            return Err(Error::Data("the front has no points".into()));
+            return Err(Error::data("the front has no points"));
         }
         let accuracies = split.measures.iter().filter_map(|m| m.overall.accuracy());
         let Some(accuracy) = accuracies.max_by(f64::total_cmp) else {
-            return Err(Error::Data("the validation rows have no weight".into()));
+            return Err(Error::data("the validation rows have no weight"));
         };
         if self.ground.is_none() {
             self.ground = Some(Ground::new(fitted, split)?);

@@ -1,35 +1,35 @@
 //! A run recomputed from its folder and its data.
 
 mod check;
+mod recomputed;
+mod reopen;
+mod stored;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use fairfront_core::{
-    Calibration, FairProblem, Measure, Message, Points, Problem, Schema, aside, predictor_of, say,
-};
-use fairfront_data::{Encoded, Known, Notice, Ordered, Part, Prepared, ReadOptions};
-use fairfront_model::seal::sum;
-use fairfront_model::{Stated, TestKind};
-use fairfront_pareto::{Values, dominates, nondominated};
-use fairfront_solve::{Certificate, Front, StopSignal, certify};
+use fairfront_core::{FairProblem, Problem, aside, predictor_of, say};
+use fairfront_data::{Encoded, Notice, Ordered, Part};
+use fairfront_model::{Error as ModelError, Stated, TestKind};
+use fairfront_solve::StopSignal;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use check::{Check, Difference, LEAST_SIZE, TOLERANCE};
+use recomputed::Recomputed;
+use reopen::reopen;
+pub(crate) use reopen::rows_again;
+use stored::{points_of, read_encoding, read_front, read_tallies};
 
-use crate::calibration::calibrations;
 use crate::certify::{
-    Certificate as Certified, Demand, IntervalInfo, Log, Plan, REPLICATES, TALLIES, USES, Use,
-    Weighed, weigh,
+    Certificate as Certified, Demand, IntervalInfo, Log, Plan, TALLIES, USES, Use, Weighed,
 };
 use crate::fit::{CertificateInfo, fingerprint, parse_objectives, values_at_zero};
-use crate::folder::{Described, info_as_found, rows_by_split};
-use crate::judge::{FrontIn, JudgedInfo, chosen_by, compared_in, matching, on_test};
-use crate::measured::{SplitValues, split_values};
+use crate::folder::{info_as_found, rows_by_split};
+use crate::judge::JudgedInfo;
 use crate::setting::VERIFY;
 use crate::store::read_stable;
-use crate::{Error, FrontTable, LeftOut, PenaltyInfo, PenaltyRule, Run, RunInfo};
+use crate::{Error, FrontTable, PenaltyInfo, PenaltyRule, Run, RunInfo};
 
 /// Reads the rows that a stream's state keeps, encoded as its front was fitted on them: of the state's
 /// folder and one of its generations.
@@ -49,7 +49,7 @@ impl RowPlaces<'_> {
     /// For runs without a stream, on data that needs no published file.
     pub(crate) const NONE: Self = Self {
         published: None,
-        kept: &|_, _| Err(Error::Data("there is no stream".into())),
+        kept: &|_, _| Err(Error::data("there is no stream")),
     };
 }
 
@@ -84,8 +84,8 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
             let kept = match info.stream {
                 Some(_) if files.is_empty() => Some((places.kept)(folder, place)?),
                 Some(_) => {
-                    return Err(Error::Usage(
-                        "a stream is verified by the rows in its own state; name no files".into(),
+                    return Err(Error::usage(
+                        "a stream is verified by the rows in its own state; name no files",
                     ));
                 }
                 None => None,
@@ -94,7 +94,7 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
             Ok(((info, sealed), encoding, front, tallies, kept))
         })?;
     let in_run = |e: Error| match e {
-        e @ (Error::Evaluate(_) | Error::Solve(_) | Error::Front(_)) => e,
+        e @ (Error::Model(ModelError::Evaluate(_)) | Error::Solve(_) | Error::Front(_)) => e,
         e => Error::of_file(&folder.join("run.json"), e.message()),
     };
     let (source, encoded) = match kept {
@@ -176,106 +176,6 @@ pub fn verify(folder: &Path, files: &[String], places: RowPlaces) -> Result<Veri
         agrees: checks.iter().all(Check::agrees),
         tolerance: TOLERANCE,
         checks,
-    })
-}
-
-/// The rows of a run, read and encoded again; fails unless they are the run's rows.
-pub(crate) fn rows_again(
-    folder: &Path,
-    info: &RunInfo,
-    places: RowPlaces,
-) -> Result<Encoded, Error> {
-    let encoded = match info.stream {
-        Some(_) => read_stable(folder, |place| (places.kept)(folder, place))?.0,
-        None => Encoded::new(&reopen(folder, info, &[], places.published, None)?)?,
-    };
-    match fingerprint(&encoded) == info.fingerprint {
-        true => Ok(encoded),
-        false => Err(Error::data(format!(
-            "{}: its rows are no longer the rows of the run",
-            info.source
-        ))),
-    }
-}
-
-/// The rows of a run, read again.
-fn reopen(
-    folder: &Path,
-    info: &RunInfo,
-    files: &[String],
-    published: Option<&Path>,
-    remedy: Option<&Message>,
-) -> Result<Prepared, Error> {
-    let known = match (files, &info.read) {
-        ([one], _) => Known::parse(one)?,
-        ([], None) => {
-            Known::named(&info.source).map_err(|e| Error::file(&folder.join("run.json"), e))?
-        }
-        _ => None,
-    };
-    // What is wrong now is wrong with the run or its data, and no wrong usage.
-    let failed = |e: fairfront_data::Error| match e.is_usage() {
-        true => Error::data(say![
-            "the data cannot be read as the run says: ",
-            e.message()
-        ]),
-        false => e.into(),
-    };
-    if let Some(known) = known {
-        return Prepared::from_known(&known, &info.spec, published).map_err(failed);
-    }
-    let name_them = |why: String| {
-        let mut message = Message::from(why);
-        if let Some(remedy) = remedy {
-            message.push_remedy(remedy);
-        }
-        Error::data(message)
-    };
-    let (own, options) = match &info.read {
-        Some(read) => (read.files.as_slice(), read.options.clone()),
-        None => (&[][..], ReadOptions::default()),
-    };
-    let found: Vec<String>;
-    let files = match files.is_empty() {
-        false => files,
-        true if own.is_empty() => {
-            let source = &info.source;
-            return Err(name_them(format!(
-                "the rows of {source:?} are in no file that is known"
-            )));
-        }
-        true if own.iter().any(|file| file == "-") => {
-            return Err(name_them("the run read standard input".into()));
-        }
-        true => {
-            found = own
-                .iter()
-                .map(|name| place_of(folder, name))
-                .collect::<Result<Vec<String>, String>>()
-                .map_err(name_them)?;
-            &found
-        }
-    };
-    let is_absent = |file: &&String| *file != "-" && !Path::new(file).exists();
-    if let Some(absent) = files.iter().find(is_absent) {
-        return Err(name_them(format!("{absent}: there is no such file")));
-    }
-    Prepared::from_files(files, &info.spec, options).map_err(failed)
-}
-
-/// Where a file of a run is: in the current folder, or in the folder that holds the run folder.
-fn place_of(folder: &Path, name: &str) -> Result<String, String> {
-    let absolute = std::path::absolute(folder).ok();
-    let beside = absolute
-        .as_deref()
-        .and_then(Path::parent)
-        .map(|parent| parent.join(name));
-    let places = [Some(Path::new(name).to_path_buf()), beside];
-    let mut places = places.into_iter().flatten();
-    let found = places.find(|place| place.exists());
-    let found = found.map(|place| place.to_string_lossy().into_owned());
-    found.ok_or_else(|| {
-        format!("{name}: there is no such file in the current folder or in the folder of the run")
     })
 }
 
@@ -367,36 +267,6 @@ fn of_state(damaged: &Notice) -> Check {
     }
 }
 
-/// The stored encoding, or why there is none.
-fn read_encoding(folder: &Path, info: &RunInfo) -> (Check, Option<Value>) {
-    read_json("encoding.json", folder, &info.encoding_sha256)
-}
-
-/// The stored counts, or why there are none.
-fn read_tallies(folder: &Path, info: &RunInfo) -> (Check, Option<Value>) {
-    read_json(TALLIES, folder, &info.tallies_sha256)
-}
-
-/// A stored file, if it can be read, and whether it is the file that was written.
-fn read_json(name: &str, folder: &Path, written: &str) -> (Check, Option<Value>) {
-    let mut check = Check::new(name);
-    let bytes = match std::fs::read(folder.join(name)) {
-        Ok(bytes) => bytes,
-        Err(e) => {
-            check.problem = Some(format!("it cannot be read ({})", e.kind()));
-            return (check, None);
-        }
-    };
-    check.written(&bytes, written);
-    match serde_json::from_slice(&bytes) {
-        Ok(value) => (check, Some(value)),
-        Err(e) => {
-            check.problem = Some(format!("the file is corrupted ({e})"));
-            (check, None)
-        }
-    }
-}
-
 /// Every logged use of the certifying rows, tested again in its order on recomputed counts; `None`
 /// without any.
 fn certificates(
@@ -472,293 +342,4 @@ fn check_encoding((mut check, stored): (Check, Option<Value>), encoded: &Encoded
         check.json("encoding.json", "", &stored, &found, 0.0);
     }
     check
-}
-
-/// The front, if its file can be read at all, and whether it is the file that was written.
-fn read_front(folder: &Path, info: &RunInfo) -> (Option<FrontTable>, Check) {
-    let mut check = Check::new("front.parquet");
-    let path = folder.join("front.parquet");
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(e) => {
-            check.problem = Some(format!("it cannot be read ({})", e.kind()));
-            return (None, check);
-        }
-    };
-    let (stored, found) = (json!(info.front_sha256), json!(sum(&bytes)));
-    check.json("run.json", "front_sha256", &stored, &found, 0.0);
-    check.written(&bytes, &info.front_sha256);
-    match FrontTable::from_bytes(&path, bytes) {
-        Ok(front) => (Some(front), check),
-        Err(e) => {
-            check.problem = Some(match e {
-                Error::File { problem, .. } => problem.to_string(),
-                e => e.to_string(),
-            });
-            (None, check)
-        }
-    }
-}
-
-/// The parameters of the front's points and, at the end, of the unmitigated model.
-fn points_of(front: &FrontTable, info: &RunInfo, n: usize) -> Result<Points, String> {
-    let mut points = Points::new(n);
-    let models = front.params.iter().chain([&info.unmitigated.params]);
-    for (index, params) in models.enumerate() {
-        let place = match index == front.len() {
-            true => "the unmitigated model".into(),
-            false => format!("point {index}"),
-        };
-        if params.len() != n {
-            let found = params.len();
-            return Err(format!(
-                "{place} has {found} parameters, and these rows need {n}"
-            ));
-        }
-        if let Some(at) = params.iter().position(|p| !p.is_finite()) {
-            return Err(format!("{place}: parameter {at} is {}", params[at]));
-        }
-        points.push(params);
-    }
-    Ok(points)
-}
-
-/// What the data say of a run's points.
-struct Recomputed {
-    points: Points,
-    splits: Vec<SplitValues>,
-    weighed: Weighed,
-    calibrations: Vec<Calibration>,
-    certificates: Result<Vec<Certificate>, String>,
-    /// What the objectives are smooth versions of or stand in for, where points may be judged by it.
-    measures: Vec<Measure>,
-}
-
-impl Recomputed {
-    fn new(
-        problem: &FairProblem,
-        encoded: &Encoded,
-        models: &Points,
-        info: &RunInfo,
-    ) -> Result<Self, Error> {
-        let last = models.len() - 1;
-        let points = models.select(&(0..last).collect::<Vec<_>>());
-        let left_out = |work: LeftOut| info.left_out.contains(&work);
-        let replicates = match left_out(LeftOut::Redraws) {
-            true => 0,
-            false => REPLICATES,
-        };
-        let weighed = weigh(encoded, models, &compared_in(problem), replicates, &|| {
-            false
-        })?;
-        let weighed = weighed.ok_or_else(|| Error::Data("models were not weighed".into()))?;
-        let calibrations = match left_out(LeftOut::Calibration) {
-            true => vec![Calibration::default(); models.len()],
-            false => calibrations(encoded, models)?,
-        };
-        let splits = split_values(problem, encoded, models, &calibrations)?;
-        let front = Front {
-            values: splits[0].objectives.clone(),
-            points,
-            n_objectives: problem.n_objectives(),
-        };
-        let has_measures = problem.temperature().is_some() || !info.judged.measures.is_empty();
-        Ok(Self {
-            certificates: match left_out(LeftOut::OptimalityProofs) {
-                true => Ok(Vec::new()),
-                false => certify(problem, &front).map_err(|e| e.to_string()),
-            },
-            points: front.points,
-            splits,
-            weighed,
-            calibrations,
-            measures: match has_measures {
-                true => matching(problem).unwrap_or_default(),
-                false => Vec::new(),
-            },
-        })
-    }
-
-    /// How points were judged, as far as those that are left tell: points that were dropped are not
-    /// in the folder.
-    fn judged(&self, m: usize, schema: &Schema, info: &RunInfo) -> JudgedInfo {
-        let n = self.points.len();
-        let stored = &info.judged;
-        // As many as there were, unless they were more than asked for.
-        let fewer = info.left_out.contains(&LeftOut::Candidates);
-        let kept = |stored: usize| match fewer || n >= info.solver.points() {
-            true => stored.max(n),
-            false => n,
-        };
-        let mut judged = JudgedInfo {
-            measures: self.measures.iter().map(|m| m.name(schema)).collect(),
-            on_test: on_test(stored.front_in, &self.measures, &self.splits, m).unwrap_or(None),
-            ..stored.clone()
-        };
-        match (stored.front_in, self.measures.is_empty()) {
-            (FrontIn::Measures, _) => judged.in_measures = stored.in_measures.map(kept),
-            (FrontIn::Objectives, false) => judged.in_objectives = kept(stored.in_objectives),
-            (FrontIn::Objectives, true) => {
-                judged.candidates = if fewer { stored.candidates.max(n) } else { n };
-                judged.in_objectives = judged.candidates;
-            }
-        }
-        judged
-    }
-
-    /// Every number of every point and of the unmitigated model, by family.
-    fn compare(
-        &self,
-        front: &FrontTable,
-        info: &RunInfo,
-        names: &[String],
-        encoded: &Encoded,
-    ) -> Vec<Check> {
-        let described = Described {
-            points: &self.points,
-            objectives: names,
-            schema: encoded.part(Part::Train).schema(),
-            splits: &self.splits,
-            calibrations: &self.calibrations,
-            certificates: self.certificates.as_deref().unwrap_or_default(),
-            intervals: &self.weighed.intervals,
-        };
-        let (found, unmitigated) = (described.table(), described.unmitigated());
-        let mut columns = Check::new("columns");
-        let own = info.unmitigated.values.0.iter();
-        let own: Vec<&String> = own.map(|(name, _)| name).collect();
-        let of_model: Vec<&String> = unmitigated.iter().map(|(name, _)| name).collect();
-        if self.certificates.is_ok() {
-            let (stored, found) = (json!(front.names), json!(found.names));
-            columns.json("front.parquet", "columns", &stored, &found, 0.0);
-        }
-        let (stored, of_model) = (json!(own), json!(of_model));
-        columns.json("run.json", "unmitigated.values", &stored, &of_model, 0.0);
-
-        let mut families: Vec<Check> = Vec::new();
-        let mut family = |column: &str| -> (usize, f64) {
-            let (what, allowed) = family_of(column);
-            let at = families.iter().position(|check| check.what == what);
-            let at = at.unwrap_or_else(|| {
-                families.push(Check::new(what));
-                families.len() - 1
-            });
-            (at, allowed)
-        };
-        let placed: Vec<(usize, f64)> = found.names.iter().map(|name| family(name)).collect();
-        let of_model: Vec<(usize, f64)> =
-            unmitigated.iter().map(|(name, _)| family(name)).collect();
-        for ((name, values), (at, allowed)) in found.names.iter().zip(&found.columns).zip(placed) {
-            for (point, (stored, value)) in front
-                .column(name)
-                .unwrap_or_default()
-                .iter()
-                .zip(values)
-                .enumerate()
-            {
-                let place = format!("point {point}");
-                families[at].number(&place, name, *stored, *value, allowed);
-            }
-        }
-        for ((name, value), (at, allowed)) in unmitigated.iter().zip(of_model) {
-            if let Some(stored) = info.unmitigated.values.get(name) {
-                families[at].number("the unmitigated model", name, *stored, *value, allowed);
-            }
-        }
-        if let Err(why) = &self.certificates {
-            families.push(Check {
-                problem: Some(format!("they cannot be recomputed: {why}")),
-                ..Check::new("certificates")
-            });
-        }
-        families.insert(0, columns);
-        families
-    }
-
-    /// Whether no point dominates another in what the front is judged by.
-    fn front(
-        &self,
-        problem: &FairProblem,
-        encoded: &Encoded,
-        info: &RunInfo,
-    ) -> Result<Check, Error> {
-        let mut check = Check::new("no point dominates another");
-        check.compared = self.points.len();
-        let m = problem.n_objectives();
-        let (values, by) = match info.judged.front_in {
-            FrontIn::Objectives => (
-                self.splits[0].objectives.clone(),
-                "in the objectives on training rows",
-            ),
-            FrontIn::Measures => match chosen_by(encoded, &self.points, &self.measures)? {
-                Ok(values) if self.measures.len() == m => {
-                    (values, "in the measures on training and validation rows")
-                }
-                _ => {
-                    check.problem = Some("the rows cannot give the measures".into());
-                    return Ok(check);
-                }
-            },
-        };
-        let Ok(judged) = Values::new(&values, m) else {
-            check.problem = Some("a value is no number".into());
-            return Ok(check);
-        };
-        let best = nondominated(judged);
-        let of = |i: usize| &values[i * m..(i + 1) * m];
-        // What differs by rounding alone ties.
-        let beats = |a: usize, b: usize| {
-            let mut pairs = of(a).iter().zip(of(b));
-            dominates(of(a), of(b)) && pairs.any(|(a, b)| check::share(*a, *b) > TOLERANCE)
-        };
-        for point in (0..self.points.len()).filter(|i| best.binary_search(i).is_err()) {
-            if let Some(better) = best.iter().find(|better| beats(**better, point)) {
-                check.different += 1;
-                let first = || format!("point {point} is dominated by point {better} {by}");
-                check.problem.get_or_insert_with(first);
-            }
-        }
-        Ok(check)
-    }
-}
-
-/// What a column is about, and what its values may differ by.
-fn family_of(column: &str) -> (String, f64) {
-    const ENDS: [&str; 7] = [
-        ".low",
-        ".high",
-        ".band_low",
-        ".band_high",
-        ".change_low",
-        ".change_high",
-        ".bias",
-    ];
-    const COUNTS: [&str; 5] = [
-        "count(",
-        "true_positives(",
-        "false_positives(",
-        "true_negatives(",
-        "false_negatives(",
-    ];
-    if column.starts_with("certificate.") {
-        return ("certificates".into(), TOLERANCE);
-    }
-    if column.starts_with("calibration.") || column.starts_with("reliability.") {
-        return ("calibration".into(), TOLERANCE);
-    }
-    let (split, name) = match column.split_once('.') {
-        Some(("objective", _)) | None => ("train", column),
-        Some((split, name)) => (split, name),
-    };
-    let rows = if split == "train" { "training" } else { split };
-    let (kind, allowed) = if name.starts_with("objective.") {
-        ("objectives", TOLERANCE)
-    } else if ENDS.iter().any(|end| name.ends_with(end)) || name == "probability_nondominated" {
-        ("intervals", TOLERANCE)
-    } else if COUNTS.iter().any(|count| name.starts_with(count)) {
-        ("counts", 0.0)
-    } else {
-        ("measures", TOLERANCE)
-    };
-    (format!("{kind}, {rows} rows"), allowed)
 }

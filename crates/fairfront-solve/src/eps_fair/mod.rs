@@ -12,7 +12,7 @@ pub use settings::EpsFair;
 
 use std::ops::{ControlFlow, Range};
 
-use fairfront_core::{MOST_DENSE, Points, Preconditioner, Problem, Purpose, Stream, grouped};
+use fairfront_core::{MOST_DENSE, Points, Preconditioner, Problem, Purpose, Stream};
 use fairfront_pareto::hypervolume;
 use rayon::prelude::*;
 
@@ -27,8 +27,9 @@ use crate::outcome::{
 };
 use crate::pf_smg::MOST_JUDGED;
 use crate::setting::Settings;
+use crate::solver::not_convex;
 use crate::update::{Known, update};
-use crate::{Solver, Suits};
+use crate::{Solver, Suits, Why};
 
 /// The name of the solver and of its checkpoints.
 const NAME: &str = "eps-fair";
@@ -45,12 +46,12 @@ impl Solver for EpsFair {
     fn suits(&self, problem: &dyn Problem) -> Suits {
         let n = problem.n_params();
         match without_roots(problem) {
-            Some(i) => Suits::Impossible(format!("objective {} is made of no covariances", i + 1)),
-            None if n > MOST_DENSE => Suits::Impossible(format!(
-                "{n} parameters are more than the {} that its dense matrices allow",
-                grouped(MOST_DENSE)
-            )),
-            None => Suits::Possible("all objectives are made of covariances".into()),
+            Some(i) => Suits::Impossible(Why::NoCovariances(i)),
+            None if n > MOST_DENSE => Suits::Impossible(Why::TooManyParameters(n)),
+            None => Suits::Possible(match not_convex(problem) {
+                none if none.is_empty() => Why::Covariances,
+                some => Why::NotConvex(some),
+            }),
         }
     }
 

@@ -25,7 +25,7 @@ use crate::ground::Ground;
 use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, StopSignal};
 use crate::setting::Settings;
 use crate::update::{Known, update};
-use crate::{Solver, Suits};
+use crate::{Solver, Suits, Why};
 
 /// The name of the solver and of its checkpoints.
 const NAME: &str = "pf-smg";
@@ -50,7 +50,7 @@ impl Solver for PfSmg {
 
     /// It is the solver of choice where no other is.
     fn suits(&self, _problem: &dyn Problem) -> Suits {
-        Suits::Best("it takes any objectives".into())
+        Suits::Best(Why::AnyObjectives)
     }
 
     fn set_seed(&mut self, seed: u64) {

@@ -23,8 +23,9 @@ use crate::ground::{Ground, without_roots};
 use crate::outcome::{Counters, Front, Observer, Outcome, StopReason};
 use crate::remainder::Remainder;
 use crate::setting::Settings;
+use crate::solver::not_convex;
 use crate::update::{Known, update, update_curve};
-use crate::{Solver, Suits};
+use crate::{Solver, Suits, Why};
 
 /// Points of a curve are refined where their gap is above this share of the loss at 0, a few times at
 /// most.
@@ -43,18 +44,23 @@ impl Solver for Trace {
     fn suits(&self, problem: &dyn Problem) -> Suits {
         let m = problem.n_objectives();
         if m > MOST_AXES + 1 {
-            return Suits::Impossible(format!("{m} objectives are too many to follow their front"));
+            return Suits::Impossible(Why::TooManyObjectives(m));
         }
         if let Some(i) = without_roots(problem) {
-            return Suits::Impossible(format!("objective {} is made of no covariances", i + 1));
+            return Suits::Impossible(Why::NoCovariances(i));
         }
         let is_dense = problem.n_params() <= MOST_DENSE;
         if m > 1 && is_dense && problem.second_order().is_none() {
-            return Suits::Impossible("the loss has no second derivatives".into());
+            return Suits::Impossible(Why::NoSecondDerivatives);
         }
-        match (0..m).find(|i| problem.convex_below(*i).is_none()) {
-            Some(i) => Suits::Possible(format!("objective {} is not convex", i + 1)),
-            None => Suits::Best("all objectives are convex and smooth".into()),
+        let loss = (problem.convex_below(0).is_none()).then_some(0);
+        let others = loss
+            .into_iter()
+            .chain(not_convex(problem))
+            .collect::<Vec<_>>();
+        match others.is_empty() {
+            true => Suits::Best(Why::Convex),
+            false => Suits::Possible(Why::NotConvex(others)),
         }
     }
 

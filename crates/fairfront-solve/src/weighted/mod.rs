@@ -24,7 +24,7 @@ use crate::outcome::{Counters, Front, Observer, Outcome, Progress, StopReason, S
 use crate::remainder::Remainder;
 use crate::setting::Settings;
 use crate::update::{Known, update};
-use crate::{Solver, Suits};
+use crate::{Solver, Suits, Why};
 
 /// The name of the solver and of its checkpoints.
 const NAME: &str = "weighted";
@@ -48,8 +48,8 @@ impl Solver for Weighted {
     /// covariances.
     fn suits(&self, problem: &dyn Problem) -> Suits {
         match problem.temperature().is_some() || without_roots(problem).is_some() {
-            true => Suits::Best("there are objectives made of rates or of groups' losses".into()),
-            false => Suits::Possible("all objectives are made of covariances".into()),
+            true => Suits::Best(Why::Rates),
+            false => Suits::Possible(Why::Covariances),
         }
     }
 

@@ -1,0 +1,138 @@
+//! A requirement as the measure that it bounds, if that can be tested.
+
+use fairfront_core::{Contrast, Message, Rate, Schema, Tallies, bracketed, say};
+use fairfront_data::near_names;
+
+use super::{Family, Kind};
+use crate::select::{FrontColumns, measure_instead};
+use crate::setting::{self, REQUIRE};
+use crate::{Comparator, Error, Requirement, Term};
+
+/// A requirement with the measure that it is about.
+pub(super) struct Bound<'a> {
+    pub(super) requirement: &'a Requirement,
+    pub(super) family: Family,
+    pub(super) at_most: bool,
+}
+
+impl Bound<'_> {
+    pub(super) fn limit(&self) -> f64 {
+        self.requirement.bound
+    }
+
+    pub(super) fn not_covered(&self, schema: &Schema) -> Vec<String> {
+        let regions = self.family.left_out.iter();
+        regions
+            .filter_map(|region| group_label(*region, schema))
+            .collect()
+    }
+
+    pub(super) fn contrasts(&self, tallies: &Tallies, model: usize) -> Vec<Contrast> {
+        let all = self
+            .family
+            .contrasts(tallies, model, self.at_most, self.limit());
+        all.unwrap_or_default()
+    }
+}
+
+/// The measure that a requirement is about, if it can be tested.
+pub(super) fn bound<'a>(
+    requirement: &'a Requirement,
+    schema: &Schema,
+    columns: Option<&FrontColumns>,
+) -> Result<Bound<'a>, Error> {
+    let Requirement {
+        term, comparator, ..
+    } = requirement;
+    let refuse = |problem: Message| {
+        let text = requirement.to_string();
+        Err(Error::usage(say![REQUIRE, " {text:?}: ", problem]))
+    };
+    let untested = || {
+        say![
+            "choose without a test",
+            bracketed(setting::CONFIDENCE.is("none"))
+        ]
+    };
+    if let Some(split) = term.split {
+        let bare = Term {
+            split: None,
+            ..term.clone()
+        };
+        let split = split.name();
+        return refuse(say![
+            "a requirement on {split} rows cannot be certified";
+            "write {bare} without a split";
+            untested()
+        ]);
+    }
+    let families = Family::all(schema);
+    let name = term.canonical();
+    let found = families.iter().find(|family| family.name == name);
+    let Some(family) = found.filter(|_| !term.objective) else {
+        if let Some(columns) = columns {
+            columns.require_column(requirement)?;
+        }
+        if let Some(problem) = measure_instead(term).filter(|_| !term.objective) {
+            let is_there = columns.is_some_and(|columns| columns.objectives.contains(&name));
+            return refuse(match is_there {
+                true => say![
+                    "{problem} (objectives cannot be certified, only limited without a test: ",
+                    setting::CONFIDENCE.is("none"),
+                    ")"
+                ],
+                false => problem.into(),
+            });
+        }
+        let names = families.iter().map(|family| family.name.as_str());
+        let near = near_names(&name, names.filter(|name| !name.contains('=')));
+        return refuse(say![
+            "{name} cannot be certified, only rates and differences and ratios of rates can";
+            near;
+            untested()
+        ]);
+    };
+    let at_most = matches!(comparator, Comparator::AtMost | Comparator::Below);
+    let compares = !matches!(family.kind, Kind::Rate { .. });
+    let is_ratio = matches!(family.kind, Kind::Ratio { .. });
+    if compares && at_most == is_ratio {
+        let (side, other) = if is_ratio {
+            (">=", "at most")
+        } else {
+            ("<=", "at least")
+        };
+        return refuse(say![
+            "a value of {other} a limit cannot be certified for {name}";
+            "use {side}";
+            untested()
+        ]);
+    }
+    Ok(Bound {
+        requirement,
+        family: family.clone(),
+        at_most,
+    })
+}
+
+/// `sex=Female`; `None` for all rows.
+pub(super) fn group_label(region: usize, schema: &Schema) -> Option<String> {
+    let all = schema.attributes.iter();
+    let labels = all.flat_map(|a| {
+        a.groups
+            .iter()
+            .map(move |group| format!("{}={group}", a.name))
+    });
+    region
+        .checked_sub(1)
+        .and_then(|at| labels.into_iter().nth(at))
+}
+
+/// The people that a rate is about.
+pub(super) fn people(rate: Rate, region: usize, schema: &Schema) -> String {
+    let of = group_label(region, schema).map_or_else(String::new, |label| format!(" of {label}"));
+    match rate {
+        Rate::FalseNegative => format!("rows{of} that are labeled positive"),
+        Rate::FalsePositive => format!("rows{of} that are labeled negative"),
+        Rate::Selection | Rate::Accuracy => format!("rows{of}"),
+    }
+}

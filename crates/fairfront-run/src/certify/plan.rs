@@ -1,0 +1,449 @@
+//! Requirements that are tested on a run: the order of models, the tests, and the rows that they need.
+
+use fairfront_core::{Contrast, Rate, Tallies, bracketed, normal_quantile, say};
+use fairfront_data::Part;
+use fairfront_data::setting::MERGE;
+use fairfront_model::{Checked, GroupSize, ModelCertificate, Stated, TestKind, Verdict};
+use fairfront_pareto::{Values, nondominated};
+
+use super::bound::{Bound, bound, group_label, people};
+use super::{
+    Band, Certificate, CertifyingRows, Choice, Closest, Counted, Demand, Tested, Uncertified, Use,
+    no_rows,
+};
+use crate::select::{FrontColumns, Rule, select_among};
+use crate::setting::{EXACT, REQUIRE};
+use crate::{Error, Requirement, Run};
+
+/// Fewer effective rows than this say too little about a weighted rate.
+const LEAST_EFFECTIVE: f64 = 30.0;
+/// The power that a stated number of rows gives.
+const POWER: f64 = 0.8;
+
+/// Requirements that can be tested on a run.
+pub(crate) struct Plan<'a> {
+    run: &'a Run,
+    demand: &'a Demand,
+    pub(super) certifying: &'a Counted,
+    columns: FrontColumns,
+    pub(super) bounds: Vec<Bound<'a>>,
+}
+
+impl<'a> Plan<'a> {
+    /// Refuses what cannot be tested, with a remedy.
+    pub(crate) fn new(run: &'a Run, demand: &'a Demand) -> Result<Self, Error> {
+        if run.front.is_empty() {
+            return Err(Error::data("the front has no models; fit again"));
+        }
+        if demand.requirements.is_empty() {
+            return Err(Error::usage(say![
+                REQUIRE,
+                ": name a requirement to certify"
+            ]));
+        }
+        let schema = run.encoding.schema();
+        let columns = FrontColumns::of(&run.info, &run.front);
+        let bounds = demand.requirements.iter();
+        let bounds = bounds
+            .map(|requirement| bound(requirement, &schema, Some(&columns)))
+            .collect::<Result<_, _>>()?;
+        let Some(certifying) = &run.evidence.certify else {
+            return Err(no_rows());
+        };
+        let plan = Self {
+            run,
+            demand,
+            certifying,
+            columns,
+            bounds,
+        };
+        plan.check_rows()?;
+        Ok(plan)
+    }
+
+    /// Says which cells have too few rows to be tested at all.
+    fn check_rows(&self) -> Result<(), Error> {
+        let schema = self.run.encoding.schema();
+        for bound in &self.bounds {
+            for (rate, region) in bound.family.cells() {
+                let cell = self.certifying.tallies.cell(0, rate, region);
+                let people = people(rate, region, &schema);
+                let split = self.certifying.split.name();
+                let problem = if cell.trials <= 0.0 {
+                    format!("the {split} rows have no {people}")
+                } else if cell.is_weighted() && self.demand.exact {
+                    return Err(Error::usage(say![
+                        EXACT, ": rows have weights, and there is no finite-sample test for weighted rows";
+                        "leave out ", EXACT
+                    ]));
+                } else if cell.is_weighted() && cell.effective() < LEAST_EFFECTIVE {
+                    format!(
+                        "the weighted {people} among the {split} rows count as {:.1} equal rows, fewer \
+                         than {LEAST_EFFECTIVE}",
+                        cell.effective()
+                    )
+                } else {
+                    continue;
+                };
+                let reason = say![
+                    problem;
+                    "merge groups", bracketed(MERGE), " or collect more rows"
+                ];
+                return Err(Error::Uncertified(Box::new(Uncertified {
+                    requirements: self.texts(),
+                    certificate: None,
+                    reason: Some(reason),
+                    closest: None,
+                })));
+            }
+        }
+        Ok(())
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let texts = self.bounds.iter();
+        texts.map(|bound| bound.requirement.to_string()).collect()
+    }
+
+    /// The largest p-value over all contrasts of all requirements.
+    pub(super) fn p_value(&self, tallies: &Tallies, model: usize, exact: bool) -> f64 {
+        let contrasts = self.bounds.iter().flat_map(|b| b.contrasts(tallies, model));
+        let of = |contrast: Contrast| match exact {
+            true => contrast.exact_p_value(),
+            false => contrast.p_value(),
+        };
+        contrasts.map(of).fold(0.0, f64::max)
+    }
+
+    /// Tests the requirements, or finds that the same was tested before; `looked` says whether test rows have
+    /// been shown. Returns whether the use is a new one.
+    pub(crate) fn certify(&self, uses: &[Use], looked: bool) -> Result<(Certificate, bool), Error> {
+        let rows = CertifyingRows {
+            split: self.certifying.split,
+            count: self.certifying.rows,
+            fingerprint: self.certifying.fingerprint.clone(),
+        };
+        let own: Vec<&Certificate> = uses
+            .iter()
+            .map(|used| &used.certificate)
+            .filter(|certificate| certificate.rows.fingerprint == rows.fingerprint)
+            .collect();
+        let order = self.order_column()?;
+        let kind = if self.demand.exact {
+            TestKind::Exact
+        } else {
+            TestKind::Score
+        };
+        let sorted = |mut texts: Vec<String>| {
+            texts.sort();
+            texts
+        };
+        let wanted = sorted(self.texts());
+        let same = |certificate: &&&Certificate| {
+            certificate.test == kind
+                && certificate.confidence == self.demand.confidence
+                && certificate.order.as_ref() == Some(&order.0)
+                && certificate.front_sha256 == self.run.info.front_sha256
+                && sorted(certificate.requirements.clone()) == wanted
+        };
+        if let Some(certificate) = own.iter().find(same) {
+            return Ok(((*certificate).clone(), false));
+        }
+        if self.certifying.split == Part::Test && looked {
+            return Ok(self.by_band(rows, &own));
+        }
+        let number = own.iter().map(|c| c.number).max().unwrap_or(0) + 1;
+        let level = spent(self.demand.confidence, number);
+        let mut certificate = Certificate {
+            requirements: self.texts(),
+            confidence: self.demand.confidence,
+            test: kind,
+            stated: Stated::Before,
+            order: Some(order.0),
+            rows,
+            front_sha256: self.run.info.front_sha256.clone(),
+            number,
+            level,
+            tested: Vec::new(),
+            certified: Vec::new(),
+            not_covered: self.not_covered(),
+        };
+        for (model, order_p_value) in self.in_order(&order.1)? {
+            let p_value = self.p_value(&self.certifying.tallies, model, self.demand.exact);
+            certificate.tested.push(Tested {
+                model,
+                p_value,
+                order_p_value,
+            });
+            if p_value > level {
+                break;
+            }
+            certificate.certified.push(model);
+        }
+        certificate.certified.sort_unstable();
+        Ok((certificate, true))
+    }
+
+    /// The column of what is to be best, and how bad each model is in it.
+    fn order_column(&self) -> Result<(String, Vec<Option<f64>>), Error> {
+        let column = self.columns.best_column(&self.demand.best)?;
+        let sign = if column.large_is_better { -1.0 } else { 1.0 };
+        let bad = column.values.iter().map(|v| v.map(|v| sign * v)).collect();
+        Ok((column.name, bad))
+    }
+
+    /// Models nondominated in what is to be best and in the p-value on the rows that order, smallest p
+    /// first.
+    fn in_order(&self, bad: &[Option<f64>]) -> Result<Vec<(usize, f64)>, Error> {
+        let p = |model: usize| self.p_value(&self.run.evidence.order.tallies, model, false);
+        let models: Vec<(usize, f64, f64)> = bad
+            .iter()
+            .enumerate()
+            .filter_map(|(model, bad)| Some((model, (*bad)?, p(model))))
+            .collect();
+        let values: Vec<f64> = models.iter().flat_map(|(_, bad, p)| [*bad, *p]).collect();
+        let mut kept: Vec<(usize, f64, f64)> = nondominated(Values::new(&values, 2)?)
+            .into_iter()
+            .map(|at| models[at])
+            .collect();
+        kept.sort_by(|a, b| {
+            a.2.total_cmp(&b.2)
+                .then(a.1.total_cmp(&b.1))
+                .then(a.0.cmp(&b.0))
+        });
+        Ok(kept.into_iter().map(|(model, _, p)| (model, p)).collect())
+    }
+
+    /// Judges models by the ends of simultaneous bands, which hold for every limit at once: only other
+    /// measures are a new use.
+    fn by_band(&self, rows: CertifyingRows, own: &[&Certificate]) -> (Certificate, bool) {
+        let measures = |certificate: &Certificate| {
+            let texts = certificate.requirements.iter();
+            let names = texts.filter_map(|text| Requirement::parse(text).ok());
+            let mut names: Vec<String> = names.map(|r| r.term.canonical()).collect();
+            names.sort();
+            names.dedup();
+            names
+        };
+        let mut wanted: Vec<String> = self.bounds.iter().map(|b| b.family.name.clone()).collect();
+        wanted.sort();
+        wanted.dedup();
+        let earlier = own.iter().find(|certificate| {
+            certificate.test == TestKind::Band
+                && certificate.confidence == self.demand.confidence
+                && certificate.front_sha256 == self.run.info.front_sha256
+                && measures(certificate) == wanted
+        });
+        let next = own.iter().map(|c| c.number).max().unwrap_or(0) + 1;
+        let number = earlier.map_or(next, |certificate| certificate.number);
+        let level = spent(self.demand.confidence, number);
+        let keeps = |model: usize| {
+            self.bounds.iter().all(|bound| {
+                let found = self.band(bound, model, level / self.bounds.len() as f64);
+                found.is_some_and(|[low, high]| match bound.at_most {
+                    true => high <= bound.limit(),
+                    false => low >= bound.limit(),
+                })
+            })
+        };
+        let certificate = Certificate {
+            requirements: self.texts(),
+            confidence: self.demand.confidence,
+            test: TestKind::Band,
+            stated: Stated::AfterLooking,
+            order: None,
+            rows,
+            front_sha256: self.run.info.front_sha256.clone(),
+            number,
+            level,
+            tested: Vec::new(),
+            certified: (0..self.run.front.len()).filter(|m| keeps(*m)).collect(),
+            not_covered: self.not_covered(),
+        };
+        let is_new = own.iter().all(|other| **other != certificate);
+        (certificate, is_new)
+    }
+
+    /// The ends of the simultaneous band of a requirement's measure at a model.
+    pub(super) fn band(&self, bound: &Bound, model: usize, level: f64) -> Option<[f64; 2]> {
+        let name = &bound.family.name;
+        let band = self.certifying.bands.iter().find(|b| b.measure == *name)?;
+        let reach = band.reach(1.0 - level);
+        let (low, high) = bound
+            .family
+            .interval(&self.certifying.tallies, model, reach)?;
+        Some([low, high])
+    }
+
+    /// A requirement at a model.
+    fn checked(&self, bound: &Bound, model: usize, certificate: &Certificate) -> Checked {
+        let schema = self.run.encoding.schema();
+        let tallies = &self.certifying.tallies;
+        let rate = |rate: Rate, region: usize| tallies.cell(model, rate, region).rate();
+        let estimate = bound.family.value(rate);
+        // A band at the stated confidence; that of a use after looking is the one that decided.
+        let level = match certificate.test {
+            TestKind::Band => certificate.level / self.bounds.len() as f64,
+            _ => 1.0 - certificate.confidence,
+        };
+        let band = self.band(bound, model, level);
+        let verdict = match (certificate.certified.contains(&model), band) {
+            (true, _) => Verdict::Certified,
+            (false, Some([low, _])) if bound.at_most && low > bound.limit() => Verdict::Violated,
+            (false, Some([_, high])) if !bound.at_most && high < bound.limit() => Verdict::Violated,
+            _ => Verdict::NotCertified,
+        };
+        let groups = bound
+            .family
+            .cells()
+            .into_iter()
+            .map(|(of, region)| GroupSize {
+                group: group_label(region, &schema),
+                rows: tallies.cell(model, of, region).trials,
+                rate: rate(of, region),
+            });
+        Checked {
+            requirement: bound.requirement.to_string(),
+            verdict,
+            estimate,
+            band,
+            groups: groups.collect(),
+            not_covered: bound.not_covered(&schema),
+        }
+    }
+
+    /// Groups that some requirement says nothing about.
+    fn not_covered(&self) -> Vec<String> {
+        let schema = self.run.encoding.schema();
+        let mut groups: Vec<String> = Vec::new();
+        for group in self.bounds.iter().flat_map(|b| b.not_covered(&schema)) {
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
+    }
+
+    /// What travels with a model.
+    pub(crate) fn of_model(&self, model: usize, certificate: &Certificate) -> ModelCertificate {
+        let checked = self
+            .bounds
+            .iter()
+            .map(|b| self.checked(b, model, certificate));
+        let requirements: Vec<Checked> = checked.collect();
+        let verdict = match certificate.certified.contains(&model) {
+            true => Verdict::Certified,
+            false if requirements.iter().any(|c| c.verdict == Verdict::Violated) => {
+                Verdict::Violated
+            }
+            false => Verdict::NotCertified,
+        };
+        ModelCertificate {
+            verdict,
+            requirements,
+            split: certificate.rows.split,
+            rows: certificate.rows.count,
+            confidence: Some(certificate.confidence),
+            level: Some(certificate.level),
+            number: Some(certificate.number),
+            test: Some(certificate.test),
+            stated: Some(certificate.stated),
+            fingerprint: Some(certificate.rows.fingerprint.clone()),
+        }
+    }
+
+    /// The model that a rule takes of the certified ones.
+    pub(super) fn choose(&self, certificate: Certificate, rule: &Rule) -> Result<Choice, Error> {
+        if certificate.certified.is_empty() {
+            return Err(Error::Uncertified(Box::new(self.uncertified(certificate))));
+        }
+        let selection = select_among(&self.columns, &certificate.certified, &self.texts(), rule)?;
+        Ok(Choice {
+            of_model: Some(self.of_model(selection.id, &certificate)),
+            selection,
+            certificate: Some(certificate),
+        })
+    }
+
+    /// What to say if no model is certified.
+    pub(crate) fn uncertified(&self, certificate: Certificate) -> Uncertified {
+        let tallies = &self.certifying.tallies;
+        let closest = match certificate.tested.first() {
+            Some(first) => Some((first.model, first.p_value)),
+            None => {
+                let all = (0..self.run.front.len()).map(|m| (m, self.p_value(tallies, m, false)));
+                all.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)))
+            }
+        };
+        let closest = closest.and_then(|(model, p_value)| {
+            // The requirement whose contrasts are hardest to reject.
+            let worst = |bound: &&Bound| -> f64 {
+                let all = bound.contrasts(tallies, model).into_iter();
+                all.map(|c| c.p_value()).fold(0.0, f64::max)
+            };
+            let bound = self
+                .bounds
+                .iter()
+                .max_by(|a, b| worst(a).total_cmp(&worst(b)))?;
+            Some(Closest {
+                model,
+                p_value,
+                checked: self.checked(bound, model, &certificate),
+                rows_needed: self.rows_needed(model, certificate.level, certificate.test),
+            })
+        });
+        Uncertified {
+            requirements: self.texts(),
+            certificate: Some(certificate),
+            reason: None,
+            closest,
+        }
+    }
+
+    /// Certifying rows that would certify a model in four of five samples, if its rates are as estimated.
+    pub(super) fn rows_needed(&self, model: usize, level: f64, test: TestKind) -> Option<u64> {
+        let reach = match test {
+            // As far as the widest of the bands that have to keep their limits.
+            TestKind::Band => {
+                let level = 1.0 - level / self.bounds.len() as f64;
+                let bands = self.certifying.bands.iter();
+                let own = |band: &&Band| self.bounds.iter().any(|b| b.family.name == band.measure);
+                bands
+                    .filter(own)
+                    .map(|b| b.reach(level))
+                    .fold(0.0, f64::max)
+            }
+            TestKind::Score | TestKind::Exact => -normal_quantile(level),
+        };
+        let z = reach + normal_quantile(POWER);
+        let tallies = &self.certifying.tallies;
+        let contrasts = self.bounds.iter().flat_map(|b| b.contrasts(tallies, model));
+        let mut times = 0.0_f64;
+        for contrast in contrasts {
+            // How far inside the limit the estimate is, and its variance with the rows there are.
+            let (room, variance) = match contrast {
+                Contrast::Difference { a, b, limit } => {
+                    (limit - (a.rate()? - b.rate()?), a.variance() + b.variance())
+                }
+                Contrast::Ratio { a, b, limit } => (
+                    a.rate()? - limit * b.rate()?,
+                    a.variance() + limit * limit * b.variance(),
+                ),
+                Contrast::AtLeast { cell, limit } => (cell.rate()? - limit, cell.variance()),
+                Contrast::AtMost { cell, limit } => (limit - cell.rate()?, cell.variance()),
+            };
+            if room <= 0.0 {
+                return None;
+            }
+            times = times.max(z * z * variance / (room * room));
+        }
+        Some((times * self.certifying.rows as f64).ceil() as u64)
+    }
+}
+
+/// δ/2^(use − 1).
+fn spent(confidence: f64, number: usize) -> f64 {
+    // 1 − 0.95 is not quite 0.05.
+    let delta = ((1.0 - confidence) * 1e12).round() / 1e12;
+    delta * libm::exp2(-((number - 1) as f64))
+}

@@ -1,0 +1,111 @@
+//! The rows of a run, found and read again.
+
+use std::path::Path;
+
+use fairfront_core::{Message, say};
+use fairfront_data::{Encoded, Known, Prepared, ReadOptions};
+
+use super::RowPlaces;
+use crate::fit::fingerprint;
+use crate::store::read_stable;
+use crate::{Error, RunInfo};
+
+/// The rows of a run, read and encoded again; fails unless they are the run's rows.
+pub(crate) fn rows_again(
+    folder: &Path,
+    info: &RunInfo,
+    places: RowPlaces,
+) -> Result<Encoded, Error> {
+    let encoded = match info.stream {
+        Some(_) => read_stable(folder, |place| (places.kept)(folder, place))?.0,
+        None => Encoded::new(&reopen(folder, info, &[], places.published, None)?)?,
+    };
+    match fingerprint(&encoded) == info.fingerprint {
+        true => Ok(encoded),
+        false => Err(Error::data(format!(
+            "{}: its rows are no longer the rows of the run",
+            info.source
+        ))),
+    }
+}
+
+/// The rows of a run, read again.
+pub(super) fn reopen(
+    folder: &Path,
+    info: &RunInfo,
+    files: &[String],
+    published: Option<&Path>,
+    remedy: Option<&Message>,
+) -> Result<Prepared, Error> {
+    let known = match (files, &info.read) {
+        ([one], _) => Known::parse(one)?,
+        ([], None) => {
+            Known::named(&info.source).map_err(|e| Error::file(&folder.join("run.json"), e))?
+        }
+        _ => None,
+    };
+    // What is wrong now is wrong with the run or its data, and no wrong usage.
+    let failed = |e: fairfront_data::Error| match e.is_usage() {
+        true => Error::data(say![
+            "the data cannot be read as the run says: ",
+            e.message()
+        ]),
+        false => e.into(),
+    };
+    if let Some(known) = known {
+        return Prepared::from_known(&known, &info.spec, published).map_err(failed);
+    }
+    let name_them = |why: String| {
+        let mut message = Message::from(why);
+        if let Some(remedy) = remedy {
+            message.push_remedy(remedy);
+        }
+        Error::data(message)
+    };
+    let (own, options) = match &info.read {
+        Some(read) => (read.files.as_slice(), read.options.clone()),
+        None => (&[][..], ReadOptions::default()),
+    };
+    let found: Vec<String>;
+    let files = match files.is_empty() {
+        false => files,
+        true if own.is_empty() => {
+            let source = &info.source;
+            return Err(name_them(format!(
+                "the rows of {source:?} are in no file that is known"
+            )));
+        }
+        true if own.iter().any(|file| file == "-") => {
+            return Err(name_them("the run read standard input".into()));
+        }
+        true => {
+            found = own
+                .iter()
+                .map(|name| place_of(folder, name))
+                .collect::<Result<Vec<String>, String>>()
+                .map_err(name_them)?;
+            &found
+        }
+    };
+    let is_absent = |file: &&String| *file != "-" && !Path::new(file).exists();
+    if let Some(absent) = files.iter().find(is_absent) {
+        return Err(name_them(format!("{absent}: there is no such file")));
+    }
+    Prepared::from_files(files, &info.spec, options).map_err(failed)
+}
+
+/// Where a file of a run is: in the current folder, or in the folder that holds the run folder.
+fn place_of(folder: &Path, name: &str) -> Result<String, String> {
+    let absolute = std::path::absolute(folder).ok();
+    let beside = absolute
+        .as_deref()
+        .and_then(Path::parent)
+        .map(|parent| parent.join(name));
+    let places = [Some(Path::new(name).to_path_buf()), beside];
+    let mut places = places.into_iter().flatten();
+    let found = places.find(|place| place.exists());
+    let found = found.map(|place| place.to_string_lossy().into_owned());
+    found.ok_or_else(|| {
+        format!("{name}: there is no such file in the current folder or in the folder of the run")
+    })
+}

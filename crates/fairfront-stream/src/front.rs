@@ -1,0 +1,96 @@
+//! The newest front, under an encoding that grows, and the rows as it sees them.
+
+use fairfront_core::Points;
+use fairfront_data::{Encoded, Encoding, Part, Spec, StoredRows, embed};
+use fairfront_run::{Earlier, Error, Fitted, Run, RunFiles, run_info_of};
+
+/// What a run calls the source of its rows, unless the caller names another one.
+const SOURCE: &str = "partial_fit";
+/// The file with the points that a solver starts from in addition to the front.
+const STARTS: &str = "starts.json";
+
+/// A front that the next batch updates.
+#[derive(Debug, Clone)]
+pub(crate) struct Front {
+    /// Its run; its encoding is that of the front's points.
+    pub(crate) run: Run,
+    /// Points that the solver starts from in addition to the front, if it needs any.
+    starts: Option<Points>,
+}
+
+impl Front {
+    /// The front that was fitted.
+    pub(crate) fn of(fitted: &Fitted, spec: &Spec) -> Self {
+        Self {
+            run: Run::new(run_info_of(SOURCE, None, spec, fitted), fitted),
+            starts: fitted.starts.clone(),
+        }
+    }
+
+    /// Models of the front.
+    pub(crate) fn len(&self) -> usize {
+        self.run.front.len()
+    }
+
+    /// The same models under an encoding that has grown since.
+    pub(crate) fn earlier(&self, grown: &Encoding, updates: u64) -> Earlier {
+        let Run { info, front, .. } = &self.run;
+        let (old, new) = (self.run.encoding.schema(), grown.schema());
+        let mut points = Points::new(new.n_features() + 1);
+        let mut starts = self.starts.as_ref().map(|_| points.clone());
+        for params in &front.params {
+            points.push(&embed(&old, &new, params));
+        }
+        if let (Some(starts), Some(before)) = (&mut starts, &self.starts) {
+            let before = before.iter();
+            before.for_each(|point| starts.push(&embed(&old, &new, point)));
+        }
+        Earlier {
+            front: points,
+            starts,
+            unmitigated: embed(&old, &new, &info.unmitigated.params),
+            penalty: info.penalty.clone(),
+            updates,
+        }
+    }
+
+    /// The file of the points that its solver starts from, if there are any.
+    pub(crate) fn starts_file(&self) -> Result<RunFiles, Error> {
+        let Some(starts) = &self.starts else {
+            return Ok(Vec::new());
+        };
+        let points: Vec<&[f64]> = starts.iter().collect();
+        let bytes = serde_json::to_vec(&points);
+        let bytes = bytes.map_err(|e| Error::data(format!("{STARTS}: cannot be written ({e})")))?;
+        Ok(vec![(STARTS, bytes)])
+    }
+
+    /// The front in these files, by name.
+    pub(crate) fn from_files(files: &[(&str, &[u8])]) -> Result<Self, Error> {
+        let run = Run::from_files(files)?;
+        let n_params = run.encoding.schema().n_features() + 1;
+        let starts = files.iter().find(|(name, _)| *name == STARTS);
+        let starts: Option<Vec<Vec<f64>>> = starts
+            .map(|(_, bytes)| serde_json::from_slice(bytes))
+            .transpose()
+            .map_err(|e| Error::data(format!("{STARTS}: is corrupted ({e})")))?;
+        let fits = |point: &Vec<f64>| point.len() == n_params;
+        if !starts.iter().flatten().all(fits) || !fits(&run.info.unmitigated.params) {
+            return Err(Error::data(
+                "the front and its encoding do not belong together",
+            ));
+        }
+        let starts = starts.map(|points| Points::from_vec(n_params, points.concat()));
+        Ok(Self { run, starts })
+    }
+}
+
+/// Kept rows as a front sees them. Groups that have left the rows which decide are none of its groups:
+/// what was seen once must not keep those that are there from being compared.
+pub(super) fn seen_by_front(encoding: &Encoding, rows: &StoredRows) -> Result<Encoded, Error> {
+    let decide = [Part::Train, Part::Validation];
+    let (mut encoding, rows) = rows.with_present_groups(encoding, &decide);
+    let notices = rows.fix_small_groups(&mut encoding);
+    let parts = rows.datasets(&encoding.schema())?;
+    Ok(Encoded::of_parts(encoding, parts, notices))
+}
