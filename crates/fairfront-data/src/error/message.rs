@@ -158,7 +158,6 @@ fn long_remedy(why: LongRecord) -> String {
             "close the quote that opens a field on line {}, or write each quote inside a field twice",
             grouped(line as usize)
         ),
-        LongRecord::Returns => "end lines with line feeds instead of carriage returns".into(),
     }
 }
 

@@ -10,7 +10,8 @@ use fairfront_core::{Message, counted, grouped, say, with};
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
-use super::chunk::{Chunk, ChunkError, Chunks, Record, Span, TakeRecord};
+use super::chunk::{Chunk, Record, Span, TakeRecord};
+use super::cutter::{ChunkError, Cutter, LONGEST_RECORD};
 use super::form::{Decimal, Form};
 use super::lane::{Batch, Lane, Misfit, has_nul, nul_in};
 use super::{MissingValues, ReadOptions, TableBuilder, file_name, parse_number, sniff};
@@ -29,7 +30,7 @@ const FIELD_BYTES: usize = 2 << 10;
 
 /// A CSV file on its way: its chunks and what is known of its records.
 pub(super) struct Opened<R> {
-    pub(super) chunks: Chunks<Chain<Cursor<Vec<u8>>, R>>,
+    pub(super) chunks: Cutter<Chain<Cursor<Vec<u8>>, R>>,
     pub(super) separator: u8,
     /// Bytes of a record, about.
     pub(super) record_bytes: usize,
@@ -55,8 +56,10 @@ pub(super) fn open<R: Read>(
     let record_bytes = sample.len() / memchr_iter(b'\n', &sample).count().max(1);
     let mut sample = Cursor::new(sample);
     sample.set_position(layout.skip_bytes as u64);
+    let (input, first_line) = (sample.chain(input), layout.skip_lines + 1);
     Ok(Opened {
-        chunks: Chunks::new(sample.chain(input), layout.separator, layout.skip_lines + 1),
+        // The line end is not part of the record.
+        chunks: Cutter::new(input, layout.separator, first_line, LONGEST_RECORD + 1),
         separator: layout.separator,
         record_bytes: record_bytes.max(1),
         decimal,

@@ -4,10 +4,12 @@ mod batch;
 mod chunk;
 mod column;
 mod csv;
+mod cutter;
 mod fixed;
 mod form;
 mod lane;
 mod parquet;
+mod quotes;
 mod raw;
 mod record;
 mod sniff;
@@ -35,8 +37,8 @@ use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 pub use self::batch::{
     BATCH_ROWS, BatchesRead, RowBatch, Texts, Wanted, WantedColumn, read_batches,
 };
-pub use self::chunk::{LONGEST_RECORD, LongRecord};
 pub(crate) use self::column::{Plan, has_leading_zero, parse_number};
+pub use self::cutter::{LONGEST_RECORD, LongRecord};
 pub use self::fixed::{
     Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, column_order, first_table,
     next_table,
