@@ -228,7 +228,7 @@ impl Stream {
                 let Settled {
                     encoding, targets, ..
                 } = settled;
-                let ready = ready::next(&found.table, spec, encoding, targets, |row| {
+                let ready = ready::next(found.table, spec, encoding, targets, |row| {
                     before + found.accepted[row] as u64
                 })?;
                 (ready, found.accepted, found.rejected, None)

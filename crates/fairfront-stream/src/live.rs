@@ -254,7 +254,7 @@ impl Live {
         let n_rows = table.n_rows();
         let table = types.fit_table(table)?;
         let number = |row: usize| rows + row as u64;
-        let mut ready = ready::next(&table, &options.spec, encoding, targets, number)?;
+        let mut ready = ready::next(table, &options.spec, encoding, targets, number)?;
         all_usable(&ready.rejected)?;
         let types = types.clone();
         let (kept, fitted) = self.fit(&mut ready, observer)?;

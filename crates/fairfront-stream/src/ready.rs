@@ -1,11 +1,9 @@
 //! From the table of a batch to rows that can be kept, and from kept rows to a front.
 
-use std::borrow::Cow;
-
 use fairfront_data::setting::MERGE;
 use fairfront_data::{
-    Arrival, Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
-    Split, SplitRule, StoredRows, Table, drawn_part,
+    Dropped, Encoded, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec, Split,
+    SplitRule, StoredRows, Table, drawn_part,
 };
 use fairfront_run::{Error, FitRequest, Fitted, fit_encoded};
 use fairfront_solve::{Error as SolveError, Observer};
@@ -49,48 +47,46 @@ pub(super) fn first(
     let idle = |n: &&Notice| !n.message.opens_with(MERGE);
     let findings = Findings::new(&prepared, Some(&encoding))?;
     notices.splice(0..0, findings.notices.iter().filter(idle).cloned());
-    let facts = prepared.facts();
-    let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
-    let parts = prepared.split.parts_by_row();
-    Ok(Ready {
-        rows: StoredRows::from_dataset(&data, &parts)?,
-        n_dropped: prepared.table.n_rows() - prepared.rows.len(),
-        encoding,
-        growth: Growth::default(),
-        targets: prepared.target_values()?,
-        dropped: prepared.dropped,
-        rejected: Vec::new(),
-        notices,
-    })
+    let targets = prepared.target_values()?;
+    ready(prepared, encoding, Growth::default(), targets, notices)
 }
 
 /// Later rows, by the encoding so far, which they may make grow.
 pub(super) fn next(
-    table: &Table,
+    table: Table,
     spec: &Spec,
     encoding: &Encoding,
     targets: &[String],
     number: impl Fn(usize) -> u64,
 ) -> Result<Ready, Error> {
     let mut encoding = encoding.clone();
-    let table = &*encoding.complete(Cow::Borrowed(table))?;
-    let arrival = Arrival::new(table, spec, &encoding, targets)?;
-    let growth = encoding.grow(table, &arrival.rows)?;
-    let (data, _) = arrival.encode(table, &encoding)?;
-    let parts = match (&arrival.parts, &spec.split) {
-        (Some(parts), _) => parts.clone(),
-        (None, SplitRule::Shares(shares)) => drawn(spec, *shares, &arrival.rows, number),
-        (None, _) => vec![Part::Train; arrival.rows.len()],
+    let parts = |rows: &[u32]| match spec.split {
+        SplitRule::Shares(shares) => drawn(spec, shares, rows, number),
+        _ => vec![Part::Train; rows.len()],
     };
+    let (prepared, growth) = Prepared::later(table, spec, &mut encoding, targets, parts)?;
+    ready(prepared, encoding, growth, targets.to_vec(), Vec::new())
+}
+
+fn ready(
+    prepared: Prepared,
+    encoding: Encoding,
+    growth: Growth,
+    targets: Vec<String>,
+    notices: Vec<Notice>,
+) -> Result<Ready, Error> {
+    let (data, _) = prepared.encode(&encoding)?;
+    let parts = prepared.split.parts_by_row();
+    let n_used = prepared.rows.len() + prepared.rejected.len();
     Ok(Ready {
         rows: StoredRows::from_dataset(&data, &parts)?,
-        n_dropped: table.n_rows() - arrival.rows.len() - arrival.rejected.len(),
+        n_dropped: prepared.table.n_rows() - n_used,
         encoding,
         growth,
-        dropped: arrival.dropped,
-        rejected: arrival.rejected,
-        targets: targets.to_vec(),
-        notices: Vec::new(),
+        targets,
+        dropped: prepared.dropped,
+        rejected: prepared.rejected,
+        notices,
     })
 }
 

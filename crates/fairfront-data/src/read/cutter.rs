@@ -246,7 +246,10 @@ mod tests {
         let mut chunks = cutter("a,b\r\r\nc,d\r\n");
         for size in [4, 1, 1] {
             chunks.fill(size).unwrap();
-            assert_eq!(chunks.whole(false), (size == 1 && chunks.bytes().len() == 6).then_some(6));
+            assert_eq!(
+                chunks.whole(false),
+                (size == 1 && chunks.bytes().len() == 6).then_some(6)
+            );
         }
     }
 }

@@ -414,10 +414,7 @@ impl<R: Read> Records<R> {
         };
         let starts_plain = |byte: &u8| !matches!(byte, b'|' | b'#');
         let plain = text.get(bom).is_some_and(starts_plain);
-        let named = self
-            .options
-            .separator
-            .filter(|_| plain && text.len() >= 4);
+        let named = self.options.separator.filter(|_| plain && text.len() >= 4);
         let whole_lines = memrchr(b'\n', text).map_or(0, |i| i + 1);
         let second_line = memchr_iter(b'\n', text).nth(1).map(|i| i + 1);
         let sample = match more {

@@ -8,7 +8,7 @@ use super::record::Records;
 use super::{BATCH_ROWS, Input, Plan, ReadOptions, make_unique, open, parquet};
 use crate::date::date_text;
 use crate::error::Error;
-use crate::prepare::Exclusion;
+use crate::sieve::Exclusion;
 use crate::table::{Column, ColumnType, Table, Values};
 
 /// A file as CSV text.
