@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use super::chunk::{Chunk, Record, TakeRecord};
 use super::column::shown;
 use super::csv::{Failure, Opened, Parsed, Wrong};
+use super::fixed::FixedType;
 use super::form::{Decimal, Form};
 use super::lane::{Batch, Lane, Misfit, not_numeric, not_utf8, nul_in};
 use super::{Input, MissingValues, Plan, Reading, all_bytes, csv, make_unique, open, parquet};
-use crate::date::DateOrder;
 use crate::error::{Error, Place, near, quoted_list};
 use crate::memory::MemoryLimit;
 use crate::setting::KEEP;
@@ -249,11 +249,9 @@ fn read_csv<E: From<Error> + Send>(
         }
     };
     let found = FoundColumns::in_record(file, wanted, &first)?;
-    let types = wanted.columns.iter().map(|c| match c.column_type {
-        ColumnType::Numeric => Lane::Numbers(Form::of(decimal, separator)),
-        ColumnType::Boolean | ColumnType::Categorical => Lane::Levels,
-        date => Lane::Numbers(Form::Date(date.date().unwrap_or(DateOrder::Ymd))),
-    });
+    let form = Form::of(decimal, separator);
+    let types = wanted.columns.iter();
+    let types = types.map(|c| FixedType::from(c.column_type).lane(form));
     let types = types.chain(wanted.kept.iter().map(|_| Lane::Texts));
     let lanes: Vec<(usize, Lane)> = found.fields.iter().copied().zip(types).collect();
     let mut rows = CsvRows {

@@ -525,13 +525,9 @@ impl TakeRecord for Parsed<'_> {
         {
             return Err(fail(Wrong::Nul(field)));
         }
-        for (column, (&(field, lane), batch)) in
-            self.lanes.iter().zip(&mut self.batches).enumerate()
-        {
+        for (column, (&(field, _), batch)) in self.lanes.iter().zip(&mut self.batches).enumerate() {
             let text = record.field(field).trim_ascii();
-            if lane != Lane::Texts && self.missing.contains(text) {
-                batch.push_missing();
-            } else if let Err(misfit) = batch.push_text(text) {
+            if let Err(misfit) = batch.push_field(text, self.missing) {
                 return Err(fail(Wrong::Value {
                     column,
                     misfit,

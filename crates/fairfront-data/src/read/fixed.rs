@@ -7,9 +7,9 @@ use fairfront_core::{Message, grouped, say};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::column::{BadValue, ColumnBuilder};
+use super::column::{BadValue, ColumnBuilder, shown};
 use super::form::{Decimal, Form};
-use super::lane::not_numeric;
+use super::lane::{Batch, Lane, not_numeric};
 use super::raw::RawRecord;
 use super::{MissingValues, Plan, ReadOptions, match_columns};
 use crate::date::DateOrder;
@@ -251,51 +251,51 @@ pub fn next_table(
     types: &ColumnTypes,
 ) -> Result<Arrived, Error> {
     let fields = types.fields(name, columns)?;
+    let typed: Vec<(&TypedColumn, usize)> = types.columns.iter().zip(fields).collect();
     let missing = MissingValues::new(&types.missing_values);
+    let form = lenient(types.decimal);
     let mut sorted = Sorted::new(records, columns.len());
-    let typed = || types.columns.iter().zip(&fields).collect::<Vec<_>>();
-    let misfits: Vec<Vec<(usize, Message)>> = typed()
-        .into_par_iter()
-        .filter_map(|(column, &field)| Some((column, field, column.fixed.form(types.decimal)?)))
-        .map(|(column, field, form)| {
-            let rows = sorted.sound.iter().enumerate();
-            let misfit = |(position, (_, fields)): (usize, &(usize, &[String]))| {
-                let text = &fields[field];
-                let fits =
-                    missing.contains(text.as_bytes()) || form.parse(text.as_bytes()).is_some();
-                let shown = || super::column::shown(text.as_bytes());
-                (!fits).then(|| {
-                    let reason = format!(
-                        "column {:?}: {}",
-                        column.name,
-                        not_numeric(&shown(), form.date(), "since the first batch")
-                    );
-                    (position, reason.into())
-                })
-            };
-            rows.filter_map(misfit).collect()
-        })
-        .collect();
-    sorted.reject(misfits.into_iter().flatten());
-    let column = |(column, &field): (&TypedColumn, &usize)| {
-        let plan = match column.fixed {
-            FixedType::Numeric => Plan::Numeric,
-            FixedType::Categorical => Plan::Levels,
-            FixedType::Date(order) => Plan::Date(Some(order)),
-            FixedType::LeftOut(reason) => return Column::left_out(&column.name, reason),
-        };
-        let mut builder = ColumnBuilder::lenient(column.name.clone(), plan);
-        builder.set_form(lenient(types.decimal));
-        push(&mut builder, &sorted, field, &missing);
-        let empty = Column::from_numbers(&column.name, Vec::new());
-        builder.finish(&missing.numbers).map_or(empty, |(c, _)| c)
+    let read = |sorted: &Sorted| -> (Vec<Column>, Vec<Vec<(usize, Message)>>) {
+        let columns = typed.par_iter();
+        let columns = columns.map(|(column, field)| column.read(sorted, *field, form, &missing));
+        columns.unzip()
     };
-    let columns: Vec<Column> = typed().into_par_iter().map(column).collect();
+    let (mut columns, misfits) = read(&sorted);
+    if misfits.iter().any(|found| !found.is_empty()) {
+        sorted.reject(misfits.into_iter().flatten());
+        columns = read(&sorted).0;
+    }
     Ok(Arrived {
         table: table(name, columns, sorted.sound.len(), Vec::new()),
         accepted: sorted.accepted(),
         rejected: sorted.rejected(),
     })
+}
+
+impl TypedColumn {
+    /// A field of all sound records as a column, and the positions and reasons of values that do not fit.
+    fn read(
+        &self,
+        sorted: &Sorted,
+        field: usize,
+        form: Form,
+        missing: &MissingValues,
+    ) -> (Column, Vec<(usize, Message)>) {
+        if let FixedType::LeftOut(reason) = self.fixed {
+            return (Column::left_out(&self.name, reason), Vec::new());
+        }
+        let mut values = Batch::new(self.fixed.lane(form));
+        let mut misfits = Vec::new();
+        for (position, (_, fields)) in sorted.sound.iter().enumerate() {
+            let text = fields[field].as_bytes();
+            if values.push_field(text, missing).is_err() {
+                let problem = not_numeric(&shown(text), self.fixed.date(), "since the first batch");
+                let reason = format!("column {:?}: {problem}", self.name);
+                misfits.push((position, reason.into()));
+            }
+        }
+        (values.into_column(&self.name, &missing.numbers), misfits)
+    }
 }
 
 /// The field of each of a stream's columns in a text whose columns may come in another order. `first` is
@@ -335,13 +335,24 @@ fn lenient(decimal: Decimal) -> Form {
     }
 }
 
+impl From<ColumnType> for FixedType {
+    fn from(column_type: ColumnType) -> Self {
+        match column_type {
+            ColumnType::Numeric => Self::Numeric,
+            ColumnType::Boolean | ColumnType::Categorical => Self::Categorical,
+            date => Self::Date(date.date().unwrap_or(DateOrder::Ymd)),
+        }
+    }
+}
+
 impl FixedType {
-    /// How values become numbers; `None` where they do not.
-    fn form(self, decimal: Decimal) -> Option<Form> {
+    /// How values are taken, numbers in this form.
+    pub(super) fn lane(self, form: Form) -> Lane {
         match self {
-            Self::Numeric => Some(lenient(decimal)),
-            Self::Date(order) => Some(Form::Date(order)),
-            Self::Categorical | Self::LeftOut(_) => None,
+            Self::Numeric => Lane::Numbers(form),
+            Self::Date(order) => Lane::Numbers(Form::Date(order)),
+            Self::Categorical => Lane::Levels,
+            Self::LeftOut(_) => Lane::Count,
         }
     }
 

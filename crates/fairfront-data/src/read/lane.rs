@@ -1,8 +1,11 @@
 //! The values of columns in a run of rows, made apart from the columns themselves.
 
+use std::collections::TryReserveError;
+
 use fairfront_core::say;
 use memchr::memchr;
 
+use super::MissingValues;
 use super::batch::Texts;
 use super::column::BadValue;
 use super::form::Form;
@@ -47,6 +50,19 @@ pub(super) enum Misfit {
     NotUtf8,
 }
 
+/// The capacity of values that have room for so many more: half as much again, if they have to move.
+fn grown<T>(values: &Vec<T>, more: usize) -> usize {
+    let (len, capacity) = (values.len(), values.capacity());
+    match more <= capacity - len {
+        true => capacity,
+        false => len.saturating_add(more.max(len / 2)),
+    }
+}
+
+fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<(), TryReserveError> {
+    values.try_reserve_exact(grown(values, more) - values.len())
+}
+
 impl Batch {
     pub(super) fn new(lane: Lane) -> Self {
         Self {
@@ -61,6 +77,41 @@ impl Batch {
         }
     }
 
+    /// The lane that these values are of.
+    pub(super) fn lane(&self) -> Lane {
+        match &self.values {
+            BatchValues::Count => Lane::Count,
+            BatchValues::Numbers(_, form) => Lane::Numbers(*form),
+            BatchValues::Levels(_) => Lane::Levels,
+            BatchValues::Texts(_) => Lane::Texts,
+        }
+    }
+
+    /// Further numbers are written like this, unless they are dates.
+    pub(super) fn set_form(&mut self, form: Form) {
+        if let BatchValues::Numbers(_, own) = &mut self.values
+            && own.date().is_none()
+        {
+            *own = form;
+        }
+    }
+
+    /// The numbers of a lane of numbers.
+    pub(super) fn numbers(&self) -> Option<&[f64]> {
+        match &self.values {
+            BatchValues::Numbers(numbers, _) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// Number of different levels.
+    pub(super) fn n_levels(&self) -> usize {
+        match &self.values {
+            BatchValues::Levels(interner) => interner.levels.len(),
+            _ => 0,
+        }
+    }
+
     pub(super) fn push_missing(&mut self) {
         self.n_rows += 1;
         self.n_missing += 1;
@@ -72,8 +123,17 @@ impl Batch {
         }
     }
 
-    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Misfit> {
+    /// Takes a number, if this is a lane of numbers.
+    pub(super) fn push_number(&mut self, number: f64) -> bool {
+        let BatchValues::Numbers(numbers, _) = &mut self.values else {
+            return false;
+        };
+        numbers.push(number);
         self.n_rows += 1;
+        true
+    }
+
+    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Misfit> {
         match &mut self.values {
             BatchValues::Count => {}
             BatchValues::Numbers(numbers, form) => {
@@ -86,20 +146,72 @@ impl Batch {
                 texts.push(std::str::from_utf8(text).map_err(|_| Misfit::NotUtf8)?);
             }
         }
+        self.n_rows += 1;
         Ok(())
+    }
+
+    /// Takes a field, be it one that stands for a missing value.
+    pub(super) fn push_field(
+        &mut self,
+        text: &[u8],
+        missing: &MissingValues,
+    ) -> Result<(), Misfit> {
+        let is_copied = matches!(self.values, BatchValues::Texts(_));
+        if !is_copied && missing.contains(text) {
+            self.push_missing();
+            return Ok(());
+        }
+        self.push_text(text)
+    }
+
+    /// Takes the values of further rows, of the same lane.
+    pub(super) fn append(&mut self, other: Self) {
+        self.n_rows += other.n_rows;
+        self.n_missing += other.n_missing;
+        match (&mut self.values, other.values) {
+            (BatchValues::Numbers(numbers, _), BatchValues::Numbers(new, _)) => {
+                numbers.extend_from_slice(&new);
+            }
+            (BatchValues::Levels(interner), BatchValues::Levels(new)) => {
+                let mut code_of = Vec::with_capacity(new.levels.len());
+                for level in &new.levels {
+                    // The level of a batch is UTF-8 already.
+                    code_of.push(interner.code(level.as_bytes()).unwrap_or(MISSING));
+                }
+                let code = |c: &u32| code_of.get(*c as usize).copied().unwrap_or(MISSING);
+                interner.codes.extend(new.codes.iter().map(code));
+            }
+            _ => debug_assert!(false, "a wrong lane"),
+        }
     }
 
     /// Bytes of memory that these values take, about.
     pub(super) fn bytes(&self) -> usize {
-        let values = match &self.values {
+        size_of::<Self>() + self.bytes_with(0)
+    }
+
+    /// Bytes of memory that the values take, with room for so many further rows.
+    pub(super) fn bytes_with(&self, rows: usize) -> usize {
+        match &self.values {
             BatchValues::Count => 0,
-            BatchValues::Numbers(numbers, _) => numbers.capacity() * size_of::<f64>(),
+            BatchValues::Numbers(numbers, _) => {
+                grown(numbers, rows).saturating_mul(size_of::<f64>())
+            }
             BatchValues::Levels(interner) => {
-                interner.codes.capacity() * size_of::<u32>() + interner.level_bytes()
+                let codes = grown(&interner.codes, rows).saturating_mul(size_of::<u32>());
+                codes.saturating_add(interner.level_bytes())
             }
             BatchValues::Texts(texts) => texts.bytes(),
-        };
-        size_of::<Self>() + values
+        }
+    }
+
+    /// Makes room for so many further rows.
+    pub(super) fn reserve(&mut self, rows: usize) -> Result<(), TryReserveError> {
+        match &mut self.values {
+            BatchValues::Numbers(numbers, _) => reserve(numbers, rows),
+            BatchValues::Levels(interner) => reserve(&mut interner.codes, rows),
+            BatchValues::Count | BatchValues::Texts(_) => Ok(()),
+        }
     }
 
     /// A column of these values alone; numbers equal to one of `missing` are missing.

@@ -8,6 +8,7 @@ mod cutter;
 mod fixed;
 mod form;
 mod lane;
+mod look;
 mod parquet;
 mod quotes;
 mod raw;
@@ -37,13 +38,14 @@ use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 pub use self::batch::{
     BATCH_ROWS, BatchesRead, RowBatch, Texts, Wanted, WantedColumn, read_batches,
 };
-pub(crate) use self::column::{Plan, has_leading_zero, parse_number};
+pub(crate) use self::column::Plan;
 pub use self::cutter::{LONGEST_RECORD, LongRecord};
 pub use self::fixed::{
     Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, column_order, first_table,
     next_table,
 };
 pub use self::form::Decimal;
+pub(crate) use self::form::{has_leading_zero, parse_number};
 pub use self::parquet::{guarded, panics_are_caught};
 pub use self::raw::{BadRecord, Position, RawRecord};
 pub use self::record::{MOST_RECORD_BYTES, Records};
