@@ -84,15 +84,15 @@ pub use ordered::Ordered;
 pub use prepare::Prepared;
 pub use proxy::Proxy;
 pub use read::{
-    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FirstTable, FixedType,
-    LONGEST_RECORD, LongRecord, MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom,
-    ReadOptions, Reading, Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted,
-    WantedColumn, column_order, decimal_of, file_name, first_table, guarded, next_table, open_text,
+    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FixedType, LONGEST_RECORD,
+    LongRecord, MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions,
+    Reading, Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn,
+    column_order, decimal_of, file_name, first_table, guarded, next_table, open_text,
     panics_are_caught, read_batches, read_table,
 };
 pub use row_role::RowRole;
 pub use rule::{CategoricalRule, LARGEST_FEATURE, MISSING_LEVEL, NumericRule, OTHER};
-pub use sieve::{Dropped, Exclusion, SetAside, set_aside};
+pub use sieve::{Dropped, Exclusion, set_aside};
 pub use spec::{
     Merge, MinGroup, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

@@ -8,7 +8,7 @@ use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::group::AttributeRule;
 use crate::number::Numbers;
-use crate::read::Rejected;
+use crate::read::{Arrived, Rejected};
 use crate::rule::{NumericRule, too_large};
 use crate::setting::{POSITIVE, WEIGHT};
 use crate::spec::{MissingPolicy, MissingSensitive, Role, Spec, SplitRule};
@@ -36,20 +36,9 @@ pub struct Dropped {
     pub column: Option<String>,
 }
 
-/// A first batch without the rows that would be errors one by one.
-#[derive(Debug, Clone)]
-pub struct SetAside {
-    /// The other rows.
-    pub table: Table,
-    /// The row of the table given of each of them.
-    pub accepted: Vec<usize>,
-    /// Rows of the table given that cannot be used, increasing.
-    pub rejected: Vec<Rejected>,
-}
-
 /// Sets aside the rows of a first batch whose weight or split is wrong, or whose numbers are too large
 /// for features, so that [`Prepared`](crate::Prepared) can be made of the others.
-pub fn set_aside(table: Table, spec: &Spec) -> Result<SetAside, Error> {
+pub fn set_aside(table: Table, spec: &Spec) -> Result<Arrived, Error> {
     let attributes = AttributeRule::all(spec);
     let sieve = Sieve::new(&table, spec, &attributes, &[]).and_then(|mut sieve| {
         sieve.check_parts(spec)?;
@@ -61,7 +50,7 @@ pub fn set_aside(table: Table, spec: &Spec) -> Result<SetAside, Error> {
     });
     let Sieved { rejected, .. } = sieve.map_err(|e| e.in_table(&table.name))?.rejecting();
     if rejected.is_empty() {
-        return Ok(SetAside {
+        return Ok(Arrived {
             accepted: (0..table.n_rows()).collect(),
             table,
             rejected,
@@ -77,7 +66,7 @@ pub fn set_aside(table: Table, spec: &Spec) -> Result<SetAside, Error> {
             first
         ]));
     }
-    Ok(SetAside {
+    Ok(Arrived {
         table: table.select(&accepted),
         accepted,
         rejected,

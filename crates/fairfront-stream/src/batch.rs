@@ -214,14 +214,15 @@ impl Stream {
                         "pass ", DECIMAL.is("."), " if the commas mean something else"
                     ]));
                 }
-                let mut found = first_table(NAME, columns, records, &read, &self.state.declared)?;
+                let (mut found, types) =
+                    first_table(NAME, columns, records, &read, &self.state.declared)?;
                 found.table.notices.extend(note);
                 let kept = set_aside(found.table, spec)?;
                 let record = |row: usize| found.accepted[kept.accepted[row]];
                 let mut ready =
                     ready::first(kept.table, spec, &[], |row| before + record(row) as u64)?;
                 ready.rejected = kept.rejected;
-                (ready, found.accepted, found.rejected, Some(found.types))
+                (ready, found.accepted, found.rejected, Some(types))
             }
             Some(settled) => {
                 let found = next_table(NAME, columns, records, &settled.types)?;

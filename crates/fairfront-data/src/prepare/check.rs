@@ -233,18 +233,13 @@ impl Prepared {
                 )));
             }
         }
-        for (rule, groups) in self.attributes.iter().zip(&self.groups) {
-            let mut present = vec![false; rule.attribute.groups.len()];
-            for &position in train {
-                if let Some(seen) = present.get_mut(groups[position as usize] as usize) {
-                    *seen = true;
-                }
-            }
+        for (index, rule) in self.attributes.iter().enumerate() {
             // Groups that are not compared have a warning of their own.
             let small = &rule.attribute.small.all;
-            let names = (0..).zip(&rule.attribute.groups).zip(present);
+            let counts = self.training_counts(index);
+            let names = (0..).zip(&rule.attribute.groups).zip(counts);
             let absent: Vec<&str> = names
-                .filter(|((code, _), seen)| !seen && !small.contains(code))
+                .filter(|((code, _), count)| *count == [0, 0] && !small.contains(code))
                 .map(|((_, name), _)| name.as_str())
                 .collect();
             if !absent.is_empty() {

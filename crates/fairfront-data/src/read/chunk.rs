@@ -72,24 +72,11 @@ pub(super) trait TakeRecord {
 }
 
 impl Chunk {
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     pub(super) fn span(&self) -> Span<'_> {
         Span {
             bytes: &self.bytes,
             first_line: self.first_line,
         }
-    }
-
-    /// Hands every record to `taker`; lines of nothing but white space are no records.
-    pub(super) fn each_record<T: TakeRecord>(
-        &self,
-        separator: u8,
-        taker: &mut T,
-    ) -> Result<(), T::Error> {
-        self.span().each_record(separator, taker)
     }
 }
 
@@ -225,7 +212,7 @@ mod tests {
         let mut found = Collect::default();
         loop {
             match chunks.next(size) {
-                Ok(Some(chunk)) => assert!(chunk.each_record(b',', &mut found).is_ok()),
+                Ok(Some(chunk)) => assert!(chunk.span().each_record(b',', &mut found).is_ok()),
                 Ok(None) => return Ok(found.0),
                 Err(ChunkError::UnclosedQuote(line)) => return Err(line),
                 Err(other) => panic!("{other:?}"),
@@ -292,7 +279,7 @@ mod tests {
                 first_line: 1,
             };
             let mut found = Blanks::default();
-            assert!(chunk.each_record(b',', &mut found).is_ok());
+            assert!(chunk.span().each_record(b',', &mut found).is_ok());
             found.0.dedup();
             found.0
         };

@@ -5,7 +5,7 @@ use std::collections::TryReserveError;
 use fairfront_core::say;
 
 use super::form::Form;
-use super::lane::{Batch, BatchValues, Lane, Misfit, has_nul};
+use super::lane::{BadValue, Batch, BatchValues, Lane, Misfit, has_nul};
 use super::look::{LOOK, Looked};
 use crate::date::{self, DateOrder, date_text};
 use crate::error::shorten;
@@ -31,34 +31,6 @@ pub(crate) enum Plan {
     Levels,
     /// The same, each text as it stands, be it one for a missing value.
     Copy,
-}
-
-/// A value that cannot be taken. `row` counts over all files.
-#[derive(Debug)]
-pub(super) enum BadValue {
-    NotNumeric {
-        row: usize,
-        value: String,
-        because: String,
-        /// The order of dates, where it should be one.
-        date: Option<DateOrder>,
-    },
-    NotUtf8 {
-        row: usize,
-        value: String,
-    },
-    /// A text with a NUL byte.
-    Nul {
-        row: usize,
-    },
-}
-
-impl BadValue {
-    pub(super) fn row(&self) -> usize {
-        match self {
-            Self::NotNumeric { row, .. } | Self::NotUtf8 { row, .. } | Self::Nul { row } => *row,
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -185,19 +157,16 @@ impl ColumnBuilder {
         }
     }
 
-    /// The error for a value of a further row that does not fit the lane.
+    /// A value of a further row that does not fit the lane.
     pub(super) fn bad_value(&self, row: usize, misfit: Misfit, value: &[u8]) -> BadValue {
-        let value = shown(value);
-        match misfit {
-            Misfit::NotUtf8 => BadValue::NotUtf8 { row, value },
-            Misfit::NotNumeric => BadValue::NotNumeric {
-                row,
-                value,
-                because: self.because.clone(),
-                date: match self.lane() {
-                    Lane::Numbers(form) => form.date(),
-                    _ => None,
-                },
+        BadValue {
+            row,
+            misfit,
+            value: shown(value),
+            because: self.because.clone(),
+            date: match self.lane() {
+                Lane::Numbers(form) => form.date(),
+                _ => None,
             },
         }
     }
@@ -220,14 +189,9 @@ impl ColumnBuilder {
     pub(super) fn push_text(&mut self, bytes: &[u8]) -> Result<(), BadValue> {
         let row = self.n_rows;
         self.n_rows += 1;
-        if let State::LeftOut(_) = self.state {
-            return Ok(());
-        }
-        if has_nul(bytes) {
-            return Err(BadValue::Nul { row });
-        }
         let taken = match &mut self.state {
-            State::LeftOut(_) => Ok(()),
+            State::LeftOut(_) => return Ok(()),
+            _ if has_nul(bytes) => Err(Misfit::Nul),
             State::Looking(looked) => match std::str::from_utf8(bytes) {
                 Err(_) => Err(Misfit::NotUtf8),
                 Ok(text) => {
@@ -518,9 +482,7 @@ mod tests {
         texts[150] = "unknown".into();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         match read(Plan::Look, &texts) {
-            Err(BadValue::NotNumeric { row, value, .. }) => {
-                assert_eq!((row, value.as_str()), (150, "unknown"));
-            }
+            Err(bad) => assert_eq!((bad.row, bad.value.as_str()), (150, "unknown")),
             other => panic!("{other:?}"),
         }
     }
@@ -530,7 +492,7 @@ mod tests {
         let mut texts = vec!["5"; LOOK + 10];
         texts[LOOK + 5] = "x";
         match read(Plan::Look, &texts) {
-            Err(BadValue::NotNumeric { row, .. }) => assert_eq!(row, LOOK + 5),
+            Err(bad) => assert_eq!((bad.row, bad.misfit), (LOOK + 5, Misfit::NotNumeric)),
             other => panic!("{other:?}"),
         }
         // As levels, the same column is fine.

@@ -7,11 +7,12 @@ use fairfront_core::{Message, grouped, say};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::column::{BadValue, ColumnBuilder, shown};
+use super::column::{ColumnBuilder, shown};
 use super::form::{Decimal, Form};
-use super::lane::{Batch, Lane, not_numeric};
+use super::header::match_columns;
+use super::lane::{BadValue, Batch, Lane};
 use super::raw::RawRecord;
-use super::{MissingValues, Plan, ReadOptions, match_columns};
+use super::{MissingValues, Plan, ReadOptions};
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
 use crate::identifier;
@@ -64,27 +65,14 @@ pub struct Rejected {
     pub reason: Message,
 }
 
-/// The table of a first batch.
-#[derive(Debug, Clone)]
-pub struct FirstTable {
-    /// The rows that fit.
-    pub table: Table,
-    /// The record of each row of the table.
-    pub accepted: Vec<usize>,
-    /// The records that do not fit, increasing.
-    pub rejected: Vec<Rejected>,
-    /// What later batches have to be.
-    pub types: ColumnTypes,
-}
-
-/// The table of a later batch.
+/// The rows of a batch that fit, as a table.
 #[derive(Debug, Clone)]
 pub struct Arrived {
-    /// The rows that fit; its columns are those of the first batch, in their order.
+    /// These rows; the columns are those of the first batch, in their order.
     pub table: Table,
-    /// The record of each row of the table.
+    /// The record or row that each of them was given as.
     pub accepted: Vec<usize>,
-    /// The records that do not fit, increasing.
+    /// Those that do not fit, increasing.
     pub rejected: Vec<Rejected>,
 }
 
@@ -129,17 +117,22 @@ impl<'a> Sorted<'a> {
             .retain(|(index, _)| !self.bad.contains_key(index));
     }
 
-    fn accepted(&self) -> Vec<usize> {
-        self.sound.iter().map(|(index, _)| *index).collect()
-    }
-
-    fn rejected(self) -> Vec<Rejected> {
+    /// The sound records, whose columns these are.
+    fn arrived(self, name: &str, columns: Vec<Column>, notices: Vec<Notice>) -> Arrived {
+        let source = SourceFile {
+            name: name.into(),
+            first_row: 0,
+        };
         let rejected = |(index, reason)| Rejected { index, reason };
-        self.bad.into_iter().map(rejected).collect()
+        Arrived {
+            table: Table::from_parts(columns, self.sound.len(), vec![source], notices),
+            accepted: self.sound.iter().map(|(index, _)| *index).collect(),
+            rejected: self.bad.into_iter().map(rejected).collect(),
+        }
     }
 }
 
-/// The table of the first records of a stream. Types are found by looking, as
+/// The table of the first records of a stream, and what later ones have to be. Types are found by looking, as
 /// [`read_table`](crate::read_table) does, but for those of `options` and, behind them, those that the
 /// format of the file says (`declared`). Records whose values do not fit the types are rejected.
 pub fn first_table(
@@ -148,7 +141,7 @@ pub fn first_table(
     records: &[RawRecord],
     options: &ReadOptions,
     declared: &BTreeMap<String, ColumnType>,
-) -> Result<FirstTable, Error> {
+) -> Result<(Arrived, ColumnTypes), Error> {
     let missing = MissingValues::new(&options.missing_values);
     let decimal = options.decimal.unwrap_or_default();
     let form = lenient(decimal);
@@ -229,17 +222,14 @@ pub fn first_table(
         name: column.name.clone(),
         fixed: FixedType::of(column),
     };
-    Ok(FirstTable {
-        types: ColumnTypes {
-            source: name.into(),
-            columns: columns.iter().map(typed).collect(),
-            missing_values: options.missing_values.clone(),
-            decimal,
-        },
-        table: table(name, columns, sorted.sound.len(), notices),
-        accepted: sorted.accepted(),
-        rejected: sorted.rejected(),
-    })
+    let types = ColumnTypes {
+        source: name.into(),
+        columns: columns.iter().map(typed).collect(),
+        missing_values: options.missing_values.clone(),
+        decimal,
+    };
+    let notices = notices.into_iter().flatten().collect();
+    Ok((sorted.arrived(name, columns, notices), types))
 }
 
 /// The table of further records of a stream, by the types of its first batch. The columns may come in
@@ -265,11 +255,7 @@ pub fn next_table(
         sorted.reject(misfits.into_iter().flatten());
         columns = read(&sorted).0;
     }
-    Ok(Arrived {
-        table: table(name, columns, sorted.sound.len(), Vec::new()),
-        accepted: sorted.accepted(),
-        rejected: sorted.rejected(),
-    })
+    Ok(sorted.arrived(name, columns, Vec::new()))
 }
 
 impl TypedColumn {
@@ -288,8 +274,9 @@ impl TypedColumn {
         let mut misfits = Vec::new();
         for (position, (_, fields)) in sorted.sound.iter().enumerate() {
             let text = fields[field].as_bytes();
-            if values.push_field(text, missing).is_err() {
-                let problem = not_numeric(&shown(text), self.fixed.date(), "since the first batch");
+            if let Err(misfit) = values.push_field(text, missing) {
+                let date = self.fixed.date();
+                let problem = misfit.problem(&shown(text), date, "since the first batch");
                 let reason = format!("column {:?}: {problem}", self.name);
                 misfits.push((position, reason.into()));
             }
@@ -388,27 +375,13 @@ fn push(builder: &mut ColumnBuilder, sorted: &Sorted, field: usize, missing: &Mi
 
 /// Position and reason of a value that does not fit.
 fn reason(file: &str, column: &str, bad: BadValue) -> (usize, Message) {
-    match bad {
-        BadValue::NotNumeric { row, .. } => {
-            let place = Place {
-                file: file.into(),
-                row: row + 1,
-                line: None,
-            };
-            (row, bad.into_error(place, column.into()).without_place())
-        }
-        BadValue::NotUtf8 { .. } | BadValue::Nul { .. } => {
-            let (row, problem) = bad.problem();
-            (row, say!["column {column:?}: {problem}"])
-        }
-    }
-}
-
-fn table(name: &str, columns: Vec<Column>, n_rows: usize, notices: Vec<Option<Notice>>) -> Table {
-    let source = SourceFile {
-        name: name.into(),
-        first_row: 0,
+    let place = Place {
+        file: file.into(),
+        row: bad.row + 1,
+        line: None,
     };
-    let notices = notices.into_iter().flatten().collect();
-    Table::from_parts(columns, n_rows, vec![source], notices)
+    (
+        bad.row,
+        bad.into_error(place, column.into()).without_place(),
+    )
 }

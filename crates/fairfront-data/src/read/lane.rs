@@ -7,10 +7,10 @@ use memchr::memchr;
 
 use super::MissingValues;
 use super::batch::Texts;
-use super::column::BadValue;
 use super::form::Form;
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
+
 use crate::setting::{MISSING_VALUE, TYPE};
 use crate::table::{Column, Interner, LeftOut, MISSING};
 
@@ -48,6 +48,22 @@ pub(super) enum BatchValues {
 pub(super) enum Misfit {
     NotNumeric,
     NotUtf8,
+    /// A text with a NUL byte.
+    Nul,
+}
+
+/// A value that cannot be taken.
+#[derive(Debug)]
+pub(super) struct BadValue {
+    /// Its row, over all files.
+    pub(super) row: usize,
+    pub(super) misfit: Misfit,
+    /// The value as an error shows it.
+    pub(super) value: String,
+    /// Why the column must hold numbers or dates.
+    pub(super) because: String,
+    /// The order of dates, where it should be one.
+    pub(super) date: Option<DateOrder>,
 }
 
 /// The capacity of values that have room for so many more: half as much again, if they have to move.
@@ -242,70 +258,60 @@ impl Batch {
 impl BadValue {
     /// The error for the value at this place.
     pub(super) fn into_error(self, place: Place, column: String) -> Error {
-        match self {
-            Self::NotNumeric {
-                value,
-                because,
-                date: None,
-                ..
-            } => Error::NotNumeric {
-                place,
-                column,
-                value,
-                because,
-            },
-            Self::NotNumeric {
-                value,
-                because,
-                date: Some(order),
-                ..
-            } => {
-                let problem = say![
-                    "{value:?} is not a date ({order}), but the column holds dates{because}";
-                    "correct the value";
-                    "pass ", MISSING_VALUE.is(&value), " if it stands for a missing one";
-                    TYPE.of(&column).is("TYPE"), " to choose another type (date-dmy: day first, date-mdy: \
-                     month first, categorical)"
+        let Self { value, because, .. } = &self;
+        let problem = match (self.misfit, self.date) {
+            (Misfit::NotNumeric, None) => {
+                let mut problem = say![
+                    "{value:?} is not a number, but the column is numeric{because}";
+                    "fix the value";
+                    "give ", MISSING_VALUE.is(value), " if it stands for a missing one"
                 ];
-                Error::Cell {
-                    place,
-                    column,
-                    problem,
+                // A type that was found by looking can be set differently.
+                if !because.is_empty() {
+                    problem.push_remedy(say!["pass ", TYPE.of(&column).is("categorical")]);
                 }
+                problem
             }
-            Self::NotUtf8 { value, .. } => Error::NotUtf8 {
-                place,
-                column,
-                value,
-            },
-            Self::Nul { .. } => nul_in(place, &column),
+            (Misfit::NotNumeric, Some(order)) => say![
+                "{value:?} is not a date ({order}), but the column holds dates{because}";
+                "correct the value";
+                "pass ", MISSING_VALUE.is(value), " if it stands for a missing one";
+                TYPE.of(&column).is("TYPE"), " to choose another type (date-dmy: day first, date-mdy: \
+                 month first, categorical)"
+            ],
+            _ => self.problem().into(),
+        };
+        Error::Cell {
+            place,
+            column,
+            problem,
         }
     }
 
-    /// The row, and what is wrong where the type of the column is fixed.
-    pub(super) fn problem(self) -> (usize, String) {
-        match self {
-            Self::NotNumeric {
-                row, value, date, ..
-            } => (row, not_numeric(&value, date, "in the model")),
-            Self::NotUtf8 { row, value } => (row, not_utf8(&value)),
-            Self::Nul { row } => (row, NUL.into()),
-        }
+    /// What is wrong where the type of the column is fixed.
+    pub(super) fn problem(&self) -> String {
+        self.misfit.problem(&self.value, self.date, "in the model")
     }
 }
 
-/// A text where the model needs a number or a date.
-pub(super) fn not_numeric(value: &str, date: Option<DateOrder>, here: &str) -> String {
-    if let Some(order) = date {
-        return format!(
-            "{value:?} is not a date ({order}), but the column holds dates {here}; correct the value, \
-             or leave it empty if it is missing"
-        );
+impl Misfit {
+    /// What is wrong with a value; `here` says where its column is a number or a date.
+    pub(super) fn problem(self, value: &str, date: Option<DateOrder>, here: &str) -> String {
+        match (self, date) {
+            (Self::NotNumeric, Some(order)) => format!(
+                "{value:?} is not a date ({order}), but the column holds dates {here}; correct the \
+                 value, or leave it empty if it is missing"
+            ),
+            (Self::NotNumeric, None) => format!(
+                "{value:?} is not a number, but the column is numeric {here}; fix the value, or leave \
+                 it empty if it is missing"
+            ),
+            (Self::NotUtf8, _) => {
+                format!("the text is not UTF-8 ({value:?}); save the file as UTF-8")
+            }
+            (Self::Nul, _) => NUL.into(),
+        }
     }
-    format!(
-        "{value:?} is not a number, but the column is numeric {here}; fix the value, or leave \
-         it empty if it is missing"
-    )
 }
 
 /// Whether there is a NUL byte, which many programs take for the end of a text.
@@ -314,7 +320,7 @@ pub(super) fn has_nul(bytes: &[u8]) -> bool {
 }
 
 /// The remedy for a NUL byte.
-pub(super) const NUL: &str = "the text holds a NUL byte; remove it";
+const NUL: &str = "the text holds a NUL byte; remove it";
 
 /// The error for a field with a NUL byte.
 pub(super) fn nul_in(place: Place, column: &str) -> Error {
@@ -323,9 +329,4 @@ pub(super) fn nul_in(place: Place, column: &str) -> Error {
         column: column.into(),
         problem: NUL.into(),
     }
-}
-
-/// Bytes that are no text.
-pub(super) fn not_utf8(value: &str) -> String {
-    format!("the text is not UTF-8 ({value:?}); save the file as UTF-8")
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::chunk::{Record, TakeRecord};
 use super::column::shown;
 use super::csv::ragged;
-use super::lane::{has_nul, nul_in};
+use super::lane::{Misfit, has_nul, nul_in};
 use crate::error::{Error, Place};
 
 /// Characters of a bad record that are kept.
@@ -112,10 +112,11 @@ impl Fields<'_> {
             match std::str::from_utf8(bytes) {
                 Ok(text) => fields.push(text.to_owned()),
                 Err(_) => {
-                    return Err(bad(&Error::NotUtf8 {
+                    let problem = Misfit::NotUtf8.problem(&shown(bytes), None, "");
+                    return Err(bad(&Error::Cell {
                         place: place(),
                         column: column.clone(),
-                        value: shown(bytes),
+                        problem: problem.into(),
                     }));
                 }
             }

@@ -8,10 +8,10 @@ use memchr::{memchr, memchr_iter, memrchr};
 use sha2::{Digest, Sha256};
 
 use super::chunk::Chunk;
-use super::csv::{column_names, first_of, number_unnamed};
 use super::cutter::Cutter;
+use super::header::{column_names, first_record, number_unnamed, unique_names};
 use super::raw::{BadRecord, Cut, Fields, Position, RawRecord};
-use super::{ReadOptions, sniff, unique_names};
+use super::{ReadOptions, sniff};
 use crate::error::Error;
 use crate::table::Notice;
 
@@ -311,7 +311,7 @@ impl<R: Read> Records<R> {
         self.consumed = 0;
         self.hashed = 0;
         let (chunk, start) = (self.cutter.take(n), self.text.len());
-        self.text.extend_from_slice(chunk.bytes());
+        self.text.extend_from_slice(&chunk.bytes);
         (chunk, start)
     }
 
@@ -336,13 +336,13 @@ impl<R: Read> Records<R> {
             columns: &self.columns,
             separator,
             rows: self.rows,
-            bytes: chunk.bytes(),
+            bytes: &chunk.bytes,
             offset,
             start: 0,
             end: 0,
             cuts: &mut self.ready,
         };
-        let Ok(()) = chunk.each_record(separator, &mut taker);
+        let Ok(()) = chunk.span().each_record(separator, &mut taker);
         Ok(true)
     }
 
@@ -377,7 +377,7 @@ impl<R: Read> Records<R> {
              quote inside it twice"
         );
         let (line, _) = self.pass(line_end.unwrap_or(left.len()));
-        let bad = BadRecord::new(line.bytes(), reason);
+        let bad = BadRecord::new(&line.bytes, reason);
         self.push_bad(&line, bad);
         true
     }
@@ -385,7 +385,7 @@ impl<R: Read> Records<R> {
     /// A line that was cut off is a bad record.
     fn push_bad(&mut self, line: &Chunk, bad: BadRecord) {
         self.ready.push_back(Cut {
-            line: line.span().first_line,
+            line: line.first_line,
             fields: Err(bad),
             end: self.text.len(),
         });
@@ -465,7 +465,7 @@ impl<R: Read> Records<R> {
                 false => Ok(false),
             };
         };
-        let Some((first, end)) = first_of(self.cutter.span(n), self.separator()) else {
+        let Some((first, end)) = first_record(self.cutter.span(n), self.separator()) else {
             // Nothing but blank lines.
             self.pass(n);
             return Ok(true);

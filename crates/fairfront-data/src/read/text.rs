@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use super::header::make_unique;
 use super::record::Records;
-use super::{BATCH_ROWS, Input, Plan, ReadOptions, make_unique, open, parquet};
+use super::{BATCH_ROWS, Input, Plan, ReadOptions, open, parquet};
 use crate::date::date_text;
 use crate::error::Error;
 use crate::sieve::Exclusion;
