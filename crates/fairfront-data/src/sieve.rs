@@ -171,7 +171,7 @@ impl<'a> Sieve<'a> {
         });
     }
 
-    /// Takes out the rows of which `problem` has something to say.
+    /// Takes out the rows that have a problem.
     fn check<M: Into<Message>>(&mut self, column: &str, problem: impl Fn(u32) -> Option<M>) {
         let wrong = &mut self.wrong;
         self.rows.retain(|&row| match problem(row) {
@@ -281,7 +281,7 @@ fn rows_in_use(
     (rows, dropped)
 }
 
-/// What is wrong with a weight, if anything.
+/// The problem with a weight, if there is one.
 fn bad_weight(weight: f64) -> Option<String> {
     let found = match weight.is_nan() {
         true => "missing".to_owned(),

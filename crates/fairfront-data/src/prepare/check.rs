@@ -1,4 +1,4 @@
-//! What is wrong with a table, its weights or its training rows, and what should be known of them.
+//! Errors and warnings about a table, its weights and its training rows.
 
 use fairfront_core::{grouped, say};
 
@@ -104,7 +104,7 @@ fn check_columns(table: &Table, spec: &Spec) -> Result<(), Error> {
     Ok(())
 }
 
-/// Merges that name a level which does not occur: most likely a typing error.
+/// Warns of merges that name a category that does not occur: most likely a typing error.
 pub(super) fn idle_merges(table: &Table, spec: &Spec) -> Vec<Notice> {
     let mut notices = Vec::new();
     for (column, merge) in &spec.merges {
@@ -122,7 +122,7 @@ pub(super) fn idle_merges(table: &Table, spec: &Spec) -> Vec<Notice> {
     notices
 }
 
-/// The default for missing sensitive values is said aloud, and so is any other choice.
+/// Notes how rows with missing sensitive values are treated.
 pub(super) fn say_missing_sensitive(
     table: &Table,
     spec: &Spec,

@@ -132,9 +132,9 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// The table of the first records of a stream, and what later ones have to be. Types are found by looking, as
-/// [`read_table`](crate::read_table) does, but for those of `options` and, behind them, those that the
-/// format of the file says (`declared`). Records whose values do not fit the types are rejected.
+/// The table of the first records of a stream, and the types that later records must have. Types are found
+/// by looking, as [`read_table`](crate::read_table) does, except those of `options` and, after them, those
+/// that the format of the file says (`declared`). Records whose values do not fit the types are rejected.
 pub fn first_table(
     name: &str,
     columns: &[String],
@@ -146,31 +146,16 @@ pub fn first_table(
     let decimal = options.decimal.unwrap_or_default();
     let form = lenient(decimal);
     let mut sorted = Sorted::new(records, columns.len());
-    let build = |sorted: &Sorted, found: &[Option<FixedType>]| -> Vec<ColumnBuilder> {
-        let column = |(field, column): (usize, &String)| {
-            let mut builder = ColumnBuilder::lenient(column.clone(), options.plan(column));
-            builder.set_form(form);
-            match found.get(field).copied().flatten() {
-                Some(FixedType::Numeric) => builder.declare(ColumnType::Numeric),
-                Some(FixedType::Categorical) => builder.declare(ColumnType::Categorical),
-                Some(FixedType::Date(order)) => builder.declare(order.into()),
-                Some(FixedType::LeftOut(reason)) => builder.leave_out(reason),
-                None => declared
-                    .get(column)
-                    .into_iter()
-                    .for_each(|t| builder.declare(*t)),
-            }
-            push(&mut builder, sorted, field, &missing);
-            builder
-        };
-        columns.par_iter().enumerate().map(column).collect()
+    let read = |(field, column): (usize, &String)| {
+        let mut builder = ColumnBuilder::lenient(column.clone(), options.plan(column));
+        builder.set_form(form);
+        if let Some(declared) = declared.get(column) {
+            builder.declare(*declared);
+        }
+        push(&mut builder, &sorted, field, &missing);
+        builder
     };
-    let finish = |builders: Vec<ColumnBuilder>| -> Vec<(Column, Option<Notice>)> {
-        // A lenient builder takes everything.
-        let finished = builders.into_iter().map(|b| b.finish(&missing.numbers));
-        finished.filter_map(Result::ok).collect()
-    };
-    let mut builders = build(&sorted, &[]);
+    let mut builders: Vec<ColumnBuilder> = columns.par_iter().enumerate().map(read).collect();
     let mut misfits = Vec::new();
     for builder in &mut builders {
         let column = builder.name.clone();
@@ -184,19 +169,18 @@ pub fn first_table(
     if index_column {
         builders[0].leave_out(LeftOut::PandasIndex);
     }
-    let mut finished = finish(builders);
+    // A lenient builder takes everything.
+    let finished = builders.into_iter().map(|b| b.finish(&missing.numbers));
+    let (mut columns, notices): (Vec<Column>, Vec<Option<Notice>>) =
+        finished.filter_map(Result::ok).unzip();
     if !misfits.is_empty() {
-        // Once more without the rows that do not fit, the types as found.
-        let found: Vec<_> = finished
-            .iter()
-            .map(|(c, _)| Some(FixedType::of(c)))
-            .collect();
+        // Again without the rows that do not fit, by the types that were found.
         sorted.reject(misfits);
-        let again = finish(build(&sorted, &found));
-        let both = finished.into_iter().zip(again);
-        finished = both
-            .map(|((_, a), (column, b))| (column, a.or(b)))
-            .collect();
+        let again = columns.par_iter().enumerate().map(|(field, column)| {
+            let typed = TypedColumn::of(column);
+            typed.read(&sorted, field, form, &missing).0
+        });
+        columns = again.collect();
     }
     if sorted.sound.is_empty() {
         return Err(match sorted.bad.first_key_value() {
@@ -213,22 +197,15 @@ pub fn first_table(
             ]),
         });
     }
-    let (mut columns, mut notices): (Vec<Column>, Vec<Option<Notice>>) =
-        finished.into_iter().unzip();
     let is_free = |name: &str| options.plan(name) == Plan::Look && !options.keep.contains(name);
     let found = identifier::leave_out(&mut columns, is_free);
-    notices.extend(found.into_iter().map(Some));
-    let typed = |column: &Column| TypedColumn {
-        name: column.name.clone(),
-        fixed: FixedType::of(column),
-    };
+    let notices = notices.into_iter().flatten().chain(found).collect();
     let types = ColumnTypes {
         source: name.into(),
-        columns: columns.iter().map(typed).collect(),
+        columns: columns.iter().map(TypedColumn::of).collect(),
         missing_values: options.missing_values.clone(),
         decimal,
     };
-    let notices = notices.into_iter().flatten().collect();
     Ok((sorted.arrived(name, columns, notices), types))
 }
 
@@ -259,6 +236,13 @@ pub fn next_table(
 }
 
 impl TypedColumn {
+    fn of(column: &Column) -> Self {
+        Self {
+            name: column.name.clone(),
+            fixed: FixedType::of(column),
+        }
+    }
+
     /// A field of all sound records as a column, and the positions and reasons of values that do not fit.
     fn read(
         &self,

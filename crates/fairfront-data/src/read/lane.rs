@@ -62,7 +62,7 @@ pub(super) struct BadValue {
     pub(super) value: String,
     /// Why the column must hold numbers or dates.
     pub(super) because: String,
-    /// The order of dates, where it should be one.
+    /// The order of dates, if the value should be a date.
     pub(super) date: Option<DateOrder>,
 }
 
@@ -288,14 +288,14 @@ impl BadValue {
         }
     }
 
-    /// What is wrong where the type of the column is fixed.
+    /// The problem, for a column whose type is fixed.
     pub(super) fn problem(&self) -> String {
         self.misfit.problem(&self.value, self.date, "in the model")
     }
 }
 
 impl Misfit {
-    /// What is wrong with a value; `here` says where its column is a number or a date.
+    /// The problem with a value; `here` says where its column was found to hold numbers or dates.
     pub(super) fn problem(self, value: &str, date: Option<DateOrder>, here: &str) -> String {
         match (self, date) {
             (Self::NotNumeric, Some(order)) => format!(

@@ -126,7 +126,7 @@ impl Looked {
         }
     }
 
-    /// What should be known of categories that look like numbers; `first` is the first that is not a number.
+    /// A note about categories that look like numbers; `first` is the first that is not a number.
     fn near_numeric(&self, name: &str, numbers: usize, first: &str) -> Option<Notice> {
         let n = self.len();
         let all = |is: &dyn Fn(&[u8]) -> bool| self.texts().all(|(_, text)| is(text.as_bytes()));

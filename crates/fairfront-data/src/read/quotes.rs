@@ -4,6 +4,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 /// Follows quoted fields the way the `csv` crate reads them: a quote opens a field only at its
 /// start, and two of them inside stand for one.
+#[derive(Clone, Copy)]
 pub(super) struct Quotes {
     separator: u8,
     state: FieldState,
@@ -14,7 +15,7 @@ enum FieldState {
     Start,
     Plain,
     Quoted,
-    /// Behind a quote inside a quoted field: its end, or the first of two.
+    /// After a quote inside a quoted field: its end, or the first of two.
     Quote,
 }
 
@@ -78,7 +79,7 @@ impl Quotes {
         blanks
     }
 
-    /// The bytes without the spaces after a separator, so that a quote behind them still opens a
+    /// The bytes without the spaces after a separator, so that a quote after them still opens a
     /// quoted field (`a, "b, c"`), which the `csv` crate itself does not allow for; and for each
     /// space the number of bytes kept before it.
     pub(super) fn without_spaces(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<usize>) {
@@ -122,7 +123,7 @@ impl Scan {
         }
     }
 
-    /// Looks at what is new in the bytes.
+    /// Looks at the new bytes.
     pub(super) fn look(&mut self, bytes: &[u8]) {
         let mut from = self.at;
         self.at = bytes.len();
@@ -137,20 +138,23 @@ impl Scan {
             self.end = Some(from);
             self.quotes.state = FieldState::Start;
         }
-        for (i, &byte) in bytes.iter().enumerate().skip(from) {
-            if self.after_return && !matches!(byte, b'\n' | b'\r') {
+        let (mut quotes, mut after_return) = (self.quotes, self.after_return);
+        for (i, &byte) in (from..).zip(&bytes[from..]) {
+            let ends_line = matches!(byte, b'\n' | b'\r');
+            if after_return && !ends_line {
                 self.end = Some(i);
             }
-            self.quotes.step(byte);
-            let outside = self.quotes.state == FieldState::Start;
-            if byte == b'\n' && outside {
+            quotes.step(byte);
+            let ends_record = ends_line && quotes.state == FieldState::Start;
+            if ends_record && byte == b'\n' {
                 self.end = Some(i + 1);
             }
-            self.after_return = byte == b'\r' && outside;
+            after_return = ends_record && byte == b'\r';
         }
+        (self.quotes, self.after_return) = (quotes, after_return);
     }
 
-    /// Whether a quoted field is open at the end of what was looked at.
+    /// Whether a quoted field is open at the end of the bytes looked at.
     pub(super) fn is_open(&self) -> bool {
         self.quotes.state == FieldState::Quoted
     }

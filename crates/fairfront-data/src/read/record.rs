@@ -77,7 +77,7 @@ struct Overlong {
     before: Position,
 }
 
-/// What is known of the text after the text that was read.
+/// Whether more text follows the text that was read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum More {
     /// It may be had by reading.
@@ -279,7 +279,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Hashes what was handed out.
+    /// Hashes the records that were handed out.
     fn digest(&mut self) {
         self.hash.update(&self.text[self.hashed..self.consumed]);
         self.hashed = self.consumed;
@@ -315,7 +315,7 @@ impl<R: Read> Records<R> {
         (chunk, start)
     }
 
-    /// Cuts what there is into records; whether anything was done.
+    /// Cuts the text that was read into records; whether anything was done.
     fn cut(&mut self, more: More) -> Result<bool, Error> {
         if self.overlong.is_some() {
             return Ok(self.pass_overlong(more));

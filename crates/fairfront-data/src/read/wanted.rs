@@ -19,7 +19,7 @@ pub struct WantedColumn {
     pub role: Option<Name>,
 }
 
-/// What is read of a file.
+/// The part of a file that is read.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// How such files are read. A file whose first record holds the names of the wanted columns has
