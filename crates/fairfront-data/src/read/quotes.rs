@@ -28,7 +28,7 @@ impl Quotes {
     }
 
     /// Whether this byte is passed over at the start of a field.
-    fn skips(&self, byte: u8) -> bool {
+    fn skips(self, byte: u8) -> bool {
         byte == b' ' && self.separator != b' '
     }
 
