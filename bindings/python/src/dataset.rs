@@ -7,6 +7,7 @@ use fairfront_data::{
     MissingSensitive, Prepared, ReadOptions, Spec, SplitRule, Table, attribute_name, data_folder,
     grammar, identifier_warnings,
 };
+use fairfront_run::ObjectiveCall;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -143,7 +144,7 @@ fn add_intersections(spec: &mut Spec, names: &mut Vec<String>, objectives: &[Str
     let n = names.len();
     for text in objectives {
         // What is wrong with an objective, the fit says.
-        let Ok(call) = grammar::objective(text) else {
+        let Ok(call) = ObjectiveCall::parse(text) else {
             continue;
         };
         let name = attribute_name(&call.attribute);

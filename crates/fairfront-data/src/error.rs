@@ -85,26 +85,6 @@ pub enum Error {
         /// Why it may be so long.
         why: LongRecord,
     },
-    /// Text that is not UTF-8.
-    NotUtf8 {
-        /// Where.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The value, bad bytes replaced.
-        value: String,
-    },
-    /// A value that is not a (finite) number in a numeric column.
-    NotNumeric {
-        /// Where.
-        place: Place,
-        /// The column.
-        column: String,
-        /// The value.
-        value: String,
-        /// Why the column was found to be numeric; empty where it has to be.
-        because: String,
-    },
     /// Files given together do not have the same columns.
     ColumnsDiffer {
         /// The file that differs.

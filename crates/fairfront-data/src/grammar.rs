@@ -1,4 +1,5 @@
-//! The one grammar of the command line, TOML files and reports: names, lists and settings.
+//! The one grammar of the command line, TOML files and reports: names, lists and settings about tables.
+//! Objectives and requirements, which build on [`Scanner`], are read by `fairfront-run`.
 //!
 //! A name is written bare, or in double quotes when it holds one of the characters that mean
 //! something: `, = : ( ) < > "`. Inside quotes, `\"` and `\\` stand for themselves.
@@ -260,62 +261,6 @@ pub fn call(text: &str) -> Result<Call, Error> {
         scanner.finish()?;
     }
     Ok(Call { name, settings })
-}
-
-/// An objective or a measure as written: `name(attribute, setting=value, …)`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ObjectiveCall {
-    /// What stands before the parenthesis.
-    pub name: String,
-    /// Columns of the attribute; none where none is named.
-    pub attribute: Vec<String>,
-    /// Settings in the order given.
-    pub settings: Vec<(String, String)>,
-}
-
-/// `name`, `name(attribute)` or `name(attribute, setting=value, …)`; the attribute may be an
-/// intersection, `sex:race`.
-///
-/// ```
-/// let call = fairfront_data::grammar::objective("disparate_impact(sex:race, beta=8)").unwrap();
-/// assert_eq!(call.attribute, ["sex", "race"]);
-/// assert_eq!(call.settings, [("beta".to_owned(), "8".to_owned())]);
-/// ```
-pub fn objective(text: &str) -> Result<ObjectiveCall, Error> {
-    let mut scanner = Scanner::new(text);
-    let mut call = ObjectiveCall {
-        name: scanner.name()?,
-        attribute: Vec::new(),
-        settings: Vec::new(),
-    };
-    if scanner.take('(') {
-        while !scanner.take(')') {
-            let before = scanner.clone();
-            let name = scanner.name()?;
-            if scanner.take('=') {
-                call.settings.push((name, scanner.name()?));
-            } else if call.attribute.is_empty() && call.settings.is_empty() {
-                call.attribute.push(name);
-                while scanner.take(':') {
-                    call.attribute.push(scanner.name()?);
-                }
-            } else {
-                return Err(before.fail(
-                    "expected setting=value; put a name that contains a comma in double quotes",
-                ));
-            }
-            if scanner.take(')') {
-                break;
-            }
-            if !scanner.take(',') {
-                return Err(scanner.fail(
-                    "expected ')'; put a name that contains one of , = : ( ) < > in double quotes",
-                ));
-            }
-        }
-    }
-    scanner.finish()?;
-    Ok(call)
 }
 
 #[cfg(test)]

@@ -67,6 +67,12 @@ pub struct AttributeRule {
 }
 
 impl AttributeRule {
+    /// The rules of all attributes of a spec.
+    pub(crate) fn all(spec: &Spec) -> Vec<Self> {
+        let attributes = spec.sensitive.iter();
+        attributes.map(|columns| Self::new(spec, columns)).collect()
+    }
+
     /// The rule of an attribute; its groups are found later, by [`AttributeRule::fit_groups`].
     pub(crate) fn new(spec: &Spec, columns: &[String]) -> Self {
         Self {

@@ -5,8 +5,9 @@ use crate::error::Error;
 use crate::finding::{Findings, by_level};
 use crate::group::AttributeRule;
 use crate::ordered::Ordered;
-use crate::prepare::{Dropped, Prepared};
+use crate::prepare::Prepared;
 use crate::proxy::Proxy;
+use crate::sieve::Dropped;
 use crate::spec::{Role, attribute_name};
 use crate::table::{Column, ColumnType, LeftOut, Notice, Values};
 

@@ -10,8 +10,8 @@
 //!
 //! Data that arrives bit by bit goes the same way in steps that can be repeated: [`open_text`] and
 //! [`Records`] cut any file into records, [`first_table`] and [`next_table`] make tables of them,
-//! [`Arrival`] settles the use of later rows, [`Encoding::grow`] learns what is new in them, and
-//! [`StoredRows`] keep them.
+//! [`Prepared::later`] settles the use of later rows by the rules of an encoding, which learns from them
+//! ([`Encoding::grow`]), and [`StoredRows`] keep them.
 //!
 //! [`Inspection`] is what a person sees of it before any training, and [`Known`] names data sets
 //! that bring their own spec.
@@ -30,7 +30,6 @@
 
 pub mod grammar;
 
-mod arrival;
 mod comparison;
 mod date;
 mod date_part;
@@ -55,13 +54,13 @@ mod read;
 mod row_role;
 mod rule;
 pub mod setting;
+mod sieve;
 mod spec;
 mod split;
 mod stored;
 mod table;
 mod target;
 
-pub use arrival::{Arrival, SetAside, set_aside};
 pub use comparison::{Comparison, Sign};
 pub use date::{DateOrder, date_number, date_text};
 pub use encoder::{Encoder, Unseen};
@@ -82,17 +81,18 @@ pub use known::{
 pub use memory::MemoryLimit;
 pub use number::{NumberIter, NumberSource, Numbers};
 pub use ordered::Ordered;
-pub use prepare::{Dropped, Exclusion, Prepared};
+pub use prepare::Prepared;
 pub use proxy::Proxy;
 pub use read::{
-    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FirstTable, FixedType,
-    LONGEST_RECORD, LongRecord, MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom,
-    ReadOptions, Reading, Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted,
-    WantedColumn, column_order, decimal_of, file_name, first_table, guarded, next_table, open_text,
+    Arrived, BATCH_ROWS, BadRecord, BatchesRead, ColumnTypes, Decimal, FixedType, LONGEST_RECORD,
+    LongRecord, MISSING_VALUES, MOST_RECORD_BYTES, Position, RawRecord, ReadFrom, ReadOptions,
+    Reading, Records, Rejected, RowBatch, TextInput, Texts, TypedColumn, Wanted, WantedColumn,
+    column_order, decimal_of, file_name, first_table, guarded, next_table, open_text,
     panics_are_caught, read_batches, read_table,
 };
 pub use row_role::RowRole;
 pub use rule::{CategoricalRule, LARGEST_FEATURE, MISSING_LEVEL, NumericRule, OTHER};
+pub use sieve::{Dropped, Exclusion, set_aside};
 pub use spec::{
     Merge, MinGroup, MissingPolicy, MissingSensitive, Role, Scale, Spec, SplitRule, attribute_name,
 };

@@ -158,7 +158,7 @@ impl Split {
         Self::from_parts(&part_of)
     }
 
-    fn by_column(column: &str, table: &Table, rows: &[u32]) -> Result<Self, Error> {
+    pub(crate) fn by_column(column: &str, table: &Table, rows: &[u32]) -> Result<Self, Error> {
         let parts = ColumnParts::new(column, table)?;
         let mut split = Self::default();
         for (position, &row) in rows.iter().enumerate() {

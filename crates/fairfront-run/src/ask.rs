@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::setting::{PENALTY, PRESET, SET, SOLVER, TRY};
 use crate::{
-    Error, FitRequest, FrontIn, PAPER_PENALTY, Penalty, SolverChoice, default_objectives,
-    paper_eps_fair, paper_pf_smg,
+    Error, FitRequest, FrontIn, ObjectiveCall, PAPER_PENALTY, Penalty, SolverChoice,
+    default_objectives, paper_eps_fair, paper_pf_smg,
 };
 
 /// A solver by name.
@@ -251,7 +251,7 @@ fn solvers(
 /// The paper centres with all rows.
 fn as_in_paper(objective: &str) -> String {
     let conditioned = ["equal_opportunity", "predictive_equality"];
-    match grammar::objective(objective) {
+    match ObjectiveCall::parse(objective) {
         Ok(call)
             if conditioned.contains(&call.name.as_str())
                 && !call.settings.iter().any(|(name, _)| name == "center") =>

@@ -12,8 +12,8 @@ use fairfront_data::setting::SENSITIVE;
 use fairfront_data::{attribute_name, grammar, near_names};
 
 use self::setting::{At, Settings};
-use crate::Error;
 use crate::setting::OBJECTIVE;
+use crate::{Error, ObjectiveCall};
 
 const NAMES: [&str; 12] = [
     "log_loss",
@@ -109,7 +109,7 @@ pub(crate) fn parse_with_penalty(
     attributes: &[Attribute],
     penalty: Option<f64>,
 ) -> Result<Box<dyn Objective>, Error> {
-    let call = grammar::objective(text).map_err(|e| e.of_setting(OBJECTIVE))?;
+    let call = ObjectiveCall::parse(text).map_err(|e| e.of_setting(OBJECTIVE))?;
     let mut settings = Settings::new(text, call.settings)?;
     let name = call.name.as_str();
     if !NAMES.contains(&name) {
@@ -160,7 +160,7 @@ fn position(
 
 /// Whether an objective is one of our losses, and sets its penalty itself.
 pub(crate) fn sets_penalty(text: &str) -> Option<bool> {
-    let call = grammar::objective(text).ok()?;
+    let call = ObjectiveCall::parse(text).ok()?;
     is_loss(&call.name).then(|| call.settings.iter().any(|(name, _)| name == "lambda"))
 }
 

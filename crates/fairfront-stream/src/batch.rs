@@ -98,20 +98,21 @@ impl Stream {
                         "pass ", DECIMAL.is("."), " if the commas mean something else"
                     ]));
                 }
-                let mut found = first_table(NAME, columns, records, &read, &self.journal.declared)?;
+                let (mut found, types) =
+                    first_table(NAME, columns, records, &read, &self.journal.declared)?;
                 found.table.notices.extend(note);
                 let kept = set_aside(found.table, spec)?;
                 let record = |row: usize| found.accepted[kept.accepted[row]];
                 let number = |row: usize| before + record(row) as u64;
                 let names = &self.live.options().names;
-                let mut ready = ready::first(kept.table, found.types, spec, names, number)?;
+                let mut ready = ready::first(kept.table, types, spec, names, number)?;
                 ready.rejected = kept.rejected;
                 (ready, found.accepted, found.rejected)
             }
             Some(settled) => {
                 let found = next_table(NAME, columns, records, &settled.types)?;
                 let number = |row: usize| before + found.accepted[row] as u64;
-                let ready = ready::next(&found.table, spec, settled, number)?;
+                let ready = ready::next(found.table, spec, settled, number)?;
                 (ready, found.accepted, found.rejected)
             }
         };

@@ -102,7 +102,7 @@ impl Live {
         let table = settled.types.fit_table(&table)?;
         let before = self.state.rows;
         let number = |row: usize| before + row as u64;
-        let ready = ready::next(&table, &self.state.options.spec, settled, number)?;
+        let ready = ready::next(table, &self.state.options.spec, settled, number)?;
         all_usable(&ready.rejected)?;
         self.take(ready, Stopped::Accepted, observer).map(Some)
     }

@@ -1,11 +1,9 @@
 //! From the table of a batch to rows that can be kept.
 
-use std::borrow::Cow;
-
 use fairfront_data::setting::MERGE;
 use fairfront_data::{
-    Arrival, ColumnTypes, Dropped, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected,
-    Spec, Split, SplitRule, StoredRows, Table, drawn_part,
+    ColumnTypes, Dropped, Encoding, Findings, Growth, Notice, Part, Prepared, Rejected, Spec,
+    Split, SplitRule, StoredRows, Table, drawn_part,
 };
 use fairfront_run::Error;
 
@@ -54,51 +52,48 @@ pub(super) fn first(
     let idle = |n: &&Notice| !n.message.opens_with(MERGE);
     let findings = Findings::new(&prepared, Some(&encoding))?;
     notices.splice(0..0, findings.notices.iter().filter(idle).cloned());
-    let facts = prepared.facts();
-    let (data, _) = encoding.encode(&prepared.table, &prepared.rows, &facts)?;
-    let parts = prepared.split.parts_by_row();
-    Ok(Ready {
-        n_rows: prepared.table.n_rows(),
-        rows: StoredRows::from_dataset(&data, &parts)?,
-        types,
-        n_dropped: prepared.table.n_rows() - prepared.rows.len(),
-        encoding,
-        growth: Growth::default(),
-        targets: prepared.target_values()?,
-        dropped: prepared.dropped,
-        rejected: Vec::new(),
-        notices,
-    })
+    let targets = prepared.target_values()?;
+    let mut ready = ready(prepared, encoding, Growth::default(), types, targets)?;
+    ready.notices = notices;
+    Ok(ready)
 }
 
 /// Later rows, by the encoding so far, which they may make grow.
 pub(super) fn next(
-    table: &Table,
+    table: Table,
     spec: &Spec,
     settled: &Settled,
     number: impl Fn(usize) -> u64,
 ) -> Result<Ready, Error> {
-    let targets = &settled.targets;
+    let Settled { types, targets, .. } = settled;
     let mut encoding = settled.encoding.clone();
-    let table = &*encoding.complete(Cow::Borrowed(table))?;
-    let arrival = Arrival::new(table, spec, &encoding, targets)?;
-    let growth = encoding.grow(table, &arrival.rows)?;
-    let (data, _) = arrival.encode(table, &encoding)?;
-    let parts = match (&arrival.parts, &spec.split) {
-        (Some(parts), _) => parts.clone(),
-        (None, SplitRule::Shares(shares)) => drawn(spec, *shares, &arrival.rows, number),
-        (None, _) => vec![Part::Train; arrival.rows.len()],
+    let parts = |rows: &[u32]| match spec.split {
+        SplitRule::Shares(shares) => drawn(spec, shares, rows, number),
+        _ => vec![Part::Train; rows.len()],
     };
+    let (prepared, growth) = Prepared::later(table, spec, &mut encoding, targets, parts)?;
+    ready(prepared, encoding, growth, types.clone(), targets.clone())
+}
+
+fn ready(
+    prepared: Prepared,
+    encoding: Encoding,
+    growth: Growth,
+    types: ColumnTypes,
+    targets: Vec<String>,
+) -> Result<Ready, Error> {
+    let (data, _) = prepared.encode(&encoding)?;
+    let n_rows = prepared.table.n_rows();
     Ok(Ready {
-        n_rows: table.n_rows(),
-        rows: StoredRows::from_dataset(&data, &parts)?,
-        types: settled.types.clone(),
-        n_dropped: table.n_rows() - arrival.rows.len() - arrival.rejected.len(),
+        n_rows,
+        rows: StoredRows::from_dataset(&data, &prepared.split.parts_by_row())?,
         encoding,
         growth,
-        dropped: arrival.dropped,
-        rejected: arrival.rejected,
-        targets: targets.clone(),
+        n_dropped: n_rows - prepared.rows.len() - prepared.rejected.len(),
+        dropped: prepared.dropped,
+        rejected: prepared.rejected,
+        types,
+        targets,
         notices: Vec::new(),
     })
 }

@@ -4,7 +4,7 @@ use fairfront_core::{Message, Wording, each, grouped, say};
 
 use super::Error;
 use crate::read::{LONGEST_RECORD, LongRecord};
-use crate::setting::{DATA_GET, DROP, MISSING, MISSING_VALUE, TYPE};
+use crate::setting::{DATA_GET, DROP, MISSING, TYPE};
 
 impl Error {
     /// The error in the words of a program.
@@ -17,9 +17,7 @@ impl Error {
         let rest = self.without_place();
         match self {
             Self::Ragged { place, .. } => say![place.to_string(), ": ", rest],
-            Self::NotUtf8 { place, .. }
-            | Self::NotNumeric { place, .. }
-            | Self::Cell { place, .. } => say![place.to_string(), ", ", rest],
+            Self::Cell { place, .. } => say![place.to_string(), ", ", rest],
             _ => rest,
         }
     }
@@ -58,15 +56,6 @@ impl Error {
                 long_remedy(*why)
             )
             .into(),
-            Self::NotUtf8 { column, value, .. } => {
-                say!["column {column:?}: the text is not UTF-8 ({value:?}); save the file as UTF-8"]
-            }
-            Self::NotNumeric {
-                column,
-                value,
-                because,
-                ..
-            } => not_numeric(column, value, because),
             Self::ColumnsDiffer {
                 file,
                 first,
@@ -158,7 +147,6 @@ fn long_remedy(why: LongRecord) -> String {
             "close the quote that opens a field on line {}, or write each quote inside a field twice",
             grouped(line as usize)
         ),
-        LongRecord::Returns => "end lines with line feeds instead of carriage returns".into(),
     }
 }
 
@@ -167,19 +155,6 @@ fn in_file(file: &str) -> String {
         "" => String::new(),
         file => format!("{file}, "),
     }
-}
-
-fn not_numeric(column: &str, value: &str, because: &str) -> Message {
-    let mut message = say![
-        "column {column:?}: {value:?} is not a number, but the column is numeric{because}";
-        "fix the value";
-        "give ", MISSING_VALUE.is(value), " if it stands for a missing one"
-    ];
-    // A type that was found by looking can be set differently.
-    if !because.is_empty() {
-        message.push_remedy(say!["pass ", TYPE.of(column).is("categorical")]);
-    }
-    message
 }
 
 /// What the system said, in words that say what to do where that is known.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::PublishedFile;
 use crate::Error;
-use crate::prepare::Exclusion;
 use crate::read::{ReadOptions, read_table};
+use crate::sieve::Exclusion;
 use crate::spec::{MissingPolicy, Spec, SplitRule};
 use crate::table::{ColumnType, MISSING, Table};
 

@@ -18,8 +18,8 @@ pub use published::PublishedFile;
 use crate::error::{Error, near_names, near_words};
 use crate::grammar::{self, Call};
 use crate::memory::MemoryLimit;
-use crate::prepare::Exclusion;
 use crate::read::{Reading, TextInput, table_text};
+use crate::sieve::Exclusion;
 use crate::spec::Spec;
 use crate::table::Table;
 

@@ -1,19 +1,19 @@
 //! A file in batches of rows, the types of its columns fixed beforehand: memory does not grow with
 //! the file. Batches are worked on by all threads and taken in order.
 
-use fairfront_core::{Message, Name, say};
 use rayon::prelude::*;
 
-use super::chunk::{Chunk, Record, TakeRecord};
+use super::chunk::Chunk;
 use super::column::shown;
 use super::csv::{Failure, Opened, Parsed, Wrong};
+use super::fixed::FixedType;
 use super::form::{Decimal, Form};
-use super::lane::{Batch, Lane, Misfit, not_numeric, not_utf8, nul_in};
-use super::{Input, MissingValues, Plan, Reading, all_bytes, csv, make_unique, open, parquet};
-use crate::date::DateOrder;
-use crate::error::{Error, Place, near, quoted_list};
+use super::header::first_record;
+use super::lane::{Batch, Lane, nul_in};
+use super::wanted::{FoundColumns, Wanted};
+use super::{Input, MissingValues, Plan, all_bytes, csv, open, parquet};
+use crate::error::{Error, Place};
 use crate::memory::MemoryLimit;
-use crate::setting::KEEP;
 use crate::table::{Column, ColumnType, SourceFile, Table};
 
 /// Rows of a batch, about, unless others are asked for.
@@ -22,31 +22,6 @@ pub const BATCH_ROWS: usize = 4096;
 const MOST_BYTES: usize = 1 << 20;
 /// Batches at a time, for each thread.
 const BATCHES_PER_THREAD: usize = 4;
-
-/// A column that a file must have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WantedColumn {
-    /// Its name.
-    pub name: String,
-    /// How its values are understood; anything else is an error.
-    pub column_type: ColumnType,
-    /// The setting that asks for it, if it is not the model itself.
-    pub role: Option<Name>,
-}
-
-/// What is read of a file.
-#[derive(Debug, Clone)]
-pub struct Wanted {
-    /// How such files are read. A file whose first record holds the names of the wanted columns has
-    /// a header, whatever this says.
-    pub reading: Reading,
-    /// Columns with their types, for the table of a batch.
-    pub columns: Vec<WantedColumn>,
-    /// Columns whose texts are handed on as they stand.
-    pub kept: Vec<String>,
-    /// Rows of a batch, about.
-    pub rows: usize,
-}
 
 /// Some rows of a file.
 #[derive(Debug)]
@@ -244,16 +219,14 @@ fn read_csv<E: From<Error> + Send>(
             let file = file.into();
             return Err(Error::NoRows { file, what }.into());
         };
-        if let Some(first) = csv::first_record(&chunk, separator) {
+        if let Some((first, _)) = first_record(chunk.span(), separator) {
             break (chunk, first);
         }
     };
     let found = FoundColumns::in_record(file, wanted, &first)?;
-    let types = wanted.columns.iter().map(|c| match c.column_type {
-        ColumnType::Numeric => Lane::Numbers(Form::of(decimal, separator)),
-        ColumnType::Boolean | ColumnType::Categorical => Lane::Levels,
-        date => Lane::Numbers(Form::Date(date.date().unwrap_or(DateOrder::Ymd))),
-    });
+    let form = Form::of(decimal, separator);
+    let types = wanted.columns.iter();
+    let types = types.map(|c| FixedType::from(c.column_type).lane(form));
     let types = types.chain(wanted.kept.iter().map(|_| Lane::Texts));
     let lanes: Vec<(usize, Lane)> = found.fields.iter().copied().zip(types).collect();
     let mut rows = CsvRows {
@@ -301,33 +274,24 @@ impl CsvRows<'_> {
         let is_first = !std::mem::replace(&mut self.started, true);
         let parse = |(i, chunk): (usize, &Chunk)| {
             let skip = if i == 0 { skip } else { 0 };
-            let parsed = Parsed::new(self.lanes, self.missing, self.n_fields, chunk, skip);
-            let mut strict = Strict::new(parsed);
             // Blank lines before the first record of a file are none of its rows.
-            strict.between = i > 0 || !is_first;
-            let failure = chunk.each_record(self.separator, &mut strict).err();
-            (strict, failure)
+            let follows = i > 0 || !is_first;
+            let text = (chunk, self.separator);
+            Parsed::new(self.lanes, self.missing, self.n_fields, text, skip, follows)
         };
-        let parsed: Vec<_> = chunks.par_iter().enumerate().map(parse).collect();
+        let parsed: Vec<Parsed<true>> = chunks.par_iter().enumerate().map(parse).collect();
         let mut batches = Vec::with_capacity(parsed.len());
-        for (strict, failure) in parsed {
-            if strict.n_records > 0
-                && let Some(line) = self.blank.take().or(strict.leading)
+        for parsed in parsed {
+            if parsed.n_records > 0
+                && let Some(line) = self.blank.take().or(parsed.leading)
             {
-                return Err(self.empty_line(line));
+                return Err(csv::empty_line(self.file, line));
             }
-            self.blank = self.blank.or(strict.blank);
-            if let Some(broken) = failure {
-                return Err(match broken {
-                    Broken::Blank(line) => self.empty_line(line),
-                    Broken::Record(failure) => self.failed(failure),
-                });
+            self.blank = self.blank.or(parsed.blank);
+            if let Some(failure) = parsed.failure {
+                return Err(self.failed(failure));
             }
-            let Parsed {
-                n_rows,
-                batches: columns,
-                ..
-            } = strict.parsed;
+            let (n_rows, columns) = (parsed.n_rows, parsed.batches);
             if n_rows == 0 {
                 continue;
             }
@@ -340,13 +304,6 @@ impl CsvRows<'_> {
             self.n_rows += n_rows;
         }
         Ok(batches)
-    }
-
-    fn empty_line(&self, line: u64) -> Error {
-        Error::EmptyLine {
-            file: self.file.into(),
-            line,
-        }
     }
 
     fn failed(&self, failure: Failure) -> Error {
@@ -368,14 +325,10 @@ impl CsvRows<'_> {
                 Error::Cell {
                     place,
                     column: name.cloned().unwrap_or_default(),
-                    problem: match misfit {
-                        Misfit::NotNumeric => {
-                            not_numeric(&shown(&value), date, "in the model").into()
-                        }
-                        Misfit::NotUtf8 => not_utf8(&shown(&value)).into(),
-                    },
+                    problem: misfit.problem(&shown(&value), date, "in the model").into(),
                 }
             }
+            Wrong::Blank => csv::empty_line(self.file, failure.line),
             Wrong::Nul(field) => nul_in(place, &self.names[field]),
             Wrong::Fields { found, .. } => Error::Ragged {
                 place,
@@ -388,55 +341,6 @@ impl CsvRows<'_> {
                 .into(),
             },
         }
-    }
-}
-
-/// Takes records and minds blank lines between them.
-struct Strict<'a> {
-    parsed: Parsed<'a>,
-    n_records: usize,
-    /// Whether there may be records before.
-    between: bool,
-    /// A blank line before the first record.
-    leading: Option<u64>,
-    /// One behind the last record so far.
-    blank: Option<u64>,
-}
-
-enum Broken {
-    Blank(u64),
-    Record(Failure),
-}
-
-impl<'a> Strict<'a> {
-    fn new(parsed: Parsed<'a>) -> Self {
-        Self {
-            parsed,
-            n_records: 0,
-            between: true,
-            leading: None,
-            blank: None,
-        }
-    }
-}
-
-impl TakeRecord for Strict<'_> {
-    type Error = Broken;
-    const BLANKS: bool = true;
-
-    fn blank(&mut self, line: u64) {
-        if self.between || self.n_records > 0 {
-            self.blank.get_or_insert(line);
-        }
-    }
-
-    fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Broken> {
-        match self.blank.take() {
-            Some(blank) if self.n_records > 0 => return Err(Broken::Blank(blank)),
-            blank => self.leading = self.leading.or(blank),
-        }
-        self.n_records += 1;
-        self.parsed.take(record, line).map_err(Broken::Record)
     }
 }
 
@@ -475,117 +379,4 @@ fn read_parquet<R: ::parquet::file::reader::ChunkReader + 'static, E: From<Error
         rows: n_rows,
         unused: found.unused,
     })
-}
-
-/// Where the wanted columns are in a file.
-struct FoundColumns {
-    /// The name of each field.
-    names: Vec<String>,
-    /// The field of each wanted and then each kept column.
-    fields: Vec<usize>,
-    /// Names of all other fields.
-    unused: Vec<String>,
-    /// Whether the record that was looked at is a header.
-    is_header: bool,
-}
-
-impl FoundColumns {
-    /// Looks at the first record of a CSV file. Where it holds the names of the wanted columns, or of
-    /// most of them, it is a header; otherwise the file has none, if names for its fields are known.
-    fn in_record(file: &str, wanted: &Wanted, first: &[Vec<u8>]) -> Result<Self, Error> {
-        let texts = first
-            .iter()
-            .map(|f| String::from_utf8_lossy(f.trim_ascii()));
-        let texts = texts.map(std::borrow::Cow::into_owned).collect();
-        let header = unique(csv::number_unnamed(texts));
-        let reading = &wanted.reading;
-        let known = match (&reading.columns, reading.header) {
-            (Some(names), _) => (names.len() == first.len()).then(|| names.clone()),
-            (None, false) => Some(csv::number_unnamed(vec![String::new(); first.len()])),
-            (None, true) => None,
-        };
-        let all: Vec<&String> = wanted.names().collect();
-        let n_found = all.iter().filter(|name| header.contains(name)).count();
-        if known.is_none() {
-            csv::check_names(file, first)?;
-        }
-        match known {
-            Some(names) if 2 * n_found <= all.len() => Self::among(file, wanted, names),
-            _ => Ok(Self {
-                is_header: true,
-                ..Self::among(file, wanted, header)?
-            }),
-        }
-    }
-
-    /// Finds the wanted columns among these names.
-    fn among(file: &str, wanted: &Wanted, names: Vec<String>) -> Result<Self, Error> {
-        let names = unique(names);
-        let place = |name: &String| names.iter().position(|n| n == name);
-        let fields: Option<Vec<usize>> = wanted.names().map(place).collect();
-        let Some(fields) = fields else {
-            return Err(missing_columns(file, wanted, &names));
-        };
-        let mut used = vec![false; names.len()];
-        fields.iter().for_each(|field| used[*field] = true);
-        let unused = names.iter().zip(used).filter(|(_, used)| !used);
-        Ok(Self {
-            fields,
-            unused: unused.map(|(name, _)| name.clone()).collect(),
-            names,
-            is_header: false,
-        })
-    }
-}
-
-impl Wanted {
-    /// The names of all columns, the kept ones last.
-    fn names(&self) -> impl Iterator<Item = &String> {
-        self.columns.iter().map(|c| &c.name).chain(&self.kept)
-    }
-}
-
-fn unique(names: Vec<String>) -> Vec<String> {
-    make_unique(names, &mut Vec::new())
-}
-
-fn missing_columns(file: &str, wanted: &Wanted, names: &[String]) -> Error {
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let columns = wanted.columns.iter().map(|c| (&c.name, c.role));
-    let columns = columns.chain(wanted.kept.iter().map(|name| (name, Some(KEEP))));
-    let missing = columns.filter(|(name, _)| !names.contains(&name.as_str()));
-    let describe = |(name, role): (&String, Option<Name>)| {
-        let near = near(name, &names);
-        let near = near.first();
-        say![
-            "{name:?}",
-            role.map(|role| say![" for ", role]),
-            near.map(|near| format!(" (did you mean {near:?}?)"))
-        ]
-    };
-    let missing: Vec<Message> = missing.map(describe).collect();
-    let mut found = match missing.len() {
-        1 => say!["a column is missing: "],
-        n => say!["{n} columns are missing: "],
-    };
-    for (i, column) in missing.into_iter().enumerate() {
-        found.push((i > 0).then_some(", "));
-        found.push(column);
-    }
-    let headerless = match (&wanted.reading.columns, wanted.reading.header) {
-        (Some(known), _) if known.len() != names.len() => format!(
-            " (without a header, {} fields are expected: {})",
-            known.len(),
-            quoted_list(&known.iter().map(String::as_str).collect::<Vec<_>>(), 20)
-        ),
-        _ => String::new(),
-    };
-    Error::MissingColumns {
-        file: file.into(),
-        missing: found,
-        hint: format!(
-            "the first row has {}; add them, or rename what is there{headerless}",
-            quoted_list(&names, 20)
-        ),
-    }
 }

@@ -1,17 +1,19 @@
-//! CSV text in chunks of whole records, and the records of a chunk.
+//! The records of a chunk of CSV text.
 //!
 //! A chunk without quotes (nearly all of them) is cut at line ends and separators; one with quotes
 //! goes through the `csv` crate.
 
-use std::io::{self, Read};
+use std::io::Read;
 
-use memchr::{memchr, memchr_iter, memchr2_iter, memrchr};
+use memchr::{memchr, memchr2_iter};
+
+use super::quotes::{Quotes, has_lone_return};
 
 /// Whole records, as bytes.
 pub(super) struct Chunk {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// Line of the first byte, from 1.
-    first_line: u64,
+    pub(super) first_line: u64,
 }
 
 /// The same, where the bytes are someone else's.
@@ -20,141 +22,6 @@ pub(super) struct Span<'a> {
     pub(super) bytes: &'a [u8],
     /// Line of the first byte, from 1.
     pub(super) first_line: u64,
-}
-
-/// A record with more bytes than this is an error: it would have to be in memory as a whole.
-pub const LONGEST_RECORD: usize = 16 << 20;
-
-/// Why there is no next chunk.
-#[derive(Debug)]
-pub(super) enum ChunkError {
-    Io(io::Error),
-    /// The line on which a quoted field opens that does not end.
-    UnclosedQuote(u64),
-    /// A record of more than [`LONGEST_RECORD`] bytes, with the line on which it starts.
-    TooLong(u64, LongRecord),
-}
-
-/// Why a record may be as long as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LongRecord {
-    /// It has no line end.
-    Plain,
-    /// A quote opens a field on this line and is not closed.
-    OpenQuote(u64),
-    /// It has carriage returns, and line feeds end records.
-    Returns,
-}
-
-/// Cuts an input into chunks that end where a record ends.
-pub(super) struct Chunks<R> {
-    input: R,
-    separator: u8,
-    /// What was read beyond the last chunk.
-    rest: Vec<u8>,
-    at_end: bool,
-    line: u64,
-    /// Why nothing follows the chunks that were handed out.
-    failed: Option<ChunkError>,
-}
-
-impl<R: Read> Chunks<R> {
-    pub(super) fn new(input: R, separator: u8, first_line: u64) -> Self {
-        Self {
-            input,
-            separator,
-            rest: Vec::new(),
-            at_end: false,
-            line: first_line,
-            failed: None,
-        }
-    }
-
-    /// The next chunk of about `size` bytes, more where a record is longer; `None` at the end.
-    pub(super) fn next(&mut self, size: usize) -> Result<Option<Chunk>, ChunkError> {
-        let mut bytes = std::mem::take(&mut self.rest);
-        loop {
-            if !self.at_end {
-                // Doubling keeps the work linear when a record does not end.
-                let room = (LONGEST_RECORD + 1).saturating_sub(bytes.len());
-                if room == 0 {
-                    return Err(self.too_long(&bytes));
-                }
-                let wanted = size.max(bytes.len()).min(room);
-                bytes.reserve(wanted + 1);
-                let got = (&mut self.input)
-                    .take(wanted as u64)
-                    .read_to_end(&mut bytes)
-                    .map_err(ChunkError::Io)?;
-                self.at_end = got < wanted;
-            }
-            if bytes.is_empty() {
-                return Ok(None);
-            }
-            let has_quotes = memchr(b'"', &bytes).is_some();
-            let end = match (self.at_end, has_quotes) {
-                (true, true) => {
-                    let open = Quotes::new(self.separator).open_field(&bytes);
-                    if let Some(at) = open {
-                        let before = memchr_iter(b'\n', &bytes[..at]).count() as u64;
-                        return Err(ChunkError::UnclosedQuote(self.line + before));
-                    }
-                    Some(bytes.len())
-                }
-                (true, false) => Some(bytes.len()),
-                (false, true) => Quotes::new(self.separator).last_record_end(&bytes),
-                (false, false) => memrchr(b'\n', &bytes).map(|i| i + 1),
-            };
-            if let Some(end) = end {
-                self.rest = bytes.split_off(end);
-                let chunk = Chunk {
-                    first_line: self.line,
-                    bytes,
-                };
-                self.line += memchr_iter(b'\n', &chunk.bytes).count() as u64;
-                return Ok(Some(chunk));
-            }
-        }
-    }
-
-    /// The error for a record that these bytes are the start of.
-    fn too_long(&self, bytes: &[u8]) -> ChunkError {
-        let open = Quotes::new(self.separator).open_field(bytes);
-        let why = match open {
-            Some(at) => {
-                let before = memchr_iter(b'\n', &bytes[..at]).count() as u64;
-                LongRecord::OpenQuote(self.line + before)
-            }
-            None if has_lone_return(bytes) => LongRecord::Returns,
-            None => LongRecord::Plain,
-        };
-        ChunkError::TooLong(self.line, why)
-    }
-
-    /// Up to `n` chunks of about `size` bytes, fewer if some are larger; none at the end. An error comes
-    /// after the chunks before it.
-    pub(super) fn several(&mut self, n: usize, size: usize) -> Result<Vec<Chunk>, ChunkError> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
-        let mut chunks = Vec::new();
-        let mut n_bytes = 0;
-        while chunks.len() < n && n_bytes < n * size {
-            match self.next(size) {
-                Ok(None) => break,
-                Ok(Some(chunk)) => {
-                    n_bytes += chunk.bytes.len();
-                    chunks.push(chunk);
-                }
-                Err(error) if chunks.is_empty() => return Err(error),
-                Err(error) => {
-                    self.failed = Some(error);
-                    break;
-                }
-            }
-        }
-        Ok(chunks)
-    }
 }
 
 /// One record: its fields by position.
@@ -205,24 +72,11 @@ pub(super) trait TakeRecord {
 }
 
 impl Chunk {
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     pub(super) fn span(&self) -> Span<'_> {
         Span {
             bytes: &self.bytes,
             first_line: self.first_line,
         }
-    }
-
-    /// Hands every record to `taker`; lines of nothing but white space are no records.
-    pub(super) fn each_record<T: TakeRecord>(
-        &self,
-        separator: u8,
-        taker: &mut T,
-    ) -> Result<(), T::Error> {
-        self.span().each_record(separator, taker)
     }
 }
 
@@ -332,174 +186,9 @@ fn is_blank(record: &impl Record) -> bool {
     record.n_fields() == 1 && record.field(0).trim_ascii().is_empty()
 }
 
-/// Whether a carriage return ends a line by itself, as on very old machines.
-fn has_lone_return(bytes: &[u8]) -> bool {
-    memchr_iter(b'\r', bytes).any(|i| bytes.get(i + 1).is_some_and(|next| *next != b'\n'))
-}
-
-/// Follows quoted fields the way the `csv` crate reads them: a quote opens a field only at its
-/// start, and two of them inside stand for one.
-struct Quotes {
-    separator: u8,
-    state: FieldState,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum FieldState {
-    Start,
-    Plain,
-    Quoted,
-    /// Behind a quote inside a quoted field: its end, or the first of two.
-    Quote,
-}
-
-impl Quotes {
-    fn new(separator: u8) -> Self {
-        Self {
-            separator,
-            state: FieldState::Start,
-        }
-    }
-
-    /// Whether this byte is passed over at the start of a field.
-    fn skips(&self, byte: u8) -> bool {
-        byte == b' ' && self.separator != b' '
-    }
-
-    /// Moves on by one byte.
-    fn step(&mut self, byte: u8) {
-        let ends_field = byte == self.separator || byte == b'\n' || byte == b'\r';
-        self.state = match self.state {
-            // Spaces before a quote are passed over.
-            FieldState::Start if self.skips(byte) => FieldState::Start,
-            FieldState::Start | FieldState::Quote if byte == b'"' => FieldState::Quoted,
-            FieldState::Quoted if byte == b'"' => FieldState::Quote,
-            FieldState::Quoted => FieldState::Quoted,
-            _ if ends_field => FieldState::Start,
-            _ => FieldState::Plain,
-        };
-    }
-
-    /// One past the last line end that is not inside quotes.
-    fn last_record_end(&mut self, bytes: &[u8]) -> Option<usize> {
-        let mut end = None;
-        for (i, &byte) in bytes.iter().enumerate() {
-            self.step(byte);
-            if byte == b'\n' && self.state == FieldState::Start {
-                end = Some(i + 1);
-            }
-        }
-        end
-    }
-
-    /// Where a quoted field opens that is still open at the end.
-    fn open_field(&mut self, bytes: &[u8]) -> Option<usize> {
-        let mut opened = 0;
-        for (i, &byte) in bytes.iter().enumerate() {
-            let before = self.state;
-            self.step(byte);
-            if self.state == FieldState::Quoted && before == FieldState::Start {
-                opened = i;
-            }
-        }
-        (self.state == FieldState::Quoted).then_some(opened)
-    }
-
-    /// The lines, from 0, that are not inside quotes and hold nothing but white space.
-    fn blank_lines(&mut self, bytes: &[u8]) -> Vec<u64> {
-        let mut blanks = Vec::new();
-        let mut line = 0;
-        let mut empty = true;
-        for &byte in bytes {
-            self.step(byte);
-            if byte == b'\n' {
-                if empty && self.state == FieldState::Start {
-                    blanks.push(line);
-                }
-                line += 1;
-                empty = true;
-            } else {
-                empty &= byte.is_ascii_whitespace() && self.state != FieldState::Quoted;
-            }
-        }
-        blanks
-    }
-
-    /// The bytes without the spaces after a separator, so that a quote behind them still opens a
-    /// quoted field (`a, "b, c"`), which the `csv` crate itself does not allow for; and for each
-    /// space the number of bytes kept before it.
-    fn without_spaces(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<usize>) {
-        let mut kept = Vec::with_capacity(bytes.len());
-        let mut spaces = Vec::new();
-        for &byte in bytes {
-            let skipped = self.state == FieldState::Start && self.skips(byte);
-            self.step(byte);
-            match skipped {
-                true => spaces.push(kept.len()),
-                false => kept.push(byte),
-            }
-        }
-        (kept, spaces)
-    }
-}
-
-/// Looks for the ends of records in bytes that grow; each byte is looked at once.
-pub(super) struct Scan {
-    quotes: Quotes,
-    /// Bytes looked at.
-    at: usize,
-    /// Whether the last of them is a carriage return outside quotes.
-    after_return: bool,
-    /// One past the line end of the last record that is complete.
-    pub(super) end: Option<usize>,
-}
-
-impl Scan {
-    pub(super) fn new(separator: u8) -> Self {
-        Self {
-            quotes: Quotes::new(separator),
-            at: 0,
-            after_return: false,
-            end: None,
-        }
-    }
-
-    /// Looks at what is new in the bytes.
-    pub(super) fn look(&mut self, bytes: &[u8]) {
-        let mut from = self.at;
-        self.at = bytes.len();
-        let new = &bytes[from..];
-        let in_quotes = matches!(self.quotes.state, FieldState::Quoted | FieldState::Quote);
-        let is_plain = !in_quotes
-            && !self.after_return
-            && memchr(b'"', new).is_none()
-            && !has_lone_return(new);
-        if is_plain && let Some(last) = memrchr(b'\n', new) {
-            from += last + 1;
-            self.end = Some(from);
-            self.quotes.state = FieldState::Start;
-        }
-        for (i, &byte) in bytes.iter().enumerate().skip(from) {
-            if self.after_return && byte != b'\n' {
-                self.end = Some(i);
-            }
-            self.quotes.step(byte);
-            let outside = self.quotes.state == FieldState::Start;
-            if byte == b'\n' && outside {
-                self.end = Some(i + 1);
-            }
-            self.after_return = byte == b'\r' && outside;
-        }
-    }
-
-    /// Whether a quoted field is open at the end of what was looked at.
-    pub(super) fn is_open(&self) -> bool {
-        self.quotes.state == FieldState::Quoted
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::cutter::{ChunkError, Cutter};
     use super::*;
     use proptest::prelude::*;
 
@@ -519,11 +208,11 @@ mod tests {
 
     /// The records with their lines, or the line of a quote that is never closed.
     fn try_records(text: &str, size: usize) -> Result<Vec<(u64, Vec<String>)>, u64> {
-        let mut chunks = Chunks::new(text.as_bytes(), b',', 1);
+        let mut chunks = Cutter::new(text.as_bytes(), b',', 1, 1 << 20);
         let mut found = Collect::default();
         loop {
             match chunks.next(size) {
-                Ok(Some(chunk)) => assert!(chunk.each_record(b',', &mut found).is_ok()),
+                Ok(Some(chunk)) => assert!(chunk.span().each_record(b',', &mut found).is_ok()),
                 Ok(None) => return Ok(found.0),
                 Err(ChunkError::UnclosedQuote(line)) => return Err(line),
                 Err(other) => panic!("{other:?}"),
@@ -571,46 +260,6 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_a_longest_length() {
-        let cut = |text: &str, size: usize| -> Result<usize, ChunkError> {
-            let mut chunks = Chunks::new(text.as_bytes(), b',', 1);
-            let mut n = 0;
-            while let Some(chunk) = chunks.next(size)? {
-                n += chunk.bytes.len();
-            }
-            Ok(n)
-        };
-        let longest = "x".repeat(LONGEST_RECORD);
-        for size in [1 << 10, 1 << 18] {
-            for end in ["", "\n", "\na,b\n"] {
-                let text = format!("a,b\n{longest}{end}");
-                assert_eq!(cut(&text, size).unwrap(), text.len());
-            }
-            for (text, why) in [
-                (format!("a,b\n{longest}x\n"), LongRecord::Plain),
-                (format!("a,b\n1,\"{longest}\n"), LongRecord::OpenQuote(2)),
-                (format!("a,b\nc\rd{longest}\n"), LongRecord::Returns),
-            ] {
-                match cut(&text, size) {
-                    Err(ChunkError::TooLong(2, found)) => assert_eq!(found, why),
-                    other => panic!("{other:?}"),
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn an_error_comes_after_the_chunks_before_it() {
-        let text = "a,b\nc,d\n\"e";
-        let mut chunks = Chunks::new(text.as_bytes(), b',', 1);
-        assert_eq!(chunks.several(9, 4).unwrap().len(), 2);
-        assert!(matches!(
-            chunks.several(9, 4),
-            Err(ChunkError::UnclosedQuote(3))
-        ));
-    }
-
-    #[test]
     fn blank_lines_are_told_where_they_are_wanted() {
         #[derive(Default)]
         struct Blanks(Vec<u64>);
@@ -630,7 +279,7 @@ mod tests {
                 first_line: 1,
             };
             let mut found = Blanks::default();
-            assert!(chunk.each_record(b',', &mut found).is_ok());
+            assert!(chunk.span().each_record(b',', &mut found).is_ok());
             found.0.dedup();
             found.0
         };

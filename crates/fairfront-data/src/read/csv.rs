@@ -6,17 +6,19 @@
 
 use std::io::{Chain, Cursor, Read};
 
-use fairfront_core::{Message, counted, grouped, say, with};
+use fairfront_core::{Message, counted, say, with};
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
-use super::chunk::{Chunk, ChunkError, Chunks, Record, Span, TakeRecord};
+use super::chunk::{Chunk, Record, TakeRecord};
+use super::cutter::{ChunkError, Cutter, LONGEST_RECORD};
 use super::form::{Decimal, Form};
+use super::header::{column_names, first_record, number_unnamed};
 use super::lane::{Batch, Lane, Misfit, has_nul, nul_in};
-use super::{MissingValues, ReadOptions, TableBuilder, file_name, parse_number, sniff};
+use super::{MissingValues, TableBuilder, sniff};
 use crate::error::{Error, Place};
-use crate::setting::{COLUMNS, NO_HEADER, SEPARATOR};
-use crate::table::{LeftOut, Notice};
+use crate::setting::SEPARATOR;
+use crate::table::LeftOut;
 
 /// Bytes of a chunk: small enough to stay in a core's cache while it is cut up.
 const CHUNK: usize = 1 << 18;
@@ -29,7 +31,7 @@ const FIELD_BYTES: usize = 2 << 10;
 
 /// A CSV file on its way: its chunks and what is known of its records.
 pub(super) struct Opened<R> {
-    pub(super) chunks: Chunks<Chain<Cursor<Vec<u8>>, R>>,
+    pub(super) chunks: Cutter<Chain<Cursor<Vec<u8>>, R>>,
     pub(super) separator: u8,
     /// Bytes of a record, about.
     pub(super) record_bytes: usize,
@@ -55,8 +57,10 @@ pub(super) fn open<R: Read>(
     let record_bytes = sample.len() / memchr_iter(b'\n', &sample).count().max(1);
     let mut sample = Cursor::new(sample);
     sample.set_position(layout.skip_bytes as u64);
+    let (input, first_line) = (sample.chain(input), layout.skip_lines + 1);
     Ok(Opened {
-        chunks: Chunks::new(sample.chain(input), layout.separator, layout.skip_lines + 1),
+        // The line end is not part of the record.
+        chunks: Cutter::new(input, layout.separator, first_line, LONGEST_RECORD + 1),
         separator: layout.separator,
         record_bytes: record_bytes.max(1),
         decimal,
@@ -154,10 +158,10 @@ impl Reader<'_> {
     /// Refuses a first record of more fields than there is memory for.
     fn check_fields(&self, builder: &TableBuilder, chunk: &Chunk) -> Result<(), Error> {
         // Chunks are larger only if a record is.
-        if chunk.bytes().len() <= CHUNK {
+        if chunk.bytes.len() <= CHUNK {
             return Ok(());
         }
-        let n_fields = 1 + memchr_iter(self.separator, chunk.bytes()).count();
+        let n_fields = 1 + memchr_iter(self.separator, &chunk.bytes).count();
         let subject = counted(n_fields, "field");
         let needed = n_fields * FIELD_BYTES;
         let remedies = || vec![say!["check the separator", with(SEPARATOR)]];
@@ -170,7 +174,7 @@ impl Reader<'_> {
     /// `None` where the chunk has no record.
     fn start(&mut self, builder: &mut TableBuilder, chunk: &Chunk) -> Result<Option<usize>, Error> {
         self.check_fields(builder, chunk)?;
-        let Some(first) = first_record(chunk, self.separator) else {
+        let Some((first, _)) = first_record(chunk.span(), self.separator) else {
             return Ok(None);
         };
         self.n_fields = first.len();
@@ -203,37 +207,29 @@ impl Reader<'_> {
             .map(|&(field, column)| (field, builder.columns[column].lane()))
             .collect();
         let missing = &builder.missing;
-        let parsed: Vec<Parsed> = chunks
-            .par_iter()
-            .enumerate()
-            .map(|(i, chunk)| {
-                let skip = if i == 0 { skip } else { 0 };
-                let mut parsed = Parsed::new(&lanes, missing, self.n_fields, chunk, skip);
-                parsed.failure = chunk.each_record(self.separator, &mut parsed).err();
-                parsed
-            })
-            .collect();
+        let parse = |(i, chunk): (usize, &Chunk)| {
+            let skip = if i == 0 { skip } else { 0 };
+            let text = (chunk, self.separator);
+            Parsed::new(&lanes, missing, self.n_fields, text, skip, true)
+        };
+        let parsed: Vec<Parsed<false>> = chunks.par_iter().enumerate().map(parse).collect();
         let mut n_rows = 0;
-        let mut by_column: Vec<Vec<Batch>> = lanes.iter().map(|_| Vec::new()).collect();
+        let mut batches_of: Vec<Vec<Batch>> = Vec::new();
+        batches_of.resize_with(builder.columns.len(), Vec::new);
         for mut parsed in parsed {
             if let Some(mut failure) = parsed.failure.take() {
                 failure.row += n_rows;
                 return Err(self.failed(builder, failure));
             }
             n_rows += parsed.n_rows;
-            for (batches, batch) in by_column.iter_mut().zip(parsed.batches) {
-                batches.push(batch);
+            for (&(_, column), batch) in self.columns.iter().zip(parsed.batches) {
+                batches_of[column].push(batch);
             }
         }
-        let batches: usize = by_column.iter().flatten().map(Batch::bytes).sum();
-        let texts: usize = chunks.iter().map(|chunk| chunk.bytes().len()).sum();
+        let batches: usize = batches_of.iter().flatten().map(Batch::bytes).sum();
+        let texts: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
         // The next chunks are being read.
         builder.make_room(self.file, n_rows, batches + 2 * texts)?;
-        let mut batches_of: Vec<Vec<Batch>> = Vec::new();
-        batches_of.resize_with(builder.columns.len(), Vec::new);
-        for (&(_, column), batches) in self.columns.iter().zip(by_column) {
-            batches_of[column] = batches;
-        }
         let appended: Vec<_> = builder
             .columns
             .par_iter_mut()
@@ -296,6 +292,7 @@ impl Reader<'_> {
                 let bad = column.bad_value(row, misfit, &value);
                 builder.bad_value(bad, column.name.clone(), Some(failure.line))
             }
+            Wrong::Blank => empty_line(self.file, failure.line),
             Wrong::Nul(field) => {
                 let column = &builder.columns[self.places[field]];
                 nul_in(self.place(&failure), &column.name)
@@ -308,6 +305,14 @@ impl Reader<'_> {
                 ragged(place, self.n_fields, found, last_is_empty, self.separator)
             }
         }
+    }
+}
+
+/// The error for a blank line between records.
+pub(super) fn empty_line(file: &str, line: u64) -> Error {
+    Error::EmptyLine {
+        file: file.into(),
+        line,
     }
 }
 
@@ -339,107 +344,8 @@ pub(super) fn ragged(
     }
 }
 
-/// Refuses names of columns with a NUL byte.
-pub(super) fn check_names(file: &str, names: &[impl AsRef<[u8]>]) -> Result<(), Error> {
-    match names.iter().position(|name| has_nul(name.as_ref())) {
-        None => Ok(()),
-        Some(at) => Err(Error::NotATable {
-            file: file.into(),
-            reason: format!(
-                "the name of column {} holds a NUL byte; rename the column",
-                grouped(at + 1)
-            )
-            .into(),
-        }),
-    }
-}
-
-/// The names of the columns (empty where they have none), and whether the first record is already
-/// data.
-pub(super) fn column_names(
-    file: &str,
-    options: &ReadOptions,
-    first: &[Vec<u8>],
-    notices: &mut Vec<Notice>,
-) -> Result<(Vec<String>, bool), Error> {
-    let n_fields = first.len();
-    let not_a_table = |reason: String| {
-        let file = file.into();
-        Err(Error::NotATable {
-            file,
-            reason: reason.into(),
-        })
-    };
-    if let Some(names) = &options.columns {
-        if names.len() != n_fields {
-            return not_a_table(format!(
-                "{} columns are named, but the first row has {n_fields} fields; name them all",
-                names.len()
-            ));
-        }
-        let is_header = names
-            .iter()
-            .zip(first)
-            .all(|(name, field)| name.as_bytes() == field.trim_ascii());
-        return Ok((names.clone(), !is_header));
-    }
-    if !options.header {
-        return Ok((vec![String::new(); n_fields], true));
-    }
-    check_names(file, first)?;
-    let mut names = Vec::with_capacity(n_fields);
-    for field in first {
-        match std::str::from_utf8(field.trim_ascii()) {
-            Ok(name) => names.push(name.to_owned()),
-            Err(_) => {
-                return not_a_table(format!(
-                    "the header is not UTF-8 ({:?}); save the file as UTF-8",
-                    String::from_utf8_lossy(field)
-                ));
-            }
-        }
-    }
-    if let Some(number) = names.iter().find(|n| parse_number(n.as_bytes()).is_some()) {
-        let file = file_name(file);
-        notices.push(Notice::warning(say![
-            "{file}: the header holds a number ({number})";
-            "if the file has no header, say ", NO_HEADER, " and name the columns with ", COLUMNS
-        ]));
-    }
-    Ok((names, false))
-}
-
-/// The first record that is not blank.
-pub(super) fn first_record(chunk: &Chunk, separator: u8) -> Option<Vec<Vec<u8>>> {
-    first_of(chunk.span(), separator).map(|(fields, _)| fields)
-}
-
-/// The same, with its end.
-pub(super) fn first_of(span: Span, separator: u8) -> Option<(Vec<Vec<u8>>, usize)> {
-    struct First(Vec<Vec<u8>>, usize);
-    impl TakeRecord for First {
-        type Error = ();
-        const ENDS: bool = true;
-
-        fn end(&mut self, end: usize) {
-            self.1 = end;
-        }
-
-        /// Takes one record and asks for no more.
-        fn take(&mut self, record: &impl Record, _line: u64) -> Result<(), ()> {
-            self.0 = (0..record.n_fields())
-                .map(|i| record.field(i).to_vec())
-                .collect();
-            Err(())
-        }
-    }
-    let mut first = First(Vec::new(), 0);
-    let found = span.each_record(separator, &mut first).is_err();
-    found.then_some((first.0, first.1))
-}
-
-/// A chunk as batches of values.
-pub(super) struct Parsed<'a> {
+/// A chunk as batches of values. If it is strict, a blank line between records is an error.
+pub(super) struct Parsed<'a, const STRICT: bool> {
     /// Field and lane of each column that is read.
     lanes: &'a [(usize, Lane)],
     missing: &'a MissingValues,
@@ -447,30 +353,45 @@ pub(super) struct Parsed<'a> {
     skip: usize,
     /// Whether a field may hold a NUL byte.
     has_nul: bool,
+    /// Records, also those that were skipped.
+    pub(super) n_records: usize,
+    /// Whether there may be records before the chunk.
+    follows: bool,
+    /// A blank line before the first record.
+    pub(super) leading: Option<u64>,
+    /// One after the last record so far.
+    pub(super) blank: Option<u64>,
     pub(super) n_rows: usize,
     pub(super) batches: Vec<Batch>,
-    failure: Option<Failure>,
+    pub(super) failure: Option<Failure>,
 }
 
-impl<'a> Parsed<'a> {
-    /// Takes records of so many fields, all of a chunk but the first `skip`.
+impl<'a, const STRICT: bool> Parsed<'a, STRICT> {
+    /// Takes the records of a chunk but the first `skip`, each of so many fields.
     pub(super) fn new(
         lanes: &'a [(usize, Lane)],
         missing: &'a MissingValues,
         n_fields: usize,
-        chunk: &Chunk,
+        (chunk, separator): (&Chunk, u8),
         skip: usize,
+        follows: bool,
     ) -> Self {
-        Self {
+        let mut parsed = Self {
             lanes,
             missing,
             n_fields,
             skip,
-            has_nul: has_nul(chunk.bytes()),
+            has_nul: has_nul(&chunk.bytes),
+            n_records: 0,
+            follows,
+            leading: None,
+            blank: None,
             n_rows: 0,
             batches: lanes.iter().map(|(_, lane)| Batch::new(*lane)).collect(),
             failure: None,
-        }
+        };
+        parsed.failure = chunk.span().each_record(separator, &mut parsed).err();
+        parsed
     }
 }
 
@@ -482,6 +403,8 @@ pub(super) struct Failure {
 }
 
 pub(super) enum Wrong {
+    /// A blank line before the record.
+    Blank,
     Fields {
         found: usize,
         last_is_empty: bool,
@@ -496,59 +419,55 @@ pub(super) enum Wrong {
     },
 }
 
-impl TakeRecord for Parsed<'_> {
+impl<const STRICT: bool> TakeRecord for Parsed<'_, STRICT> {
     type Error = Failure;
+    const BLANKS: bool = STRICT;
+
+    fn blank(&mut self, line: u64) {
+        if STRICT && (self.follows || self.n_records > 0) {
+            self.blank.get_or_insert(line);
+        }
+    }
 
     fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Failure> {
+        let row = self.n_rows;
+        let fail = |line, what| Failure { row, line, what };
+        match self.blank.take() {
+            Some(blank) if self.n_records > 0 => return Err(fail(blank, Wrong::Blank)),
+            blank => self.leading = self.leading.or(blank),
+        }
+        self.n_records += 1;
         if self.skip > 0 {
             self.skip -= 1;
             return Ok(());
         }
-        let fail = |what| Failure {
-            row: self.n_rows,
-            line,
-            what,
-        };
         let found = record.n_fields();
         if found != self.n_fields {
-            let last = record.field(found - 1);
-            return Err(fail(Wrong::Fields {
+            let last_is_empty = record.field(found - 1).trim_ascii().is_empty();
+            let what = Wrong::Fields {
                 found,
-                last_is_empty: last.trim_ascii().is_empty(),
-            }));
+                last_is_empty,
+            };
+            return Err(fail(line, what));
         }
         if self.has_nul
             && let Some(field) = (0..found).find(|i| has_nul(record.field(*i)))
         {
-            return Err(fail(Wrong::Nul(field)));
+            return Err(fail(line, Wrong::Nul(field)));
         }
-        for (column, (&(field, lane), batch)) in
-            self.lanes.iter().zip(&mut self.batches).enumerate()
-        {
+        let lanes = self.lanes.iter().zip(&mut self.batches);
+        for (column, (&(field, _), batch)) in lanes.enumerate() {
             let text = record.field(field).trim_ascii();
-            if lane != Lane::Texts && self.missing.contains(text) {
-                batch.push_missing();
-            } else if let Err(misfit) = batch.push_text(text) {
-                return Err(fail(Wrong::Value {
+            if let Err(misfit) = batch.push_field(text, self.missing) {
+                let what = Wrong::Value {
                     column,
                     misfit,
                     value: text.to_vec(),
-                }));
+                };
+                return Err(fail(line, what));
             }
         }
         self.n_rows += 1;
         Ok(())
     }
-}
-
-/// Columns without a name are called after their position, from 1.
-pub(super) fn number_unnamed(names: Vec<String>) -> Vec<String> {
-    let name_or_number = |(i, name): (usize, String)| {
-        if name.is_empty() {
-            format!("column_{}", i + 1)
-        } else {
-            name
-        }
-    };
-    names.into_iter().enumerate().map(name_or_number).collect()
 }

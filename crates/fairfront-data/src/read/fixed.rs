@@ -7,11 +7,12 @@ use fairfront_core::{Message, grouped, say};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::column::{BadValue, ColumnBuilder};
+use super::column::{ColumnBuilder, shown};
 use super::form::{Decimal, Form};
-use super::lane::not_numeric;
+use super::header::match_columns;
+use super::lane::{BadValue, Batch, Lane};
 use super::raw::RawRecord;
-use super::{MissingValues, Plan, ReadOptions, match_columns};
+use super::{MissingValues, Plan, ReadOptions};
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
 use crate::identifier;
@@ -64,27 +65,14 @@ pub struct Rejected {
     pub reason: Message,
 }
 
-/// The table of a first batch.
-#[derive(Debug, Clone)]
-pub struct FirstTable {
-    /// The rows that fit.
-    pub table: Table,
-    /// The record of each row of the table.
-    pub accepted: Vec<usize>,
-    /// The records that do not fit, increasing.
-    pub rejected: Vec<Rejected>,
-    /// What later batches have to be.
-    pub types: ColumnTypes,
-}
-
-/// The table of a later batch.
+/// The rows of a batch that fit, as a table.
 #[derive(Debug, Clone)]
 pub struct Arrived {
-    /// The rows that fit; its columns are those of the first batch, in their order.
+    /// These rows; the columns are those of the first batch, in their order.
     pub table: Table,
-    /// The record of each row of the table.
+    /// The record or row that each of them was given as.
     pub accepted: Vec<usize>,
-    /// The records that do not fit, increasing.
+    /// Those that do not fit, increasing.
     pub rejected: Vec<Rejected>,
 }
 
@@ -129,55 +117,45 @@ impl<'a> Sorted<'a> {
             .retain(|(index, _)| !self.bad.contains_key(index));
     }
 
-    fn accepted(&self) -> Vec<usize> {
-        self.sound.iter().map(|(index, _)| *index).collect()
-    }
-
-    fn rejected(self) -> Vec<Rejected> {
+    /// The sound records, whose columns these are.
+    fn arrived(self, name: &str, columns: Vec<Column>, notices: Vec<Notice>) -> Arrived {
+        let source = SourceFile {
+            name: name.into(),
+            first_row: 0,
+        };
         let rejected = |(index, reason)| Rejected { index, reason };
-        self.bad.into_iter().map(rejected).collect()
+        Arrived {
+            table: Table::from_parts(columns, self.sound.len(), vec![source], notices),
+            accepted: self.sound.iter().map(|(index, _)| *index).collect(),
+            rejected: self.bad.into_iter().map(rejected).collect(),
+        }
     }
 }
 
-/// The table of the first records of a stream. Types are found by looking, as
-/// [`read_table`](crate::read_table) does, but for those of `options` and, behind them, those that the
-/// format of the file says (`declared`). Records whose values do not fit the types are rejected.
+/// The table of the first records of a stream, and the types that later records must have. Types are found
+/// by looking, as [`read_table`](crate::read_table) does, except those of `options` and, after them, those
+/// that the format of the file says (`declared`). Records whose values do not fit the types are rejected.
 pub fn first_table(
     name: &str,
     columns: &[String],
     records: &[RawRecord],
     options: &ReadOptions,
     declared: &BTreeMap<String, ColumnType>,
-) -> Result<FirstTable, Error> {
+) -> Result<(Arrived, ColumnTypes), Error> {
     let missing = MissingValues::new(&options.missing_values);
     let decimal = options.decimal.unwrap_or_default();
     let form = lenient(decimal);
     let mut sorted = Sorted::new(records, columns.len());
-    let build = |sorted: &Sorted, found: &[Option<FixedType>]| -> Vec<ColumnBuilder> {
-        let column = |(field, column): (usize, &String)| {
-            let mut builder = ColumnBuilder::lenient(column.clone(), options.plan(column));
-            builder.set_form(form);
-            match found.get(field).copied().flatten() {
-                Some(FixedType::Numeric) => builder.declare(ColumnType::Numeric),
-                Some(FixedType::Categorical) => builder.declare(ColumnType::Categorical),
-                Some(FixedType::Date(order)) => builder.declare(order.into()),
-                Some(FixedType::LeftOut(reason)) => builder.leave_out(reason),
-                None => declared
-                    .get(column)
-                    .into_iter()
-                    .for_each(|t| builder.declare(*t)),
-            }
-            push(&mut builder, sorted, field, &missing);
-            builder
-        };
-        columns.par_iter().enumerate().map(column).collect()
+    let read = |(field, column): (usize, &String)| {
+        let mut builder = ColumnBuilder::lenient(column.clone(), options.plan(column));
+        builder.set_form(form);
+        if let Some(declared) = declared.get(column) {
+            builder.declare(*declared);
+        }
+        push(&mut builder, &sorted, field, &missing);
+        builder
     };
-    let finish = |builders: Vec<ColumnBuilder>| -> Vec<(Column, Option<Notice>)> {
-        // A lenient builder takes everything.
-        let finished = builders.into_iter().map(|b| b.finish(&missing.numbers));
-        finished.filter_map(Result::ok).collect()
-    };
-    let mut builders = build(&sorted, &[]);
+    let mut builders: Vec<ColumnBuilder> = columns.par_iter().enumerate().map(read).collect();
     let mut misfits = Vec::new();
     for builder in &mut builders {
         let column = builder.name.clone();
@@ -191,19 +169,18 @@ pub fn first_table(
     if index_column {
         builders[0].leave_out(LeftOut::PandasIndex);
     }
-    let mut finished = finish(builders);
+    // A lenient builder takes everything.
+    let finished = builders.into_iter().map(|b| b.finish(&missing.numbers));
+    let (mut columns, notices): (Vec<Column>, Vec<Option<Notice>>) =
+        finished.filter_map(Result::ok).unzip();
     if !misfits.is_empty() {
-        // Once more without the rows that do not fit, the types as found.
-        let found: Vec<_> = finished
-            .iter()
-            .map(|(c, _)| Some(FixedType::of(c)))
-            .collect();
+        // Again without the rows that do not fit, by the types that were found.
         sorted.reject(misfits);
-        let again = finish(build(&sorted, &found));
-        let both = finished.into_iter().zip(again);
-        finished = both
-            .map(|((_, a), (column, b))| (column, a.or(b)))
-            .collect();
+        let again = columns.par_iter().enumerate().map(|(field, column)| {
+            let typed = TypedColumn::of(column);
+            typed.read(&sorted, field, form, &missing).0
+        });
+        columns = again.collect();
     }
     if sorted.sound.is_empty() {
         return Err(match sorted.bad.first_key_value() {
@@ -220,26 +197,16 @@ pub fn first_table(
             ]),
         });
     }
-    let (mut columns, mut notices): (Vec<Column>, Vec<Option<Notice>>) =
-        finished.into_iter().unzip();
     let is_free = |name: &str| options.plan(name) == Plan::Look && !options.keep.contains(name);
     let found = identifier::leave_out(&mut columns, is_free);
-    notices.extend(found.into_iter().map(Some));
-    let typed = |column: &Column| TypedColumn {
-        name: column.name.clone(),
-        fixed: FixedType::of(column),
+    let notices = notices.into_iter().flatten().chain(found).collect();
+    let types = ColumnTypes {
+        source: name.into(),
+        columns: columns.iter().map(TypedColumn::of).collect(),
+        missing_values: options.missing_values.clone(),
+        decimal,
     };
-    Ok(FirstTable {
-        types: ColumnTypes {
-            source: name.into(),
-            columns: columns.iter().map(typed).collect(),
-            missing_values: options.missing_values.clone(),
-            decimal,
-        },
-        table: table(name, columns, sorted.sound.len(), notices),
-        accepted: sorted.accepted(),
-        rejected: sorted.rejected(),
-    })
+    Ok((sorted.arrived(name, columns, notices), types))
 }
 
 /// The table of further records of a stream, by the types of its first batch. The columns may come in
@@ -251,51 +218,55 @@ pub fn next_table(
     types: &ColumnTypes,
 ) -> Result<Arrived, Error> {
     let fields = types.fields(name, columns)?;
+    let typed: Vec<(&TypedColumn, usize)> = types.columns.iter().zip(fields).collect();
     let missing = MissingValues::new(&types.missing_values);
+    let form = lenient(types.decimal);
     let mut sorted = Sorted::new(records, columns.len());
-    let typed = || types.columns.iter().zip(&fields).collect::<Vec<_>>();
-    let misfits: Vec<Vec<(usize, Message)>> = typed()
-        .into_par_iter()
-        .filter_map(|(column, &field)| Some((column, field, column.fixed.form(types.decimal)?)))
-        .map(|(column, field, form)| {
-            let rows = sorted.sound.iter().enumerate();
-            let misfit = |(position, (_, fields)): (usize, &(usize, &[String]))| {
-                let text = &fields[field];
-                let fits =
-                    missing.contains(text.as_bytes()) || form.parse(text.as_bytes()).is_some();
-                let shown = || super::column::shown(text.as_bytes());
-                (!fits).then(|| {
-                    let reason = format!(
-                        "column {:?}: {}",
-                        column.name,
-                        not_numeric(&shown(), form.date(), "since the first batch")
-                    );
-                    (position, reason.into())
-                })
-            };
-            rows.filter_map(misfit).collect()
-        })
-        .collect();
-    sorted.reject(misfits.into_iter().flatten());
-    let column = |(column, &field): (&TypedColumn, &usize)| {
-        let plan = match column.fixed {
-            FixedType::Numeric => Plan::Numeric,
-            FixedType::Categorical => Plan::Levels,
-            FixedType::Date(order) => Plan::Date(Some(order)),
-            FixedType::LeftOut(reason) => return Column::left_out(&column.name, reason),
-        };
-        let mut builder = ColumnBuilder::lenient(column.name.clone(), plan);
-        builder.set_form(lenient(types.decimal));
-        push(&mut builder, &sorted, field, &missing);
-        let empty = Column::from_numbers(&column.name, Vec::new());
-        builder.finish(&missing.numbers).map_or(empty, |(c, _)| c)
+    let read = |sorted: &Sorted| -> (Vec<Column>, Vec<Vec<(usize, Message)>>) {
+        let columns = typed.par_iter();
+        let columns = columns.map(|(column, field)| column.read(sorted, *field, form, &missing));
+        columns.unzip()
     };
-    let columns: Vec<Column> = typed().into_par_iter().map(column).collect();
-    Ok(Arrived {
-        table: table(name, columns, sorted.sound.len(), Vec::new()),
-        accepted: sorted.accepted(),
-        rejected: sorted.rejected(),
-    })
+    let (mut columns, misfits) = read(&sorted);
+    if misfits.iter().any(|found| !found.is_empty()) {
+        sorted.reject(misfits.into_iter().flatten());
+        columns = read(&sorted).0;
+    }
+    Ok(sorted.arrived(name, columns, Vec::new()))
+}
+
+impl TypedColumn {
+    fn of(column: &Column) -> Self {
+        Self {
+            name: column.name.clone(),
+            fixed: FixedType::of(column),
+        }
+    }
+
+    /// A field of all sound records as a column, and the positions and reasons of values that do not fit.
+    fn read(
+        &self,
+        sorted: &Sorted,
+        field: usize,
+        form: Form,
+        missing: &MissingValues,
+    ) -> (Column, Vec<(usize, Message)>) {
+        if let FixedType::LeftOut(reason) = self.fixed {
+            return (Column::left_out(&self.name, reason), Vec::new());
+        }
+        let mut values = Batch::new(self.fixed.lane(form));
+        let mut misfits = Vec::new();
+        for (position, (_, fields)) in sorted.sound.iter().enumerate() {
+            let text = fields[field].as_bytes();
+            if let Err(misfit) = values.push_field(text, missing) {
+                let date = self.fixed.date();
+                let problem = misfit.problem(&shown(text), date, "since the first batch");
+                let reason = format!("column {:?}: {problem}", self.name);
+                misfits.push((position, reason.into()));
+            }
+        }
+        (values.into_column(&self.name, &missing.numbers), misfits)
+    }
 }
 
 /// The field of each of a stream's columns in a text whose columns may come in another order. `first` is
@@ -335,13 +306,24 @@ fn lenient(decimal: Decimal) -> Form {
     }
 }
 
+impl From<ColumnType> for FixedType {
+    fn from(column_type: ColumnType) -> Self {
+        match column_type {
+            ColumnType::Numeric => Self::Numeric,
+            ColumnType::Boolean | ColumnType::Categorical => Self::Categorical,
+            date => Self::Date(date.date().unwrap_or(DateOrder::Ymd)),
+        }
+    }
+}
+
 impl FixedType {
-    /// How values become numbers; `None` where they do not.
-    fn form(self, decimal: Decimal) -> Option<Form> {
+    /// How values are taken, numbers in this form.
+    pub(super) fn lane(self, form: Form) -> Lane {
         match self {
-            Self::Numeric => Some(lenient(decimal)),
-            Self::Date(order) => Some(Form::Date(order)),
-            Self::Categorical | Self::LeftOut(_) => None,
+            Self::Numeric => Lane::Numbers(form),
+            Self::Date(order) => Lane::Numbers(Form::Date(order)),
+            Self::Categorical => Lane::Levels,
+            Self::LeftOut(_) => Lane::Count,
         }
     }
 
@@ -377,27 +359,13 @@ fn push(builder: &mut ColumnBuilder, sorted: &Sorted, field: usize, missing: &Mi
 
 /// Position and reason of a value that does not fit.
 fn reason(file: &str, column: &str, bad: BadValue) -> (usize, Message) {
-    match bad {
-        BadValue::NotNumeric { row, .. } => {
-            let place = Place {
-                file: file.into(),
-                row: row + 1,
-                line: None,
-            };
-            (row, bad.into_error(place, column.into()).without_place())
-        }
-        BadValue::NotUtf8 { .. } | BadValue::Nul { .. } => {
-            let (row, problem) = bad.problem();
-            (row, say!["column {column:?}: {problem}"])
-        }
-    }
-}
-
-fn table(name: &str, columns: Vec<Column>, n_rows: usize, notices: Vec<Option<Notice>>) -> Table {
-    let source = SourceFile {
-        name: name.into(),
-        first_row: 0,
+    let place = Place {
+        file: file.into(),
+        row: bad.row + 1,
+        line: None,
     };
-    let notices = notices.into_iter().flatten().collect();
-    Table::from_parts(columns, n_rows, vec![source], notices)
+    (
+        bad.row,
+        bad.into_error(place, column.into()).without_place(),
+    )
 }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::column::parse_number;
 use crate::date::{DateOrder, parse_date};
 
 /// The character between the whole part of a number and its fraction.
@@ -82,6 +81,31 @@ impl Form {
     }
 }
 
+/// A finite number. Whole numbers of up to 15 digits, by far the most frequent, are exact in f64
+/// and need no general parser.
+pub(crate) fn parse_number(bytes: &[u8]) -> Option<f64> {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    if (1..=15).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit) {
+        let whole = digits
+            .iter()
+            .fold(0_i64, |n, d| n * 10 + i64::from(d - b'0'));
+        let negative = digits.len() < bytes.len();
+        return Some(if negative {
+            -(whole as f64)
+        } else {
+            whole as f64
+        });
+    }
+    let number: f64 = std::str::from_utf8(bytes).ok()?.parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+/// `00501` is a code, not a number; `0`, `0.5` and `-0.5` are numbers.
+pub(crate) fn has_leading_zero(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > 1 && bytes[0] == b'0' && bytes[1].is_ascii_digit()
+}
+
 /// A finite number with a decimal comma: `1,5`, `1.234,5`, `1.234.567`. A point in it separates
 /// thousands, and so has three digits after it and does not follow a leading zero.
 pub(crate) fn parse_comma(text: &[u8]) -> Option<f64> {
@@ -155,5 +179,30 @@ mod tests {
         }
         assert_eq!(Form::EitherNumber.parse(b"1.5"), Some(1.5));
         assert_eq!(Form::EitherNumber.parse(b"1,5"), Some(1.5));
+    }
+
+    #[test]
+    fn numbers_as_std_parses_them() {
+        for text in [
+            "0",
+            "-0",
+            "007",
+            "999999999999999",
+            "1234567890123456",
+            ".5",
+            "5.",
+            "1E-7",
+            "+3",
+        ] {
+            let expected: f64 = text.parse().unwrap();
+            assert_eq!(
+                parse_number(text.as_bytes()).map(f64::to_bits),
+                Some(expected.to_bits()),
+                "{text}"
+            );
+        }
+        for text in ["", "-", "x", "inf", "nan", "1e999", "1 2", "--1"] {
+            assert_eq!(parse_number(text.as_bytes()), None, "{text}");
+        }
     }
 }

@@ -1,13 +1,16 @@
 //! The values of columns in a run of rows, made apart from the columns themselves.
 
+use std::collections::TryReserveError;
+
 use fairfront_core::say;
 use memchr::memchr;
 
+use super::MissingValues;
 use super::batch::Texts;
-use super::column::BadValue;
 use super::form::Form;
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
+
 use crate::setting::{MISSING_VALUE, TYPE};
 use crate::table::{Column, Interner, LeftOut, MISSING};
 
@@ -45,6 +48,35 @@ pub(super) enum BatchValues {
 pub(super) enum Misfit {
     NotNumeric,
     NotUtf8,
+    /// A text with a NUL byte.
+    Nul,
+}
+
+/// A value that cannot be taken.
+#[derive(Debug)]
+pub(super) struct BadValue {
+    /// Its row, over all files.
+    pub(super) row: usize,
+    pub(super) misfit: Misfit,
+    /// The value as an error shows it.
+    pub(super) value: String,
+    /// Why the column must hold numbers or dates.
+    pub(super) because: String,
+    /// The order of dates, if the value should be a date.
+    pub(super) date: Option<DateOrder>,
+}
+
+/// The capacity of values that have room for so many more: half as much again, if they have to move.
+fn grown<T>(values: &Vec<T>, more: usize) -> usize {
+    let (len, capacity) = (values.len(), values.capacity());
+    match more <= capacity - len {
+        true => capacity,
+        false => len.saturating_add(more.max(len / 2)),
+    }
+}
+
+fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<(), TryReserveError> {
+    values.try_reserve_exact(grown(values, more) - values.len())
 }
 
 impl Batch {
@@ -61,6 +93,41 @@ impl Batch {
         }
     }
 
+    /// The lane that these values are of.
+    pub(super) fn lane(&self) -> Lane {
+        match &self.values {
+            BatchValues::Count => Lane::Count,
+            BatchValues::Numbers(_, form) => Lane::Numbers(*form),
+            BatchValues::Levels(_) => Lane::Levels,
+            BatchValues::Texts(_) => Lane::Texts,
+        }
+    }
+
+    /// Further numbers are written like this, unless they are dates.
+    pub(super) fn set_form(&mut self, form: Form) {
+        if let BatchValues::Numbers(_, own) = &mut self.values
+            && own.date().is_none()
+        {
+            *own = form;
+        }
+    }
+
+    /// The numbers of a lane of numbers.
+    pub(super) fn numbers(&self) -> Option<&[f64]> {
+        match &self.values {
+            BatchValues::Numbers(numbers, _) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// Number of different levels.
+    pub(super) fn n_levels(&self) -> usize {
+        match &self.values {
+            BatchValues::Levels(interner) => interner.levels.len(),
+            _ => 0,
+        }
+    }
+
     pub(super) fn push_missing(&mut self) {
         self.n_rows += 1;
         self.n_missing += 1;
@@ -72,8 +139,17 @@ impl Batch {
         }
     }
 
-    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Misfit> {
+    /// Takes a number, if this is a lane of numbers.
+    pub(super) fn push_number(&mut self, number: f64) -> bool {
+        let BatchValues::Numbers(numbers, _) = &mut self.values else {
+            return false;
+        };
+        numbers.push(number);
         self.n_rows += 1;
+        true
+    }
+
+    pub(super) fn push_text(&mut self, text: &[u8]) -> Result<(), Misfit> {
         match &mut self.values {
             BatchValues::Count => {}
             BatchValues::Numbers(numbers, form) => {
@@ -86,20 +162,72 @@ impl Batch {
                 texts.push(std::str::from_utf8(text).map_err(|_| Misfit::NotUtf8)?);
             }
         }
+        self.n_rows += 1;
         Ok(())
+    }
+
+    /// Takes a field, be it one that stands for a missing value.
+    pub(super) fn push_field(
+        &mut self,
+        text: &[u8],
+        missing: &MissingValues,
+    ) -> Result<(), Misfit> {
+        let is_copied = matches!(self.values, BatchValues::Texts(_));
+        if !is_copied && missing.contains(text) {
+            self.push_missing();
+            return Ok(());
+        }
+        self.push_text(text)
+    }
+
+    /// Takes the values of further rows, of the same lane.
+    pub(super) fn append(&mut self, other: Self) {
+        self.n_rows += other.n_rows;
+        self.n_missing += other.n_missing;
+        match (&mut self.values, other.values) {
+            (BatchValues::Numbers(numbers, _), BatchValues::Numbers(new, _)) => {
+                numbers.extend_from_slice(&new);
+            }
+            (BatchValues::Levels(interner), BatchValues::Levels(new)) => {
+                let mut code_of = Vec::with_capacity(new.levels.len());
+                for level in &new.levels {
+                    // The level of a batch is UTF-8 already.
+                    code_of.push(interner.code(level.as_bytes()).unwrap_or(MISSING));
+                }
+                let code = |c: &u32| code_of.get(*c as usize).copied().unwrap_or(MISSING);
+                interner.codes.extend(new.codes.iter().map(code));
+            }
+            _ => debug_assert!(false, "a wrong lane"),
+        }
     }
 
     /// Bytes of memory that these values take, about.
     pub(super) fn bytes(&self) -> usize {
-        let values = match &self.values {
+        size_of::<Self>() + self.bytes_with(0)
+    }
+
+    /// Bytes of memory that the values take, with room for so many further rows.
+    pub(super) fn bytes_with(&self, rows: usize) -> usize {
+        match &self.values {
             BatchValues::Count => 0,
-            BatchValues::Numbers(numbers, _) => numbers.capacity() * size_of::<f64>(),
+            BatchValues::Numbers(numbers, _) => {
+                grown(numbers, rows).saturating_mul(size_of::<f64>())
+            }
             BatchValues::Levels(interner) => {
-                interner.codes.capacity() * size_of::<u32>() + interner.level_bytes()
+                let codes = grown(&interner.codes, rows).saturating_mul(size_of::<u32>());
+                codes.saturating_add(interner.level_bytes())
             }
             BatchValues::Texts(texts) => texts.bytes(),
-        };
-        size_of::<Self>() + values
+        }
+    }
+
+    /// Makes room for so many further rows.
+    pub(super) fn reserve(&mut self, rows: usize) -> Result<(), TryReserveError> {
+        match &mut self.values {
+            BatchValues::Numbers(numbers, _) => reserve(numbers, rows),
+            BatchValues::Levels(interner) => reserve(&mut interner.codes, rows),
+            BatchValues::Count | BatchValues::Texts(_) => Ok(()),
+        }
     }
 
     /// A column of these values alone; numbers equal to one of `missing` are missing.
@@ -130,70 +258,60 @@ impl Batch {
 impl BadValue {
     /// The error for the value at this place.
     pub(super) fn into_error(self, place: Place, column: String) -> Error {
-        match self {
-            Self::NotNumeric {
-                value,
-                because,
-                date: None,
-                ..
-            } => Error::NotNumeric {
-                place,
-                column,
-                value,
-                because,
-            },
-            Self::NotNumeric {
-                value,
-                because,
-                date: Some(order),
-                ..
-            } => {
-                let problem = say![
-                    "{value:?} is not a date ({order}), but the column holds dates{because}";
-                    "correct the value";
-                    "pass ", MISSING_VALUE.is(&value), " if it stands for a missing one";
-                    TYPE.of(&column).is("TYPE"), " to choose another type (date-dmy: day first, date-mdy: \
-                     month first, categorical)"
+        let Self { value, because, .. } = &self;
+        let problem = match (self.misfit, self.date) {
+            (Misfit::NotNumeric, None) => {
+                let mut problem = say![
+                    "{value:?} is not a number, but the column is numeric{because}";
+                    "fix the value";
+                    "give ", MISSING_VALUE.is(value), " if it stands for a missing one"
                 ];
-                Error::Cell {
-                    place,
-                    column,
-                    problem,
+                // A type that was found by looking can be set differently.
+                if !because.is_empty() {
+                    problem.push_remedy(say!["pass ", TYPE.of(&column).is("categorical")]);
                 }
+                problem
             }
-            Self::NotUtf8 { value, .. } => Error::NotUtf8 {
-                place,
-                column,
-                value,
-            },
-            Self::Nul { .. } => nul_in(place, &column),
+            (Misfit::NotNumeric, Some(order)) => say![
+                "{value:?} is not a date ({order}), but the column holds dates{because}";
+                "correct the value";
+                "pass ", MISSING_VALUE.is(value), " if it stands for a missing one";
+                TYPE.of(&column).is("TYPE"), " to choose another type (date-dmy: day first, date-mdy: \
+                 month first, categorical)"
+            ],
+            _ => self.problem().into(),
+        };
+        Error::Cell {
+            place,
+            column,
+            problem,
         }
     }
 
-    /// The row, and what is wrong where the type of the column is fixed.
-    pub(super) fn problem(self) -> (usize, String) {
-        match self {
-            Self::NotNumeric {
-                row, value, date, ..
-            } => (row, not_numeric(&value, date, "in the model")),
-            Self::NotUtf8 { row, value } => (row, not_utf8(&value)),
-            Self::Nul { row } => (row, NUL.into()),
-        }
+    /// The problem, for a column whose type is fixed.
+    pub(super) fn problem(&self) -> String {
+        self.misfit.problem(&self.value, self.date, "in the model")
     }
 }
 
-/// A text where the model needs a number or a date.
-pub(super) fn not_numeric(value: &str, date: Option<DateOrder>, here: &str) -> String {
-    if let Some(order) = date {
-        return format!(
-            "{value:?} is not a date ({order}), but the column holds dates {here}; correct the value, \
-             or leave it empty if it is missing"
-        );
+impl Misfit {
+    /// The problem with a value; `here` says where its column was found to hold numbers or dates.
+    pub(super) fn problem(self, value: &str, date: Option<DateOrder>, here: &str) -> String {
+        match (self, date) {
+            (Self::NotNumeric, Some(order)) => format!(
+                "{value:?} is not a date ({order}), but the column holds dates {here}; correct the \
+                 value, or leave it empty if it is missing"
+            ),
+            (Self::NotNumeric, None) => format!(
+                "{value:?} is not a number, but the column is numeric {here}; fix the value, or leave \
+                 it empty if it is missing"
+            ),
+            (Self::NotUtf8, _) => {
+                format!("the text is not UTF-8 ({value:?}); save the file as UTF-8")
+            }
+            (Self::Nul, _) => NUL.into(),
+        }
     }
-    format!(
-        "{value:?} is not a number, but the column is numeric {here}; fix the value, or leave \
-         it empty if it is missing"
-    )
 }
 
 /// Whether there is a NUL byte, which many programs take for the end of a text.
@@ -202,7 +320,7 @@ pub(super) fn has_nul(bytes: &[u8]) -> bool {
 }
 
 /// The remedy for a NUL byte.
-pub(super) const NUL: &str = "the text holds a NUL byte; remove it";
+const NUL: &str = "the text holds a NUL byte; remove it";
 
 /// The error for a field with a NUL byte.
 pub(super) fn nul_in(place: Place, column: &str) -> Error {
@@ -211,9 +329,4 @@ pub(super) fn nul_in(place: Place, column: &str) -> Error {
         column: column.into(),
         problem: NUL.into(),
     }
-}
-
-/// Bytes that are no text.
-pub(super) fn not_utf8(value: &str) -> String {
-    format!("the text is not UTF-8 ({value:?}); save the file as UTF-8")
 }

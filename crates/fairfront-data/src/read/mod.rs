@@ -4,50 +4,55 @@ mod batch;
 mod chunk;
 mod column;
 mod csv;
+mod cutter;
 mod fixed;
 mod form;
+mod header;
 mod lane;
+mod look;
 mod parquet;
+mod quotes;
 mod raw;
 mod record;
 mod sniff;
 mod text;
+mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use fairfront_core::{Message, counted, each, grouped, say, with};
+use fairfront_core::{Message, counted, each, say, with};
 use flate2::read::MultiGzDecoder;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use self::column::{BadValue, ColumnBuilder};
+use self::column::ColumnBuilder;
+use self::header::{make_unique, match_columns, unique_names};
+use self::lane::BadValue;
 use self::sniff::Format;
 use crate::date::DateOrder;
-use crate::error::{Error, quoted_list, shorten};
+use crate::error::{Error, Place};
 use crate::identifier;
 use crate::memory::{FixedLimit, MemoryLimit};
 use crate::setting::{DECIMAL, DROP, FEATURE, STREAM_WINDOW};
 use crate::table::{ColumnType, Notice, SourceFile, Table, place};
 
-pub use self::batch::{
-    BATCH_ROWS, BatchesRead, RowBatch, Texts, Wanted, WantedColumn, read_batches,
-};
-pub use self::chunk::{LONGEST_RECORD, LongRecord};
-pub(crate) use self::column::{Plan, has_leading_zero, parse_number};
+pub use self::batch::{BATCH_ROWS, BatchesRead, RowBatch, Texts, read_batches};
+pub(crate) use self::column::Plan;
+pub use self::cutter::{LONGEST_RECORD, LongRecord};
 pub use self::fixed::{
-    Arrived, ColumnTypes, FirstTable, FixedType, Rejected, TypedColumn, column_order, first_table,
-    next_table,
+    Arrived, ColumnTypes, FixedType, Rejected, TypedColumn, column_order, first_table, next_table,
 };
 pub use self::form::Decimal;
+pub(crate) use self::form::{has_leading_zero, parse_number};
 pub use self::parquet::{guarded, panics_are_caught};
 pub use self::raw::{BadRecord, Position, RawRecord};
 pub use self::record::{MOST_RECORD_BYTES, Records};
 pub use self::sniff::decimal_of;
 pub(crate) use self::text::table_text;
 pub use self::text::{TextInput, open_text};
+pub use self::wanted::{Wanted, WantedColumn};
 
 /// The texts that stand for a missing value unless the user names others. Case does not matter,
 /// and an empty field is always missing.
@@ -511,12 +516,10 @@ impl<'a> TableBuilder<'a> {
 
     /// The error for a value that a column cannot take; `line` where it is known.
     fn bad_value(&self, bad: BadValue, column: String, line: Option<u64>) -> Error {
-        let placed = |row: usize| {
-            let mut place = place(&self.sources, row);
-            place.line = line;
-            place
+        let place = Place {
+            line,
+            ..place(&self.sources, bad.row)
         };
-        let place = placed(bad.row());
         bad.into_error(place, column)
     }
 
@@ -541,69 +544,4 @@ impl<'a> TableBuilder<'a> {
         table.looked = self.looked;
         Ok(table)
     }
-}
-
-/// The position of each name among those known, or how they differ.
-fn match_columns(known: &[&str], names: &[String]) -> Result<Vec<usize>, String> {
-    let places: FxHashMap<&str, usize> = known.iter().enumerate().map(|(i, c)| (*c, i)).collect();
-    let position = |name: &String| places.get(name.as_str()).copied();
-    let is_extra = |n: &&String| position(n).is_none();
-    let extra: Vec<&str> = names.iter().filter(is_extra).map(String::as_str).collect();
-    let here: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-    let absent: Vec<&str> = known
-        .iter()
-        .copied()
-        .filter(|c| !here.contains(c))
-        .collect();
-    match (absent.is_empty(), extra.is_empty()) {
-        (true, true) => Ok(names.iter().filter_map(position).collect()),
-        (false, _) => Err(format!("it lacks {}", quoted_list(&absent, 5))),
-        (true, false) => Err(format!("it also has {}", quoted_list(&extra, 5))),
-    }
-}
-
-/// Gives repeated names a suffix, and says so.
-fn unique_names(file: &str, names: Vec<String>, notices: &mut Vec<Notice>) -> Vec<String> {
-    const SAID: usize = 5;
-    let mut repeated = Vec::new();
-    let names = make_unique(names, &mut repeated);
-    let n_more = repeated.len().saturating_sub(SAID);
-    for (name, new) in repeated.into_iter().take(SAID) {
-        notices.push(Notice::info(format!(
-            "{}: the column name {:?} occurs again; the later one is called {:?}",
-            file_name(file),
-            shorten(&name),
-            shorten(&new)
-        )));
-    }
-    if n_more > 0 {
-        notices.push(Notice::info(format!(
-            "{}: {} more column names occur again",
-            file_name(file),
-            grouped(n_more)
-        )));
-    }
-    names
-}
-
-/// Gives repeated names a suffix as pandas does: `x`, `x.1`, `x.2`.
-fn make_unique(names: Vec<String>, repeated: &mut Vec<(String, String)>) -> Vec<String> {
-    let mut taken: BTreeSet<String> = names.iter().cloned().collect();
-    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
-    names
-        .into_iter()
-        .map(|name| {
-            let Some(suffix) = seen.get_mut(&name) else {
-                seen.insert(name.clone(), 1);
-                return name;
-            };
-            let mut new = format!("{name}.{suffix}");
-            while !taken.insert(new.clone()) {
-                *suffix += 1;
-                new = format!("{name}.{suffix}");
-            }
-            repeated.push((name, new.clone()));
-            new
-        })
-        .collect()
 }

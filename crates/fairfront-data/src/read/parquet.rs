@@ -10,8 +10,9 @@ use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMe
 use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 
-use super::column::{BadValue, ColumnBuilder, Plan};
-use super::csv::check_names;
+use super::column::{ColumnBuilder, Plan};
+use super::header::check_names;
+use super::lane::BadValue;
 use super::lane::has_nul;
 use super::{MissingValues, TableBuilder};
 use crate::date::NANOS_PER_DAY;
@@ -253,7 +254,7 @@ impl<R: ChunkReader + 'static> Batches<R> {
             let column = read.map_err(|failure| match failure {
                 Failure::File(error) => failed(error),
                 Failure::Value(bad) => {
-                    let (row, problem) = bad.problem();
+                    let (row, problem) = (bad.row, bad.problem());
                     let place = Place {
                         file: file.into(),
                         row: self.n_before + row + 1,

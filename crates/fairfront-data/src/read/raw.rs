@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::chunk::{Record, TakeRecord};
 use super::column::shown;
 use super::csv::ragged;
-use super::lane::{has_nul, nul_in};
+use super::lane::{Misfit, has_nul, nul_in};
 use crate::error::{Error, Place};
 
 /// Characters of a bad record that are kept.
@@ -67,7 +67,7 @@ impl BadRecord {
 pub(super) struct Cut {
     pub(super) line: u64,
     pub(super) fields: Result<Vec<String>, BadRecord>,
-    /// Its end in the buffer.
+    /// Its end in the text.
     pub(super) end: usize,
 }
 
@@ -79,8 +79,9 @@ pub(super) struct Fields<'a> {
     /// Rows before the records that are ready.
     pub(super) rows: u64,
     pub(super) bytes: &'a [u8],
-    /// Where in the bytes the records start, and the one at hand starts and ends.
-    pub(super) first: usize,
+    /// Where in the text these bytes start.
+    pub(super) offset: usize,
+    /// Where in the bytes the record at hand starts and ends.
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) cuts: &'a mut VecDeque<Cut>,
@@ -111,10 +112,11 @@ impl Fields<'_> {
             match std::str::from_utf8(bytes) {
                 Ok(text) => fields.push(text.to_owned()),
                 Err(_) => {
-                    return Err(bad(&Error::NotUtf8 {
+                    let problem = Misfit::NotUtf8.problem(&shown(bytes), None, "");
+                    return Err(bad(&Error::Cell {
                         place: place(),
                         column: column.clone(),
-                        value: shown(bytes),
+                        problem: problem.into(),
                     }));
                 }
             }
@@ -129,7 +131,7 @@ impl TakeRecord for Fields<'_> {
 
     fn end(&mut self, end: usize) {
         self.start = self.end;
-        self.end = self.first + end;
+        self.end = end;
     }
 
     fn take(&mut self, record: &impl Record, line: u64) -> Result<(), Self::Error> {
@@ -137,7 +139,7 @@ impl TakeRecord for Fields<'_> {
         self.cuts.push_back(Cut {
             line,
             fields,
-            end: self.end,
+            end: self.offset + self.end,
         });
         Ok(())
     }

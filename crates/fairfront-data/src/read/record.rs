@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 use fairfront_core::{grouped, hex};
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memrchr};
 use sha2::{Digest, Sha256};
 
-use super::chunk::{Scan, Span};
-use super::csv::{column_names, first_of, number_unnamed};
+use super::chunk::Chunk;
+use super::cutter::Cutter;
+use super::header::{column_names, first_record, number_unnamed, unique_names};
 use super::raw::{BadRecord, Cut, Fields, Position, RawRecord};
-use super::sniff::{self, Layout};
-use super::{ReadOptions, unique_names};
+use super::{ReadOptions, sniff};
 use crate::error::Error;
 use crate::table::Notice;
 
@@ -49,26 +49,23 @@ const READ: usize = 1 << 16;
 /// ```
 pub struct Records<R> {
     name: String,
-    input: R,
     options: ReadOptions,
-    layout: Option<Layout>,
+    cutter: Cutter<R>,
+    /// Bytes before the table, once they are known.
+    head: Option<usize>,
     /// Whether the first two lines alone say how fields are separated.
     by_first_lines: bool,
     columns: Vec<String>,
     notices: Vec<Notice>,
-    /// Text from byte `base` on.
-    buffer: Vec<u8>,
+    /// Text that is cut, from byte `base` on.
+    text: Vec<u8>,
     base: u64,
-    /// Where in the buffer the last record handed out ends, and how much of it is hashed.
+    /// Where in the text the last record handed out ends, and how much of it is hashed.
     consumed: usize,
     hashed: usize,
     hash: Sha256,
     ends_open: bool,
     rows: u64,
-    /// Where in the buffer the text starts that is not cut yet, and its line.
-    cut: usize,
-    line: u64,
-    scan: Scan,
     ready: VecDeque<Cut>,
     /// A record without a line end whose bytes are let go while they arrive.
     overlong: Option<Overlong>,
@@ -80,7 +77,7 @@ struct Overlong {
     before: Position,
 }
 
-/// What is known of the text behind what was read.
+/// Whether more text follows the text that was read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum More {
     /// It may be had by reading.
@@ -96,22 +93,19 @@ impl<R: Read> Records<R> {
     pub fn new(name: &str, input: R, options: &ReadOptions) -> Self {
         Self {
             name: name.into(),
-            input,
             options: options.clone(),
-            layout: None,
+            cutter: Cutter::new(input, b',', 1, MOST_RECORD_BYTES),
+            head: None,
             by_first_lines: false,
             columns: Vec::new(),
             notices: Vec::new(),
-            buffer: Vec::new(),
+            text: Vec::new(),
             base: 0,
             consumed: 0,
             hashed: 0,
             hash: Sha256::new(),
             ends_open: false,
             rows: 0,
-            cut: 0,
-            line: 1,
-            scan: Scan::new(b','),
             ready: VecDeque::new(),
             overlong: None,
         }
@@ -184,14 +178,13 @@ impl<R: Read> Records<R> {
 
     fn here(&mut self) -> Position {
         self.digest();
-        let layout = self.layout.as_ref();
         Position {
             rows: self.rows,
             bytes: self.base + self.consumed as u64,
             sha256: hex(&self.hash.clone().finalize()),
             ends_open: self.ends_open,
-            separator: layout.map_or(b',', |l| l.separator),
-            head: layout.map_or(0, |l| l.skip_bytes as u64),
+            separator: self.separator(),
+            head: self.head.unwrap_or(0) as u64,
         }
     }
 
@@ -201,59 +194,57 @@ impl<R: Read> Records<R> {
         if position.bytes == 0 {
             return Ok(());
         }
-        let too_short = |records: &Self| {
-            records.changed(format!(
-                "it has {} bytes of text, but {} were read before; give the file as it was, with \
-                 rows added at its end only, or start a new state",
-                grouped(records.buffer.len() + records.base as usize),
-                grouped(position.bytes as usize)
-            ))
-        };
-        // Nothing is consumed yet, so that the start of the text stays at hand.
-        while self.buffer.len() as u64 <= position.head {
-            if self.fill()? == 0 {
-                return Err(too_short(self));
-            }
+        while self.cutter.bytes().len() as u64 <= position.head {
+            self.fill_again(position)?;
         }
-        let head = position.head as usize;
-        let skip_lines = memchr_iter(b'\n', &self.buffer[..head]).count() as u64;
-        self.begin(Layout {
-            separator: position.separator,
-            skip_bytes: head,
-            skip_lines,
-        });
-        while self.columns.is_empty() && !self.find_columns(More::Likely)? {
-            if self.fill()? == 0 {
-                let whole = self.base + self.buffer.len() as u64 >= position.bytes;
-                if !(whole && self.find_columns(More::Never)?) {
-                    return Err(too_short(self));
-                }
+        self.begin(position.separator, position.head as usize);
+        while self.columns.is_empty() {
+            if self.find_columns(More::Likely)? {
+                continue;
+            }
+            let n_read = self.n_cut() + self.cutter.bytes().len() as u64;
+            if self.fill()? == 0 && !(n_read >= position.bytes && self.find_columns(More::Never)?) {
+                return Err(self.too_short(position));
             }
         }
         loop {
-            let left = (position.bytes - self.base).min(self.buffer.len() as u64) as usize;
-            let passed = &self.buffer[self.cut.min(left)..left];
-            self.line += memchr_iter(b'\n', passed).count() as u64;
-            self.cut = left;
-            self.consumed = left;
-            if self.base + left as u64 == position.bytes {
+            let left = position.bytes.saturating_sub(self.n_cut());
+            let n = left.min(self.cutter.bytes().len() as u64);
+            self.pass(n as usize);
+            self.consumed = self.text.len();
+            if n == left {
                 break;
             }
-            if self.fill()? == 0 {
-                return Err(too_short(self));
-            }
+            self.fill_again(position)?;
         }
         self.rows = position.rows;
         self.ends_open = position.ends_open;
-        self.scan = Scan::new(position.separator);
-        if self.here().sha256 != position.sha256 {
+        let here = self.here();
+        if (here.bytes, here.sha256) != (position.bytes, position.sha256.clone()) {
             return Err(self.changed(format!(
                 "its first {} bytes of text are not those that were read before; give the file as it \
                  was, with rows added at its end only, or start a new state",
                 grouped(position.bytes as usize)
             )));
         }
-        self.check_growth(self.consumed)
+        self.check_growth()
+    }
+
+    /// Reads some more of a text that was read up to this position before.
+    fn fill_again(&mut self, position: &Position) -> Result<(), Error> {
+        match self.fill()? {
+            0 => Err(self.too_short(position)),
+            _ => Ok(()),
+        }
+    }
+
+    fn too_short(&self, position: &Position) -> Error {
+        self.changed(format!(
+            "it has {} bytes of text, but {} were read before; give the file as it was, with \
+             rows added at its end only, or start a new state",
+            grouped(self.n_cut() as usize + self.cutter.bytes().len()),
+            grouped(position.bytes as usize)
+        ))
     }
 
     fn changed(&self, problem: String) -> Error {
@@ -264,8 +255,8 @@ impl<R: Read> Records<R> {
     }
 
     /// A record that was taken without its line end must not have been longer than it was.
-    fn check_growth(&self, from: usize) -> Result<(), Error> {
-        match self.buffer.get(from) {
+    fn check_growth(&self) -> Result<(), Error> {
+        match self.cutter.bytes().first() {
             Some(byte) if self.ends_open && !matches!(byte, b'\n' | b'\r') => {
                 Err(self.changed(format!(
                     "row {} was read without a line end, and more text follows on its line now; a row \
@@ -279,7 +270,7 @@ impl<R: Read> Records<R> {
 
     fn hand_out(&mut self, cut: Cut) -> RawRecord {
         self.consumed = cut.end;
-        self.ends_open = !matches!(self.buffer[..cut.end].last(), Some(b'\n' | b'\r'));
+        self.ends_open = !matches!(self.text[..cut.end].last(), Some(b'\n' | b'\r'));
         self.rows += 1;
         RawRecord {
             row: self.rows,
@@ -288,124 +279,95 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Hashes what was handed out.
+    /// Hashes the records that were handed out.
     fn digest(&mut self) {
-        self.hash.update(&self.buffer[self.hashed..self.consumed]);
+        self.hash.update(&self.text[self.hashed..self.consumed]);
         self.hashed = self.consumed;
+    }
+
+    /// Bytes of the text that are cut.
+    fn n_cut(&self) -> u64 {
+        self.base + self.text.len() as u64
     }
 
     /// Reads some more; 0 where there is nothing for now.
     fn fill(&mut self) -> Result<usize, Error> {
-        if self.ready.is_empty() && self.consumed > 0 {
-            self.digest();
-            self.buffer.drain(..self.consumed);
-            self.base += self.consumed as u64;
-            self.cut -= self.consumed;
-            self.consumed = 0;
-            self.hashed = 0;
-        }
-        let before = self.buffer.len();
-        self.buffer.resize(before + READ, 0);
-        let read = loop {
-            match self.input.read(&mut self.buffer[before..]) {
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                other => break other,
-            }
-        };
-        self.buffer.truncate(before + *read.as_ref().unwrap_or(&0));
-        let read = read.map_err(|e| match e.downcast::<Error>() {
+        let at_end = self.consumed == self.text.len() && self.cutter.bytes().is_empty();
+        let read = self.cutter.fill(READ).map_err(|e| match e.downcast() {
             Ok(own) => own,
             Err(e) => Error::io(&self.name, e),
         })?;
-        if before == self.consumed {
-            self.check_growth(before)?;
+        if at_end {
+            self.check_growth()?;
         }
         Ok(read)
     }
 
-    /// Cuts what there is into records; whether anything was done.
+    /// Cuts the next `n` bytes off; returns them, and where in the text they start.
+    fn pass(&mut self, n: usize) -> (Chunk, usize) {
+        self.digest();
+        self.text.drain(..self.consumed);
+        self.base += self.consumed as u64;
+        self.consumed = 0;
+        self.hashed = 0;
+        let (chunk, start) = (self.cutter.take(n), self.text.len());
+        self.text.extend_from_slice(&chunk.bytes);
+        (chunk, start)
+    }
+
+    /// Cuts the text that was read into records; whether anything was done.
     fn cut(&mut self, more: More) -> Result<bool, Error> {
         if self.overlong.is_some() {
             return Ok(self.pass_overlong(more));
         }
-        if self.layout.is_none() && !self.find_layout(more)? {
+        if self.head.is_none() && !self.find_layout(more)? {
             return Ok(false);
         }
         if self.columns.is_empty() {
             return self.find_columns(more);
         }
-        let Some(end) = self.complete(more) else {
+        let Some(n) = self.cutter.whole(more == More::Never) else {
             return Ok(self.cut_bad(more));
         };
+        let (chunk, offset) = self.pass(n);
+        let separator = self.separator();
         let mut taker = Fields {
             name: &self.name,
             columns: &self.columns,
-            separator: self.separator(),
+            separator,
             rows: self.rows,
-            bytes: &self.buffer,
-            first: self.cut,
-            start: self.cut,
-            end: self.cut,
+            bytes: &chunk.bytes,
+            offset,
+            start: 0,
+            end: 0,
             cuts: &mut self.ready,
         };
-        let span = Span {
-            bytes: &self.buffer[self.cut..end],
-            first_line: self.line,
-        };
-        let separator = taker.separator;
-        let Ok(()) = span.each_record(separator, &mut taker);
-        self.advance(end);
+        let Ok(()) = chunk.span().each_record(separator, &mut taker);
         Ok(true)
     }
 
     /// The field separator; a comma until it is found.
     pub fn separator(&self) -> u8 {
-        self.layout.as_ref().map_or(b',', |l| l.separator)
-    }
-
-    /// Moves the start of what is not cut yet.
-    fn advance(&mut self, to: usize) {
-        self.line += memchr_iter(b'\n', &self.buffer[self.cut..to]).count() as u64;
-        self.cut = to;
-        self.scan = Scan::new(self.separator());
-    }
-
-    /// The end of the records that are complete, if there are any.
-    fn complete(&mut self, more: More) -> Option<usize> {
-        let left = &self.buffer[self.cut..];
-        let window = &left[..left.len().min(MOST_RECORD_BYTES)];
-        self.scan.look(window);
-        let at_end = more == More::Never && left.len() == window.len() && !window.is_empty();
-        let end = match self.scan.end {
-            None if at_end && !self.scan.is_open() => Some(window.len()),
-            end => end,
-        };
-        end.map(|end| self.cut + end)
+        self.cutter.separator()
     }
 
     /// A first line that belongs to no complete record, where none can come any more.
     fn cut_bad(&mut self, more: More) -> bool {
-        let left = &self.buffer[self.cut..];
-        let is_long = left.len() >= MOST_RECORD_BYTES;
+        let left = self.cutter.bytes();
+        let is_long = self.cutter.is_full();
         if left.is_empty() || !(is_long || more == More::Never) {
             return false;
         }
-        let window = &left[..left.len().min(MOST_RECORD_BYTES)];
-        let end = match memchr(b'\n', window) {
-            Some(end) => end + 1,
-            None if !is_long => window.len(),
-            None => {
-                let reason = format!(
-                    "the row is longer than {} bytes; fix it",
-                    grouped(MOST_RECORD_BYTES)
-                );
-                let bad = BadRecord::new(window, reason);
-                let before = self.here();
-                self.ends_open = false;
-                self.overlong = Some(Overlong { bad, before });
-                return true;
-            }
-        };
+        let line_end = memchr(b'\n', left).map(|at| at + 1);
+        if is_long && line_end.is_none() {
+            let most = grouped(MOST_RECORD_BYTES);
+            let reason = format!("the row is longer than {most} bytes; fix it");
+            let bad = BadRecord::new(left, reason);
+            let before = self.here();
+            self.ends_open = false;
+            self.overlong = Some(Overlong { bad, before });
+            return true;
+        }
         let what = match is_long {
             true => format!("not closed within {} bytes", grouped(MOST_RECORD_BYTES)),
             false => "never closed".into(),
@@ -414,67 +376,57 @@ impl<R: Read> Records<R> {
             "a quote opens a field here and is {what}; close it, or write the field in quotes and each \
              quote inside it twice"
         );
-        let bad = BadRecord::new(&window[..end], reason);
-        self.ready.push_back(Cut {
-            line: self.line,
-            fields: Err(bad),
-            end: self.cut + end,
-        });
-        self.advance(self.cut + end);
+        let (line, _) = self.pass(line_end.unwrap_or(left.len()));
+        let bad = BadRecord::new(&line.bytes, reason);
+        self.push_bad(&line, bad);
         true
+    }
+
+    /// A line that was cut off is a bad record.
+    fn push_bad(&mut self, line: &Chunk, bad: BadRecord) {
+        self.ready.push_back(Cut {
+            line: line.first_line,
+            fields: Err(bad),
+            end: self.text.len(),
+        });
     }
 
     /// Lets go of the bytes of an overlong line; whether anything was done.
     fn pass_overlong(&mut self, more: More) -> bool {
-        let left = &self.buffer[self.cut..];
-        let end = memchr(b'\n', left).map(|i| i + 1);
-        let end = end.or((more == More::Never).then_some(left.len()));
-        match (end, self.overlong.take()) {
-            (Some(end), Some(overlong)) => {
-                self.ready.push_back(Cut {
-                    line: self.line,
-                    fields: Err(overlong.bad),
-                    end: self.cut + end,
-                });
-                self.advance(self.cut + end);
-                true
-            }
-            (_, overlong) => {
-                self.overlong = overlong;
-                self.cut = self.buffer.len();
-                self.consumed = self.cut;
-                false
-            }
+        let left = self.cutter.bytes();
+        let line_end = memchr(b'\n', left).map(|at| at + 1);
+        let is_over = line_end.is_some() || more == More::Never;
+        let (line, _) = self.pass(line_end.unwrap_or(left.len()));
+        match self.overlong.take_if(|_| is_over) {
+            Some(overlong) => self.push_bad(&line, overlong.bad),
+            None => self.consumed = self.text.len(),
         }
+        is_over
     }
 
     /// Looks at the start of the text; whether that could be done.
     fn find_layout(&mut self, more: More) -> Result<bool, Error> {
-        let bom = if self.buffer.starts_with(b"\xef\xbb\xbf") {
+        let text = self.cutter.bytes();
+        let bom = if text.starts_with(b"\xef\xbb\xbf") {
             3
         } else {
             0
         };
         let starts_plain = |byte: &u8| !matches!(byte, b'|' | b'#');
-        let plain = self.buffer.get(bom).is_some_and(starts_plain);
-        let named = self
-            .options
-            .separator
-            .filter(|_| plain && self.buffer.len() >= 4);
-        let whole_lines = memchr::memrchr(b'\n', &self.buffer).map_or(0, |i| i + 1);
-        let second_line = memchr_iter(b'\n', &self.buffer).nth(1).map(|i| i + 1);
+        let plain = text.get(bom).is_some_and(starts_plain);
+        let named = self.options.separator.filter(|_| plain && text.len() >= 4);
+        let whole_lines = memrchr(b'\n', text).map_or(0, |i| i + 1);
+        let second_line = memchr_iter(b'\n', text).nth(1).map(|i| i + 1);
         let sample = match more {
-            _ if named.is_some() => &self.buffer[..],
-            More::Never if self.by_first_lines => {
-                &self.buffer[..second_line.unwrap_or(self.buffer.len())]
-            }
+            _ if named.is_some() => text,
             _ if self.by_first_lines => match second_line {
-                Some(end) => &self.buffer[..end],
+                Some(end) => &text[..end],
+                None if more == More::Never || self.cutter.is_full() => text,
                 None => return Ok(false),
             },
-            _ if self.buffer.len() >= sniff::SAMPLE => &self.buffer[..sniff::SAMPLE],
-            More::Later if whole_lines > 0 => &self.buffer[..whole_lines],
-            More::Never if !self.buffer.is_empty() => &self.buffer[..],
+            _ if text.len() >= sniff::SAMPLE => &text[..sniff::SAMPLE],
+            More::Later if whole_lines > 0 => &text[..whole_lines],
+            More::Never if !text.is_empty() => text,
             _ => return Ok(false),
         };
         if let Some(reason) = sniff::not_text(sample) {
@@ -483,53 +435,46 @@ impl<R: Read> Records<R> {
                 reason: reason.into(),
             });
         }
-        let layout = match named {
-            Some(separator) => Layout {
-                separator,
-                skip_bytes: bom,
-                skip_lines: 0,
-            },
-            None => sniff::layout(sample, self.options.separator),
+        let (separator, head) = match named {
+            Some(separator) => (separator, bom),
+            None => {
+                let layout = sniff::layout(sample, self.options.separator);
+                (layout.separator, layout.skip_bytes)
+            }
         };
-        self.begin(layout);
+        self.begin(separator, head);
         Ok(true)
     }
 
-    fn begin(&mut self, layout: Layout) {
-        self.cut = layout.skip_bytes;
-        self.line = layout.skip_lines + 1;
-        self.scan = Scan::new(layout.separator);
-        self.layout = Some(layout);
+    /// The table starts after so many bytes.
+    fn begin(&mut self, separator: u8, head: usize) {
+        self.head = Some(head);
+        self.pass(head);
+        self.cutter.set_separator(separator);
     }
 
     /// Finds the columns in the first record; whether anything was done.
     fn find_columns(&mut self, more: More) -> Result<bool, Error> {
-        let Some(end) = self.complete(more) else {
-            let left = self.buffer.len() - self.cut;
-            if left >= MOST_RECORD_BYTES || (left > 0 && more == More::Never) {
-                return Err(Error::UnclosedQuote {
+        let Some(n) = self.cutter.whole(more == More::Never) else {
+            let is_over = more == More::Never && !self.cutter.bytes().is_empty();
+            return match is_over || self.cutter.is_full() {
+                true => Err(Error::UnclosedQuote {
                     file: self.name.clone(),
-                    line: self.line,
-                });
-            }
-            return Ok(false);
+                    line: self.cutter.span(0).first_line,
+                }),
+                false => Ok(false),
+            };
         };
-        let span = Span {
-            bytes: &self.buffer[self.cut..end],
-            first_line: self.line,
-        };
-        let Some((first, first_end)) = first_of(span, self.separator()) else {
+        let Some((first, end)) = first_record(self.cutter.span(n), self.separator()) else {
             // Nothing but blank lines.
-            self.advance(end);
+            self.pass(n);
             return Ok(true);
         };
         let (names, is_data) = column_names(&self.name, &self.options, &first, &mut self.notices)?;
         self.columns = unique_names(&self.name, number_unnamed(names), &mut self.notices);
-        let to = match is_data {
-            true => self.cut,
-            false => self.cut + first_end,
-        };
-        self.advance(to);
+        if !is_data {
+            self.pass(end);
+        }
         Ok(true)
     }
 }

@@ -4,8 +4,7 @@ use std::io::{Read, Result};
 
 use memchr::memchr_iter;
 
-use super::column::parse_number;
-use super::form::{Decimal, parse_comma};
+use super::form::{Decimal, parse_comma, parse_number};
 use super::raw::RawRecord;
 
 /// Bytes looked at to find the separator.

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use super::header::make_unique;
 use super::record::Records;
-use super::{BATCH_ROWS, Input, Plan, ReadOptions, make_unique, open, parquet};
+use super::{BATCH_ROWS, Input, Plan, ReadOptions, open, parquet};
 use crate::date::date_text;
 use crate::error::Error;
-use crate::prepare::Exclusion;
+use crate::sieve::Exclusion;
 use crate::table::{Column, ColumnType, Table, Values};
 
 /// A file as CSV text.
@@ -50,14 +51,31 @@ impl TextInput {
         Records::new(&self.name, self.text, &options)
     }
 
+    /// CSV text with this header, whose rows `next` writes some at a time while there are any.
     fn made(
         name: &str,
         types: BTreeMap<String, ColumnType>,
-        text: impl Read + Send + 'static,
+        header: Vec<String>,
+        mut next: impl FnMut(&mut csv::Writer<Vec<u8>>) -> Result<bool, Error> + Send + 'static,
     ) -> Self {
+        let mut header = Some(header);
+        let next = move || -> Result<Option<Vec<u8>>, Error> {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            match header.take() {
+                Some(names) => writer.write_record(&names).map_err(unwritten)?,
+                None if next(&mut writer)? => {}
+                None => return Ok(None),
+            }
+            let failed = |e: csv::IntoInnerError<_>| unwritten(e.into_error().into());
+            writer.into_inner().map(Some).map_err(failed)
+        };
         Self {
             name: name.into(),
-            text: Box::new(text),
+            text: Box::new(Pieces {
+                next,
+                piece: io::Cursor::default(),
+                is_over: false,
+            }),
             separator: Some(b','),
             types,
             is_plain: false,
@@ -117,25 +135,18 @@ fn parquet_text(
             batches.want(field, Plan::Copy)?;
         }
     }
-    let mut header = Some(names);
-    let next = move || -> Result<Option<Vec<u8>>, Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        if let Some(names) = header.take() {
-            writer.write_record(&names).map_err(unwritten)?;
-            return written(writer);
-        }
+    Ok(TextInput::made(name, types, names, move |writer| {
         let Some((n, columns)) = batches.next(BATCH_ROWS)? else {
-            return Ok(None);
+            return Ok(false);
         };
         let mut columns = columns.iter();
         let fields: Vec<Option<&Column>> = read
             .iter()
             .map(|read| read.then(|| columns.next()).flatten())
             .collect();
-        (0..n).try_for_each(|row| write_row(&mut writer, &fields, row))?;
-        written(writer)
-    };
-    Ok(TextInput::made(name, types, Pieces::new(next)))
+        (0..n).try_for_each(|row| write_row(writer, &fields, row))?;
+        Ok(true)
+    }))
 }
 
 /// A table without the rows that its data set's own rules exclude, as CSV text.
@@ -145,29 +156,17 @@ pub(crate) fn table_text(table: Table, exclusions: &[Exclusion]) -> TextInput {
     let types = table.columns().iter();
     let types = types.filter_map(|c| Some((c.name.clone(), c.column_type()?)));
     let types = types.collect();
+    let names = table.columns().iter().map(|c| c.name.clone()).collect();
     let name = table.name.clone();
-    let mut next_row = None;
-    let next = move || -> Result<Option<Vec<u8>>, Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let Some(first) = next_row else {
-            let names = table.columns().iter().map(|c| &c.name);
-            writer
-                .write_record(names.map(String::as_bytes))
-                .map_err(unwritten)?;
-            next_row = Some(0);
-            return written(writer);
-        };
-        let last = rows.len().min(first + BATCH_ROWS);
-        next_row = Some(last);
-        if first == last {
-            return Ok(None);
-        }
+    let mut next_row = 0;
+    TextInput::made(&name, types, names, move |writer| {
+        let some = &rows[next_row..rows.len().min(next_row + BATCH_ROWS)];
+        next_row += some.len();
         let fields: Vec<Option<&Column>> = table.columns().iter().map(Some).collect();
-        let mut some = rows[first..last].iter();
-        some.try_for_each(|row| write_row(&mut writer, &fields, *row))?;
-        written(writer)
-    };
-    TextInput::made(&name, types, Pieces::new(next))
+        some.iter()
+            .try_for_each(|row| write_row(writer, &fields, *row))?;
+        Ok(!some.is_empty())
+    })
 }
 
 fn write_row(
@@ -200,27 +199,11 @@ fn unwritten(error: csv::Error) -> Error {
     Error::io("the text of a table", error.into())
 }
 
-fn written(writer: csv::Writer<Vec<u8>>) -> Result<Option<Vec<u8>>, Error> {
-    let bytes = writer.into_inner();
-    let failed = |e: csv::IntoInnerError<_>| Error::io("the text of a table", e.into_error());
-    bytes.map(Some).map_err(failed)
-}
-
 /// A text that is made piece by piece.
 struct Pieces<F> {
     next: F,
     piece: io::Cursor<Vec<u8>>,
     is_over: bool,
-}
-
-impl<F: FnMut() -> Result<Option<Vec<u8>>, Error>> Pieces<F> {
-    fn new(next: F) -> Self {
-        Self {
-            next,
-            piece: io::Cursor::default(),
-            is_over: false,
-        }
-    }
 }
 
 impl<F: FnMut() -> Result<Option<Vec<u8>>, Error>> Read for Pieces<F> {

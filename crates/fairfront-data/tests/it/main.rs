@@ -1,9 +1,9 @@
 //! From files to data sets, as a user of the library sees it.
 
-mod arrival;
 mod bad_input;
 mod encoding;
 mod known;
+mod later;
 mod number;
 mod parquet;
 mod prepare;

@@ -21,7 +21,7 @@ fn table(input: TextInput, options: &ReadOptions) -> Table {
     let (name, types) = (input.name.clone(), input.types.clone());
     let mut records = input.records(options);
     let all: Vec<RawRecord> = std::iter::from_fn(|| records.rest().unwrap()).collect();
-    let first = first_table(&name, records.columns(), &all, options, &types).unwrap();
+    let (first, _) = first_table(&name, records.columns(), &all, options, &types).unwrap();
     assert!(first.rejected.is_empty());
     first.table
 }

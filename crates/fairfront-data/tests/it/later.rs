@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use fairfront_core::{BLOCK_ROWS, Dataset, Linear, UNKNOWN_GROUP, scores};
 use fairfront_data::{
-    Arrival, Arrived, ColumnType, Encoded, Encoding, FirstTable, FixedType, Growth, LeftOut,
-    MissingPolicy, MissingSensitive, Part, Prepared, RawRecord, ReadOptions, Records, Spec, Split,
-    SplitRule, StoredRows, Table, Values, drawn_part, embed, first_table, next_table, read_table,
-    set_aside,
+    Arrived, ColumnType, ColumnTypes, Encoded, Encoding, FixedType, Growth, LeftOut, MissingPolicy,
+    MissingSensitive, Part, Prepared, RawRecord, ReadOptions, Records, Spec, Split, SplitRule,
+    StoredRows, Table, Values, drawn_part, embed, first_table, next_table, read_table, set_aside,
 };
 use proptest::prelude::*;
 
@@ -19,14 +18,14 @@ fn records(text: &str) -> (Vec<String>, Vec<RawRecord>) {
     (records.columns().to_vec(), all)
 }
 
-fn first(text: &str, options: &ReadOptions) -> FirstTable {
+fn first(text: &str, options: &ReadOptions) -> (Arrived, ColumnTypes) {
     let (columns, records) = records(text);
     first_table("t.csv", &columns, &records, options, &BTreeMap::new()).unwrap()
 }
 
-fn next(text: &str, first: &FirstTable) -> Arrived {
+fn next(text: &str, types: &ColumnTypes) -> Arrived {
     let (columns, records) = records(text);
-    next_table("u.csv", &columns, &records, &first.types).unwrap()
+    next_table("u.csv", &columns, &records, types).unwrap()
 }
 
 /// The values of a column as texts.
@@ -46,9 +45,9 @@ fn types_are_found_once_and_hold() {
     let text = csv("n,c,id,gone", 60, |i| {
         format!("{i},{},k{i},", ["u", "v"][i % 2])
     });
-    let first = first(&text, &ReadOptions::default());
+    let (first, types) = first(&text, &ReadOptions::default());
     assert!(first.rejected.is_empty());
-    let fixed: Vec<FixedType> = first.types.columns.iter().map(|c| c.fixed).collect();
+    let fixed: Vec<FixedType> = types.columns.iter().map(|c| c.fixed).collect();
     let expected = [
         FixedType::Numeric,
         FixedType::Categorical,
@@ -56,11 +55,11 @@ fn types_are_found_once_and_hold() {
         FixedType::LeftOut(LeftOut::AllMissing),
     ];
     assert_eq!(fixed, expected);
-    let json = serde_json::to_string(&first.types).unwrap();
-    assert_eq!(first.types, serde_json::from_str(&json).unwrap());
+    let json = serde_json::to_string(&types).unwrap();
+    assert_eq!(types, serde_json::from_str(&json).unwrap());
 
     // Another order; a number among levels is a level; what was left out stays so.
-    let arrived = next("id,gone,c,n\na,5,7,1\nb,6,w,x\nc,7\nd,8,,?\n", &first);
+    let arrived = next("id,gone,c,n\na,5,7,1\nb,6,w,x\nc,7\nd,8,,?\n", &types);
     assert_eq!(arrived.accepted, [0, 3]);
     assert_eq!(texts(&arrived.table, "c"), ["7", ""]);
     assert_eq!(texts(&arrived.table, "n"), ["1", "NaN"]);
@@ -88,7 +87,7 @@ fn types_are_found_once_and_hold() {
     );
     let (columns, records) = records("n,c,id\n1,u,x\n");
     assert_eq!(
-        message(next_table("u.csv", &columns, &records, &first.types)),
+        message(next_table("u.csv", &columns, &records, &types)),
         "u.csv: its columns differ from those of t.csv: it lacks \"gone\""
     );
 }
@@ -101,7 +100,7 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
         8 => "1,2,3".into(),
         _ => format!("{i},{}", ["u", "v"][i % 2]),
     });
-    let found = first(&text, &ReadOptions::default());
+    let (found, _) = first(&text, &ReadOptions::default());
     assert_eq!(found.accepted.len(), 98);
     assert_eq!(
         found.rejected[0].reason.to_string(),
@@ -121,14 +120,14 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
         ("b".to_owned(), ColumnType::Categorical),
     ];
     let declared = declared.into();
-    let found = first_table("t", &columns, &some, &ReadOptions::default(), &declared).unwrap();
+    let (found, _) = first_table("t", &columns, &some, &ReadOptions::default(), &declared).unwrap();
     assert_eq!(found.accepted, [0, 2]);
     assert_eq!(texts(&found.table, "b"), ["1", "1"]);
     let options = ReadOptions {
         types: [("a".to_owned(), ColumnType::Categorical)].into(),
         ..ReadOptions::default()
     };
-    let found = first_table("t", &columns, &some, &options, &declared).unwrap();
+    let (found, _) = first_table("t", &columns, &some, &options, &declared).unwrap();
     assert_eq!(found.accepted, [0, 1, 2]);
     // Without a row there is no type.
     let said = message(first_table(
@@ -156,13 +155,13 @@ proptest! {
         let text = |lines: &[String]| format!("p,q,r\n{}", lines.concat());
         let folder = Folder::new();
         let whole = read_table(&[folder.file("t.csv", text(&lines))], &ReadOptions::default()).unwrap();
-        let one = first(&text(&lines[..cut]), &ReadOptions::default());
+        let (one, types) = first(&text(&lines[..cut]), &ReadOptions::default());
         let same = |c: &fairfront_data::Column| {
             one.table.column(&c.name).unwrap().column_type().map(|t| t == ColumnType::Numeric)
                 == c.column_type().map(|t| t == ColumnType::Numeric)
         };
         prop_assume!(whole.columns().iter().all(same));
-        let two = next(&text(&lines[cut..]), &one);
+        let two = next(&text(&lines[cut..]), &types);
         prop_assert!(one.rejected.is_empty() && two.rejected.is_empty());
         for column in ["p", "q", "r"] {
             if whole.column(column).unwrap().column_type().is_some() {
@@ -175,36 +174,51 @@ proptest! {
 
 /// A first batch: settled and encoded, its rows stored.
 struct Started {
-    first: FirstTable,
+    types: ColumnTypes,
     prepared: Prepared,
     encoding: Encoding,
     stored: StoredRows,
 }
 
 fn start(text: &str, spec: &Spec) -> Started {
-    let mut first = first(text, &spec.read_options(ReadOptions::default()));
-    let aside = set_aside(first.table.clone(), spec).unwrap();
-    first.table = aside.table;
-    let prepared = Prepared::new(first.table.clone(), spec, &[]).unwrap();
+    let (first, types) = first(text, &spec.read_options(ReadOptions::default()));
+    let aside = set_aside(first.table, spec).unwrap();
+    let prepared = Prepared::new(aside.table, spec, &[]).unwrap();
     let (encoding, _) = Encoding::fit(&prepared).unwrap();
-    let data = encoding
-        .encode(&prepared.table, &prepared.rows, &prepared.facts())
-        .unwrap()
-        .0;
+    let (data, _) = prepared.encode(&encoding).unwrap();
     let stored = StoredRows::from_dataset(&data, &prepared.split.parts_by_row()).unwrap();
     Started {
-        first,
+        types,
         prepared,
         encoding,
         stored,
     }
 }
 
-fn arrive(started: &Started, text: &str, spec: &Spec) -> (Table, Arrival) {
-    let table = next(text, &started.first).table;
+/// A later batch, and the encoding that has learned from it.
+struct Later {
+    started: Started,
+    table: Table,
+    prepared: Prepared,
+    encoding: Encoding,
+    growth: Growth,
+}
+
+fn later(spec: &Spec, batch: &str, text: &str) -> Later {
+    let started = start(batch, spec);
+    let table = next(text, &started.types).table;
     let values = started.prepared.target_values().unwrap();
-    let arrival = Arrival::new(&table, spec, &started.encoding, &values).unwrap();
-    (table, arrival)
+    let mut encoding = started.encoding.clone();
+    let train = |rows: &[u32]| vec![Part::Train; rows.len()];
+    let (prepared, growth) =
+        Prepared::later(table.clone(), spec, &mut encoding, &values, train).unwrap();
+    Later {
+        started,
+        table,
+        prepared,
+        encoding,
+        growth,
+    }
 }
 
 #[test]
@@ -221,7 +235,9 @@ fn later_rows_follow_the_rules_of_the_first() {
     assert_eq!(started.prepared.weights, [1.0, 2.0, 0.5]);
     assert_eq!(started.prepared.target_values().unwrap(), ["0", "1"]);
     let aside = set_aside(
-        first(batch, &spec.read_options(ReadOptions::default())).table,
+        first(batch, &spec.read_options(ReadOptions::default()))
+            .0
+            .table,
         &spec,
     )
     .unwrap();
@@ -251,32 +267,32 @@ fn later_rows_follow_the_rules_of_the_first() {
         ]
     );
 
-    let later = "y,g,n,w,part\n1.0,a,1,1,test\n2,b,2,1,train\n0,,3,1,train\n0,c,4,-1,train\n0,c,5,3,train\n";
-    let (table, arrival) = arrive(&started, later, &spec);
-    assert_eq!(arrival.rows, [0, 4]);
-    assert_eq!(arrival.labels, [true, false]);
-    assert_eq!(arrival.weights, [1.0, 3.0]);
-    assert_eq!(arrival.parts, Some(vec![Part::Test, Part::Train]));
-    assert_eq!(arrival.dropped.len(), 1);
+    let text = "y,g,n,w,part\n1.0,a,1,1,test\n2,b,2,1,train\n0,,3,1,train\n0,c,4,-1,train\n0,c,5,3,train\n";
+    let Later {
+        prepared, growth, ..
+    } = later(&spec, batch, text);
+    assert_eq!(prepared.rows, [0, 4]);
+    assert_eq!(prepared.labels, [true, false]);
+    assert_eq!(prepared.weights, [1.0, 3.0]);
+    assert_eq!(prepared.split.parts_by_row(), [Part::Test, Part::Train]);
+    assert_eq!(prepared.dropped.len(), 1);
     assert_eq!(
-        (arrival.dropped[0].reason.as_str(), arrival.dropped[0].rows),
+        (
+            prepared.dropped[0].reason.as_str(),
+            prepared.dropped[0].rows
+        ),
         ("g missing", 1)
     );
     assert_eq!(
-        arrival.rejected[0].reason.to_string(),
+        prepared.rejected[0].reason.to_string(),
         "column \"y\": the target has the value \"2\", which no row of the first batch had; fix the \
          value, or start a new state with positive"
     );
-    assert_eq!(arrival.rejected[1].index, 3);
-    // A new group is none until the encoding has grown.
-    let mut encoding = started.encoding.clone();
-    assert_eq!(
-        arrival.facts(&table, &encoding).unwrap().groups,
-        [[0, UNKNOWN_GROUP]]
-    );
-    let growth = encoding.grow(&table, &arrival.rows).unwrap();
+    assert_eq!(prepared.rejected[1].index, 3);
+    // The new group is one of the encoding's now.
     assert_eq!(growth.groups[0].group, "c");
-    assert_eq!(arrival.facts(&table, &encoding).unwrap().groups, [[0, 2]]);
+    assert_eq!(prepared.groups, [[0, 2]]);
+    assert_eq!(prepared.attributes[0].attribute.groups, ["a", "b", "c"]);
 }
 
 #[test]
@@ -306,7 +322,7 @@ fn parts_are_drawn_by_row_number_alone() {
     let text = csv("y,g,n", 50, |i| {
         format!("{},{},{i}", i % 2, ["a", "b"][i / 2 % 2])
     });
-    let table = first(&text, &ReadOptions::default()).table;
+    let table = first(&text, &ReadOptions::default()).0.table;
     let prepared = Prepared::with_split(table, &spec(), &[], |_, rows| {
         assert_eq!(rows.len(), 50);
         Ok(Split::from_parts(&parts))
@@ -314,16 +330,16 @@ fn parts_are_drawn_by_row_number_alone() {
     assert_eq!(prepared.unwrap().split, split);
 }
 
-fn grown(spec: &Spec, batch: &str, later: &str) -> (Started, Encoding, Growth, Table, Arrival) {
-    let started = start(batch, spec);
-    let (table, arrival) = arrive(&started, later, spec);
-    let mut encoding = started.encoding.clone();
-    let growth = encoding.grow(&table, &arrival.rows).unwrap();
+fn grown(spec: &Spec, batch: &str, text: &str) -> Later {
+    let later = later(spec, batch, text);
+    let Later {
+        encoding, prepared, ..
+    } = &later;
     // What has grown is still an encoding, and knows what it has learned.
-    assert_eq!(Encoding::from_json(&encoding.to_json()).unwrap(), encoding);
-    let again = encoding.clone().grow(&table, &arrival.rows).unwrap();
+    assert_eq!(Encoding::from_json(&encoding.to_json()).unwrap(), *encoding);
+    let again = encoding.clone().grow(&later.table, &prepared.rows).unwrap();
     assert!(again.levels.is_empty() && again.groups.is_empty());
-    (started, encoding, growth, table, arrival)
+    later
 }
 
 const BATCH: &str = "y,g,n,c,d\n1,a,1,u,p\n0,b,3,v,q\n1,a,5,u,p\n0,b,7,w,q\n";
@@ -335,7 +351,8 @@ fn a_column_of_identifiers_does_not_grow_for_ever() {
     for i in 0..1_500 {
         let _ = writeln!(later, "{},{},1,id{i},p", i % 2, ["a", "b"][i % 2]);
     }
-    let (_, encoding, growth, ..) = grown(&spec(), BATCH, &later);
+    let later = grown(&spec(), BATCH, &later);
+    let (encoding, growth) = (later.encoding, later.growth);
     // Up to 1,000 of them, and one for all others.
     let levels = &encoding.categorical[0].levels;
     assert_eq!((levels.len(), levels[1_000].as_str()), (1_001, "(other)"));
@@ -353,7 +370,8 @@ fn new_levels_come_last_in_their_column() {
     let mut spec = spec();
     spec.missing = MissingPolicy::Keep;
     let later = "y,g,n,c,d\n1,a,1,z,r\n0,b,3,t,\n1,a,5,u,p\n0,b,7,,q\n";
-    let (started, encoding, growth, ..) = grown(&spec, BATCH, later);
+    let later = grown(&spec, BATCH, later);
+    let (started, encoding, growth) = (later.started, later.encoding, later.growth);
     let names = encoding.schema().feature_names();
     assert_eq!(
         names,
@@ -405,7 +423,8 @@ fn other_takes_what_is_new_and_merges_hold() {
     spec.merges.insert("d".into(), merge);
     spec.missing = MissingPolicy::Keep;
     let later = "y,g,n,c,d\n1,a,1,z,r\n0,b,3,,q\n1,a,5,v,p\n";
-    let (started, encoding, growth, ..) = grown(&spec, BATCH, later);
+    let later = grown(&spec, BATCH, later);
+    let (started, encoding, growth) = (later.started, later.encoding, later.growth);
     assert_eq!(started.encoding.categorical[0].levels, ["u", "(other)"]);
     assert_eq!(encoding.categorical, started.encoding.categorical);
     assert!(growth.levels.is_empty() && growth.groups.is_empty());
@@ -417,8 +436,9 @@ fn new_groups_come_last_in_their_attribute() {
     let mut spec = spec();
     spec.sensitive = vec![names(&["g"]), names(&["g", "d"])];
     spec.missing_sensitive = MissingSensitive::Group;
-    let later = "y,g,n,c,d\n1,C,1,u,p\n0,A,3,u,p\n1,a,5,u,q\n0,,7,u,q\n";
-    let (_, encoding, growth, table, arrival) = grown(&spec, BATCH, later);
+    let text = "y,g,n,c,d\n1,C,1,u,p\n0,A,3,u,p\n1,a,5,u,q\n0,,7,u,q\n";
+    let later = grown(&spec, BATCH, text);
+    let (encoding, growth, prepared) = (later.encoding, later.growth, later.prepared);
     let groups = |a: usize| &encoding.attributes[a].attribute.groups;
     assert_eq!(groups(0)[..], ["a", "b", "A", "C", "(missing)"]);
     assert_eq!(
@@ -426,11 +446,10 @@ fn new_groups_come_last_in_their_attribute() {
         ["a:p", "b:q", "A:p", "C:p", "a:q", "(missing):q"]
     );
     assert_eq!(growth.groups.len(), 7);
-    let facts = arrival.facts(&table, &encoding).unwrap();
-    assert_eq!(facts.groups, [[3, 2, 0, 4], [3, 2, 4, 5]]);
+    assert_eq!(prepared.groups, [[3, 2, 0, 4], [3, 2, 4, 5]]);
     // Rows of policies that drop them bring no group.
     spec.missing_sensitive = MissingSensitive::LossOnly;
-    let (_, encoding, ..) = grown(&spec, BATCH, later);
+    let encoding = grown(&spec, BATCH, text).encoding;
     assert_eq!(
         encoding.attributes[0].attribute.groups,
         ["a", "b", "A", "C"]
@@ -439,8 +458,9 @@ fn new_groups_come_last_in_their_attribute() {
 
 #[test]
 fn there_is_an_end_to_groups() {
-    let later = csv("y,g,n,c,d", 1_000, |i| format!("{},x{i:04},1,u,p", i % 2));
-    let (_, encoding, growth, table, arrival) = grown_once(&spec(), BATCH, &later);
+    let text = csv("y,g,n,c,d", 1_000, |i| format!("{},x{i:04},1,u,p", i % 2));
+    let later = later(&spec(), BATCH, &text);
+    let (encoding, growth, prepared) = (later.encoding, later.growth, later.prepared);
     assert_eq!(encoding.attributes[0].attribute.groups.len(), 1_000);
     assert_eq!(growth.groups.len(), 998);
     assert!(
@@ -449,21 +469,10 @@ fn there_is_an_end_to_groups() {
             .to_string()
             .contains("\"x0998\", \"x0999\"")
     );
-    let groups = &arrival.facts(&table, &encoding).unwrap().groups[0];
-    assert_eq!(groups[997..], [999, UNKNOWN_GROUP, UNKNOWN_GROUP]);
-}
-
-/// [`grown`] without its second look.
-fn grown_once(
-    spec: &Spec,
-    batch: &str,
-    later: &str,
-) -> (Started, Encoding, Growth, Table, Arrival) {
-    let started = start(batch, spec);
-    let (table, arrival) = arrive(&started, later, spec);
-    let mut encoding = started.encoding.clone();
-    let growth = encoding.grow(&table, &arrival.rows).unwrap();
-    (started, encoding, growth, table, arrival)
+    assert_eq!(
+        prepared.groups[0][997..],
+        [999, UNKNOWN_GROUP, UNKNOWN_GROUP]
+    );
 }
 
 fn blocks(data: &Dataset) -> Vec<fairfront_core::RowBlock> {
@@ -497,8 +506,8 @@ proptest! {
         let mut spec = spec();
         spec.pool_rare = pool * 3;
         spec.split = SplitRule::Shares([60.0, 10.0, 0.0, 30.0]);
-        let (started, encoding, _, table, arrival) =
-            grown_once(&spec, &batch(4, n, seed.into()), &batch(9, m, 1 + usize::from(seed)));
+        let Later { started, encoding, prepared: new, .. } =
+            later(&spec, &batch(4, n, seed.into()), &batch(9, m, 1 + usize::from(seed)));
         let n_params = started.encoding.schema().n_features() + 1;
         let point: Vec<f64> = (0..n_params).map(|i| (i as f64 * 0.7).sin()).collect();
         let embedded = embed(&started.encoding.schema(), &encoding.schema(), &point);
@@ -506,7 +515,7 @@ proptest! {
 
         // The rows of the first batch, encoded again, stored, and read under the grown schema.
         let prepared = &started.prepared;
-        let all = encoding.encode(&prepared.table, &prepared.rows, &prepared.facts()).unwrap().0;
+        let all = prepared.encode(&encoding).unwrap().0;
         let again = StoredRows::from_dataset(&all, &prepared.split.parts_by_row()).unwrap();
         prop_assert_eq!(&again, &started.stored);
         let before = Encoded::new(prepared).unwrap();
@@ -522,7 +531,7 @@ proptest! {
         }
 
         // Both batches together, in the order of arrival.
-        let (data, unseen) = arrival.encode(&table, &encoding).unwrap();
+        let (data, unseen) = new.encode(&encoding).unwrap();
         prop_assert!(pool > 0 || unseen.is_empty());
         let parts = vec![Part::Train; data.n_rows()];
         let mut both = started.stored.clone();

@@ -1,0 +1,175 @@
+//! The type of a column, found by looking at its first values.
+
+use fairfront_core::say;
+use rustc_hash::FxHashSet;
+
+use super::form::{Form, has_comma, has_leading_zero, parse_comma};
+use super::lane::Lane;
+use crate::date::{DateOrder, Orders};
+use crate::error::shorten;
+use crate::setting::{DECIMAL, TYPE};
+use crate::table::Notice;
+
+/// Values looked at before a type is chosen.
+pub(super) const LOOK: usize = 10_000;
+/// A column is numeric though some values are not numbers (each of them an error) when at least
+/// this share of the values are numbers …
+const MOSTLY_NUMERIC: f64 = 0.9;
+/// … and at least this many of them are different: fewer look like codes (`0`, `1`, `2`, `3+`).
+const MANY_NUMBERS: usize = 50;
+
+/// The first values of a column, kept as text until its type is chosen.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    text: String,
+    /// Row and end of its text, for each value present.
+    values: Vec<(usize, usize)>,
+}
+
+/// The type that was found.
+pub(super) struct Found {
+    /// Numbers or levels.
+    pub(super) lane: Lane,
+    /// Why the values must be numbers or dates, as an error says it.
+    pub(super) because: String,
+    pub(super) notice: Option<Notice>,
+}
+
+impl Looked {
+    pub(super) fn push(&mut self, row: usize, text: &str) {
+        self.text.push_str(text);
+        self.values.push((row, self.text.len()));
+    }
+
+    /// Number of values.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Bytes of memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.capacity() + self.values.capacity() * size_of::<(usize, usize)>()
+    }
+
+    /// The values with their rows.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
+        let mut start = 0;
+        self.values.iter().map(move |&(row, end)| {
+            let text = &self.text[start..end];
+            start = end;
+            (row, text)
+        })
+    }
+
+    /// Which of them are dates, and in which order.
+    fn orders(&self) -> Orders {
+        let mut orders = Orders::default();
+        self.texts()
+            .for_each(|(_, text)| orders.count(text.as_bytes()));
+        orders
+    }
+
+    /// Whether all are dates, and none says which of the numbers in front of the year is the month.
+    pub(super) fn is_open(&self) -> bool {
+        let orders = self.orders();
+        orders.dates == self.len() && orders.is_open()
+    }
+
+    /// Finds the type, for a column of this name whose numbers are written in this form.
+    pub(super) fn found(&self, name: &str, form: Form, must_be_date: bool) -> Found {
+        let n = self.len();
+        let mut numbers = 0;
+        let mut different = FxHashSet::default();
+        let mut leading_zero = false;
+        let mut first_text = None;
+        for (_, text) in self.texts() {
+            match form.parse(text.as_bytes()) {
+                Some(number) => {
+                    numbers += 1;
+                    if different.len() < MANY_NUMBERS {
+                        different.insert(number.to_bits());
+                    }
+                    leading_zero |= has_leading_zero(text);
+                }
+                None => first_text = first_text.or(Some(text)),
+            }
+        }
+        let all_or_most = |count: usize, different: usize| {
+            let most = count as f64 >= MOSTLY_NUMERIC * n as f64 && different >= MANY_NUMBERS;
+            n > 0 && (count == n || most)
+        };
+        if !must_be_date && !leading_zero && all_or_most(numbers, different.len()) {
+            return Found {
+                lane: Lane::Numbers(form),
+                because: format!(" ({numbers} of the first {n} values are numbers)"),
+                notice: None,
+            };
+        }
+        if n > 0 && (must_be_date || numbers < n) {
+            let orders = self.orders();
+            let (order, dates) = orders.best();
+            if must_be_date || all_or_most(dates, dates) {
+                return Found {
+                    lane: Lane::Numbers(Form::Date(order)),
+                    because: match must_be_date {
+                        true => String::new(),
+                        false => format!(" ({dates} of the first {n} values are dates)"),
+                    },
+                    notice: Some(date_notice(name, order, orders.is_open())),
+                };
+            }
+        }
+        Found {
+            lane: Lane::Levels,
+            because: String::new(),
+            notice: first_text.and_then(|text| self.near_numeric(name, numbers, text)),
+        }
+    }
+
+    /// A note about categories that look like numbers; `first` is the first that is not a number.
+    fn near_numeric(&self, name: &str, numbers: usize, first: &str) -> Option<Notice> {
+        let n = self.len();
+        let all = |is: &dyn Fn(&[u8]) -> bool| self.texts().all(|(_, text)| is(text.as_bytes()));
+        if !all(&|text| !has_comma(text)) && all(&|text| parse_comma(text).is_some()) {
+            return Some(Notice::warning(say![
+                "column {name:?} is taken as categorical, though all its values are numbers with \
+                 decimal commas";
+                "pass ", DECIMAL.is(","), " if they are"
+            ]));
+        }
+        let is_near = numbers > 0 && 2 * numbers > n;
+        is_near.then(|| {
+            Notice::info(format!(
+                "column {name:?} is taken as categorical: {numbers} of the first {n} values are \
+                 numbers, but not {:?}",
+                shorten(first)
+            ))
+        })
+    }
+}
+
+/// Says how dates are read.
+fn date_notice(name: &str, order: DateOrder, is_open: bool) -> Notice {
+    let kept = |ty: &str| TYPE.of(name).is(ty);
+    let (this, other) = match order {
+        DateOrder::Mdy => ("date-mdy", "date-dmy"),
+        _ => ("date-dmy", "date-mdy"),
+    };
+    match (order, is_open) {
+        (_, true) => Notice::warning(say![
+            "column {name:?} holds dates that could have the day or the month first; they are read \
+             {order}";
+            "pass ", kept(other), " to choose the other order";
+            kept(this), " to confirm this one"
+        ]),
+        (DateOrder::Ymd, _) => Notice::info(say![
+            "column {name:?} holds dates, which become days since 1970-01-01";
+            "pass ", kept("categorical"), " for categories"
+        ]),
+        _ => Notice::info(say![
+            "column {name:?} holds dates ({order}), which become days since 1970-01-01";
+            "pass ", kept(other), " for the other order";
+            kept("categorical"), " for categories"
+        ]),
+    }
+}
