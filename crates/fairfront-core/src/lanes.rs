@@ -79,6 +79,8 @@ pub(crate) trait Real:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
+    /// Whether scores that double precision holds may be too large.
+    const IS_SINGLE: bool;
     /// Tiles whose sums are made in this precision before they are added in double precision.
     const TILES: usize;
     /// The nearest number of this precision.
@@ -98,6 +100,7 @@ pub(crate) trait Real:
 impl Real for f64 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
+    const IS_SINGLE: bool = false;
     const TILES: usize = usize::MAX;
 
     #[inline(always)]
@@ -172,6 +175,7 @@ impl Real for f32 {
     const ZERO: Self = 0.0;
     const ONE: Self = 1.0;
     /// 1,024 rows: few enough that rounding stays far below the error of any sample.
+    const IS_SINGLE: bool = true;
     const TILES: usize = 16;
 
     #[inline(always)]

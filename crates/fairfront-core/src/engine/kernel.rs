@@ -66,6 +66,19 @@ vectorised! {
 }
 
 vectorised! {
+    /// Makes NaN of the lanes with a score that is not finite.
+    pub(super) fn spoil<const W: usize, T: Real>(scores: &[[T; W]], spoiled: &mut [T; W]) {
+        let mut sums = *spoiled;
+        for score in scores {
+            for p in 0..W {
+                sums[p] += T::ZERO * score[p];
+            }
+        }
+        *spoiled = sums;
+    }
+}
+
+vectorised! {
     /// Adds Σ slope · ∂φ/∂x for scores that are linear in the columns.
     pub(crate) fn pull_back<const W: usize, T: Real>(
         rows: &Rows,

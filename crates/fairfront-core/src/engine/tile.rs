@@ -164,6 +164,8 @@ impl Work<'_, '_> {
         let mut scores = [[T::ZERO; W]; TILE_ROWS];
         let mut by_score = [[T::ZERO; W]; TILE_ROWS];
         let mut outputs = Outputs::new();
+        // Outputs of scores that are not numbers may be numbers: nobody would notice.
+        let mut spoiled = [T::ZERO; W];
         for (number, tile) in self.tiles().enumerate() {
             if number > 0 && number % T::TILES == 0 {
                 sums.add_up();
@@ -182,6 +184,9 @@ impl Work<'_, '_> {
                 continue;
             }
             map.scores(&tile, &mut scores);
+            if T::IS_SINGLE {
+                kernel::spoil(&scores[..n], &mut spoiled);
+            }
             outputs.forget();
             match &slopes {
                 None => {
@@ -220,9 +225,12 @@ impl Work<'_, '_> {
         sums.add_up();
         gradients.add_up();
         let mut result = weights;
-        for lane in 0..self.points.len() {
-            result.extend(sums.before.iter().map(|sum| sum[lane]));
-            result.extend(gradients.before.iter().take(n_params).map(|g| g[lane]));
+        for (lane, spoiled) in spoiled.iter().take(self.points.len()).enumerate() {
+            let found = sums
+                .before
+                .iter()
+                .chain(gradients.before.iter().take(n_params));
+            result.extend(found.map(|sum| sum[lane] + spoiled.wide()));
         }
         Ok(result)
     }

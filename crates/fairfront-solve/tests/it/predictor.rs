@@ -126,6 +126,8 @@ fn solvers() -> [AnySolver; 4] {
         AnySolver::Weighted(Weighted {
             points: 20,
             sums: 8,
+            // In double precision, as the own predictor.
+            tolerance: 1e-8,
             ..Weighted::default()
         }),
         AnySolver::PfSmg(PfSmg {
