@@ -110,7 +110,7 @@ proptest! {
                 prop_assert!(close(*rough, *value, 1e-4), "{rough} is not {value}");
             }
             for i in 0..n_points {
-                let mut expected = vec![0.0; N_PARAMS];
+                let mut expected = [0.0; N_PARAMS];
                 let mut size = 1.0;
                 for k in 0..m {
                     let weight = weights[i * m + k];

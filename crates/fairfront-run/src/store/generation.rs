@@ -99,11 +99,7 @@ impl Generations {
     ) -> Result<(), Error> {
         let place = self.place(number);
         for (index, (name, bytes)) in files.iter().enumerate() {
-            let plain = !name.is_empty()
-                && *name != SUMS
-                && !name.starts_with('.')
-                && !name.contains(['/', '\\', '\n', '\r']);
-            if !plain || files[..index].iter().any(|(other, _)| other == name) {
+            if !is_plain(name) || files[..index].iter().any(|(other, _)| other == name) {
                 let problem = format!("a generation cannot hold a file named {name:?} here");
                 return Err(Error::file(&place, problem));
             }
@@ -272,6 +268,12 @@ fn render(sums: &[Sum]) -> String {
     sums.iter().map(line).collect()
 }
 
+/// Whether a generation can hold a file of this name.
+fn is_plain(name: &str) -> bool {
+    let is_odd = |c: char| matches!(c, '/' | '\\') || c.is_control();
+    !name.is_empty() && name != SUMS && !name.starts_with('.') && !name.contains(is_odd)
+}
+
 /// Reads what [`render`] wrote, and nothing else: all of it must come out again.
 fn parse(text: &str) -> Option<Vec<Sum>> {
     let lines: Vec<&str> = text.lines().collect();
@@ -280,7 +282,7 @@ fn parse(text: &str) -> Option<Vec<Sum>> {
         let [size, sum] = pair else { return None };
         let (sha256, name) = sum.split_once("  ")?;
         let hexadecimal = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        if sha256.len() != 64 || !sha256.chars().all(hexadecimal) {
+        if sha256.len() != 64 || !sha256.chars().all(hexadecimal) || !is_plain(name) {
             return None;
         }
         sums.push(Sum {
