@@ -120,6 +120,8 @@ def test_nohup_keeps_hangups_ignored(fairfront, tmp_path):
 
 def spawn(fairfront, *args, **options):
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    # Programs in the background ignore SIGINT, and so would this one.
+    pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     command = [str(part) for part in [fairfront.binary, *args]]
     return subprocess.Popen(command, **(pipes | options))
 
