@@ -141,7 +141,7 @@ fn quoted(path: &Path) -> String {
 fn check_docs(docs: &Path, quick: bool, experiments: &[Experiment]) -> Result<(), Error> {
     let all = Experiment::ALL.iter().all(|one| experiments.contains(one));
     let problem = if !docs.is_dir() {
-        "this is no folder"
+        "this is not a folder"
     } else if quick {
         "the page of the documentation has no small budgets; leave out --quick"
     } else if !all {

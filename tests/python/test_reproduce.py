@@ -356,10 +356,10 @@ def test_streams_and_searches_say_every_batch_and_combination(all_of_it):
             "tables needs adult:gender and compas:race; get the files with fairfront data get adult:gender",
         ),
         (["--threads", "0"], 2, "give at least 1"),
-        (["--docs", "nowhere"], 2, "this is no folder"),
+        (["--docs", "nowhere"], 2, "this is not a folder"),
         (["--docs", ".", "--quick"], 2, "leave out --quick"),
         (["figures", "--docs", "."], 2, "about all experiments"),
-        (["figures", "--out", "file"], 1, "this is there and is no folder"),
+        (["figures", "--out", "file"], 1, "this is there and is not a folder"),
     ],
 )
 def test_what_is_wrong_is_said(fairfront, tmp_path, monkeypatch, args, code, said):

@@ -98,7 +98,7 @@ fn position(name: &str, attributes: &[Attribute]) -> PyResult<usize> {
     let found = attributes.iter().position(|a| a.name == name);
     found.ok_or_else(|| {
         let near = near_names(name, attributes.iter().map(|a| a.name.as_str()));
-        PyValueError::new_err(format!("{name:?} is no sensitive attribute; {near}"))
+        PyValueError::new_err(format!("{name:?} is not a sensitive attribute; {near}"))
     })
 }
 

@@ -359,7 +359,7 @@ def test_a_problem_can_be_used_after_an_exception(demo):
         (lambda s, rows: s, "must return two arrays"),
         (lambda s, rows: (s[:, :3], s), r"\(s\) returned an array of shape .*means × rows × points"),
         (lambda s, rows: (s, s * np.nan), r"statistics of the objective \"mine\" \(ds\) is NaN"),
-        (lambda s, rows: (s, rows.groups("sx")), "no sensitive attribute"),
+        (lambda s, rows: (s, rows.groups("sx")), "is not a sensitive attribute"),
     ],
 )
 def test_wrong_statistics(demo, statistics, message):

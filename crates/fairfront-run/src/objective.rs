@@ -151,7 +151,7 @@ fn position(
     found.ok_or_else(|| {
         let near = near_names(&wanted, attributes.iter().map(|a| a.name.as_str()));
         settings.refused(say![
-            "{wanted:?} is no sensitive attribute (",
+            "{wanted:?} is not a sensitive attribute (",
             SENSITIVE,
             "); {near}"
         ])

@@ -69,7 +69,7 @@ pub(crate) fn look(folder: &Path) -> Place {
         return Place::Free;
     }
     let Ok(mut names) = names_in(folder) else {
-        return Place::Taken("this is there and is no folder; name another place".into());
+        return Place::Taken("this is there and is not a folder; name another place".into());
     };
     names.retain(|name| !is_ignored(name));
     if names.is_empty() {

@@ -149,7 +149,7 @@ fn a_run_is_replaced_only_by_force() {
     assert_eq!((demo.code, demo.out.as_str()), (1, ""));
     // What is no run is never replaced.
     std::fs::write(folder.path().join("precious"), "x").expect("a file");
-    fit(folder.path(), "--out precious --force").fails(1, "is no folder");
+    fit(folder.path(), "--out precious --force").fails(1, "is not a folder");
     let left: Vec<_> = std::fs::read_dir(folder.path())
         .expect("a folder")
         .collect();
@@ -174,7 +174,7 @@ fn wrong_fits_say_what_is_wrong_before_any_work() {
         (
             "--objective log_loss --objective disparate_impact(job)",
             2,
-            "no sensitive",
+            "is not a sensitive attribute",
         ),
         (
             "--objective log_loss(lambda=-1) --objective disparate_impact(sex)",

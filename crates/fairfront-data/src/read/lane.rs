@@ -10,7 +10,6 @@ use super::batch::Texts;
 use super::form::Form;
 use crate::date::DateOrder;
 use crate::error::{Error, Place};
-
 use crate::setting::{MISSING_VALUE, TYPE};
 use crate::table::{Column, Interner, LeftOut, MISSING};
 

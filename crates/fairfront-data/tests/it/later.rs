@@ -6,11 +6,11 @@ use fairfront_core::{BLOCK_ROWS, Dataset, Linear, UNKNOWN_GROUP, scores};
 use fairfront_data::{
     Arrived, ColumnType, ColumnTypes, Encoded, Encoding, FixedType, Growth, LeftOut, MissingPolicy,
     MissingSensitive, Part, Prepared, RawRecord, ReadOptions, Records, Spec, Split, SplitRule,
-    StoredRows, Table, Values, drawn_part, embed, first_table, next_table, read_table, set_aside,
+    StoredRows, Table, drawn_part, embed, first_table, next_table, read_table, set_aside,
 };
 use proptest::prelude::*;
 
-use crate::{Folder, csv, message, names, spec};
+use crate::{Folder, csv, message, names, shown, spec};
 
 fn records(text: &str) -> (Vec<String>, Vec<RawRecord>) {
     let mut records = Records::new("t.csv", text.as_bytes(), &ReadOptions::default());
@@ -26,18 +26,6 @@ fn first(text: &str, options: &ReadOptions) -> (Arrived, ColumnTypes) {
 fn next(text: &str, types: &ColumnTypes) -> Arrived {
     let (columns, records) = records(text);
     next_table("u.csv", &columns, &records, types).unwrap()
-}
-
-/// The values of a column as texts.
-fn texts(table: &Table, column: &str) -> Vec<String> {
-    match &table.column(column).unwrap().values {
-        Values::Numeric(values) => values.iter().map(|v| v.to_string()).collect(),
-        Values::Categorical { codes, levels, .. } => codes
-            .iter()
-            .map(|c| levels.get(*c as usize).cloned().unwrap_or_default())
-            .collect(),
-        Values::LeftOut(reason) => vec![reason.to_string()],
-    }
 }
 
 #[test]
@@ -61,8 +49,8 @@ fn types_are_found_once_and_hold() {
     // Another order; a number among levels is a level; what was left out stays so.
     let arrived = next("id,gone,c,n\na,5,7,1\nb,6,w,x\nc,7\nd,8,,?\n", &types);
     assert_eq!(arrived.accepted, [0, 3]);
-    assert_eq!(texts(&arrived.table, "c"), ["7", ""]);
-    assert_eq!(texts(&arrived.table, "n"), ["1", "NaN"]);
+    assert_eq!(shown(&arrived.table, "c"), ["7", ""]);
+    assert_eq!(shown(&arrived.table, "n"), ["1", "NaN"]);
     assert_eq!(arrived.table.column("id").unwrap().column_type(), None);
     let said: Vec<(usize, String)> = arrived
         .rejected
@@ -122,7 +110,7 @@ fn rows_of_a_first_batch_that_do_not_fit_are_set_aside() {
     let declared = declared.into();
     let (found, _) = first_table("t", &columns, &some, &ReadOptions::default(), &declared).unwrap();
     assert_eq!(found.accepted, [0, 2]);
-    assert_eq!(texts(&found.table, "b"), ["1", "1"]);
+    assert_eq!(shown(&found.table, "b"), ["1", "1"]);
     let options = ReadOptions {
         types: [("a".to_owned(), ColumnType::Categorical)].into(),
         ..ReadOptions::default()
@@ -165,8 +153,8 @@ proptest! {
         prop_assert!(one.rejected.is_empty() && two.rejected.is_empty());
         for column in ["p", "q", "r"] {
             if whole.column(column).unwrap().column_type().is_some() {
-                let pieces = [texts(&one.table, column), texts(&two.table, column)].concat();
-                prop_assert_eq!(pieces, texts(&whole, column));
+                let pieces = [shown(&one.table, column), shown(&two.table, column)].concat();
+                prop_assert_eq!(pieces, shown(&whole, column));
             }
         }
     }

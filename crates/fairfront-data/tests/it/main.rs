@@ -14,7 +14,7 @@ mod text;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use fairfront_data::{Error, Prepared, ReadOptions, Spec, Table, read_table};
+use fairfront_data::{Error, Prepared, ReadOptions, Spec, Table, Values, read_table};
 use tempfile::TempDir;
 
 /// A folder with files that is gone at the end of the test.
@@ -107,4 +107,16 @@ fn data_folder(test: &str) -> Option<PathBuf> {
         );
     }
     folder
+}
+
+/// The values of a column as strings; why it is left out, if it is.
+fn shown(table: &Table, column: &str) -> Vec<String> {
+    match &table.column(column).expect("the column").values {
+        Values::Numeric(values) => values.iter().map(|v| v.to_string()).collect(),
+        Values::Categorical { codes, levels, .. } => codes
+            .iter()
+            .map(|c| levels.get(*c as usize).cloned().unwrap_or_default())
+            .collect(),
+        Values::LeftOut(reason) => vec![reason.to_string()],
+    }
 }

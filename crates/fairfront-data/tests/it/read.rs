@@ -3,19 +3,7 @@ use std::io::Write;
 use fairfront_data::{Column, ColumnType, LeftOut, ReadOptions, Table, Values, read_table};
 use proptest::prelude::*;
 
-use crate::{Folder, csv, names, read, read_with};
-
-fn texts(table: &Table, column: &str) -> Vec<String> {
-    let column = table.column(column).expect("the column");
-    match &column.values {
-        Values::Numeric(values) => values.iter().map(|v| v.to_string()).collect(),
-        Values::Categorical { codes, levels, .. } => codes
-            .iter()
-            .map(|c| levels.get(*c as usize).cloned().unwrap_or_default())
-            .collect(),
-        Values::LeftOut(reason) => vec![reason.to_string()],
-    }
-}
+use crate::{Folder, csv, names, read, read_with, shown};
 
 fn column_names(table: &Table) -> Vec<&str> {
     table.columns().iter().map(|c| c.name.as_str()).collect()
@@ -33,8 +21,8 @@ fn separators_quotes_and_spaces() {
     ] {
         let table = read(text).unwrap();
         assert_eq!(column_names(&table), ["a", "b"], "{text:?}");
-        assert_eq!(texts(&table, "a"), ["1", "2"], "{text:?}");
-        assert_eq!(texts(&table, "b"), ["x y", "p, q"], "{text:?}");
+        assert_eq!(shown(&table, "a"), ["1", "2"], "{text:?}");
+        assert_eq!(shown(&table, "b"), ["x y", "p, q"], "{text:?}");
     }
 }
 
@@ -66,7 +54,7 @@ fn types_and_missing_values_can_be_set() {
         ..ReadOptions::default()
     };
     let table = read_with("zip,n\n10001,1\n?,-\n", &options).unwrap();
-    assert_eq!(texts(&table, "zip"), ["10001", "?"]);
+    assert_eq!(shown(&table, "zip"), ["10001", "?"]);
     assert_eq!(table.column("n").unwrap().n_missing, 1);
 }
 
@@ -125,7 +113,7 @@ fn a_pandas_index_is_left_out() {
     );
     // A first column that merely lacks a name stays.
     let table = read(",a\n3,5\n1,6\n").unwrap();
-    assert_eq!(texts(&table, "column_1"), ["3", "1"]);
+    assert_eq!(shown(&table, "column_1"), ["3", "1"]);
 }
 
 #[test]
@@ -138,8 +126,8 @@ fn several_files_become_one_table() {
         folder.file("2.csv.gz", gz.finish().unwrap()),
     ];
     let table = read_table(&files, &ReadOptions::default()).unwrap();
-    assert_eq!(texts(&table, "a"), ["1", "2", "3", "4"]);
-    assert_eq!(texts(&table, "b"), ["x", "y", "y", "z"]);
+    assert_eq!(shown(&table, "a"), ["1", "2", "3", "4"]);
+    assert_eq!(shown(&table, "b"), ["x", "y", "y", "z"]);
     assert!(table.place(2).to_string().ends_with("2.csv.gz, row 1"));
 }
 
@@ -154,7 +142,7 @@ fn only_what_is_asked_for_is_read() {
         table.column("a").unwrap().values,
         Values::LeftOut(LeftOut::NotRead)
     );
-    assert_eq!(texts(&table, "b"), ["1", "2"]);
+    assert_eq!(shown(&table, "b"), ["1", "2"]);
 }
 
 /// A long file goes through many chunks and all threads; it must read as a short one does.
@@ -167,11 +155,11 @@ fn long_files_read_as_short_ones() {
     assert_eq!(table.n_rows(), 120_000);
     let numbers = table.column("n").unwrap().numeric().unwrap();
     assert!(numbers.iter().enumerate().all(|(i, n)| n == 2.0 * i as f64));
-    let quoted = texts(&table, "q");
+    let quoted = shown(&table, "q");
     assert!((0..120_000).all(|i| quoted[i] == format!("a, {}", i % 3)));
     let rare = table.column("rare").unwrap();
     assert_eq!(rare.n_missing, 119_999);
-    assert_eq!(texts(&table, "rare")[110_000], "here");
+    assert_eq!(shown(&table, "rare")[110_000], "here");
 }
 
 /// A field as text that needs quoting now and then, and is never taken for missing.
@@ -197,7 +185,7 @@ proptest! {
         let table = read_with(writer.into_inner().unwrap(), &options).unwrap();
         for (i, name) in ["p", "q", "r"].into_iter().enumerate() {
             let expected: Vec<&str> = rows.iter().map(|row| row[i].trim()).collect();
-            prop_assert_eq!(texts(&table, name), expected);
+            prop_assert_eq!(shown(&table, name), expected);
         }
     }
 

@@ -39,7 +39,7 @@ fn objectives_are_read() {
 #[test]
 fn wrong_ones_name_the_near() {
     assert!(refused("logloss").contains("did you mean \"log_loss\"?"));
-    assert!(refused("disparate_impact(gender)").contains("no sensitive attribute"));
+    assert!(refused("disparate_impact(gender)").contains("is not a sensitive attribute"));
     assert!(refused("disparate_impact(sx)").contains("did you mean \"sex\"?"));
     assert!(refused("disparate_impact").contains("disparate_impact(sex)"));
     assert!(refused("log_loss(lambda=-1)").contains("lambda is -1"));
@@ -179,7 +179,7 @@ fn wrong_settings_of_groups_are_refused_with_help() {
         ("mutual_information()", "as in mutual_information(sex)"),
         ("worst_group_loss", "as in worst_group_loss(sex)"),
         ("group_risk(sx)", "did you mean \"sex\"?"),
-        ("group_risk(race)", "is no sensitive attribute"),
+        ("group_risk(race)", "is not a sensitive attribute"),
         ("equalised_odds(sex)", "did you mean \"equalized_odds\""),
         (
             "equalized_odds(sex, spread=foo)",

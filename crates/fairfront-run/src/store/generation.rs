@@ -319,7 +319,7 @@ fn check(path: &Path) -> Result<Option<String>, Error> {
     let names = match names_in(path) {
         Ok(names) => names,
         Err(e) if e.kind() == ErrorKind::NotADirectory => {
-            return Ok(Some("it is no folder".into()));
+            return Ok(Some("it is not a folder".into()));
         }
         Err(e) => return damage("", e),
     };

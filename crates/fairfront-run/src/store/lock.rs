@@ -30,9 +30,10 @@ impl Lock {
     /// nothing.
     pub fn take(folder: &Path) -> Result<Self, Error> {
         make_folder(folder).map_err(|e| match e.kind() {
-            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                Error::file(folder, "this is there and is no folder; name another place")
-            }
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => Error::file(
+                folder,
+                "this is there and is not a folder; name another place",
+            ),
             _ => unwritten(folder, &e),
         })?;
         let path = folder.join("lock");
