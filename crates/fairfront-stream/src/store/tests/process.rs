@@ -60,7 +60,7 @@ fn one_process_at_a_time() {
     Lock::take(&state).expect("given back");
     let file = at.path().join("held");
     let refused = Lock::take(&file).expect_err("a file").to_string();
-    assert!(refused.contains("no folder"), "{refused}");
+    assert!(refused.contains("not a folder"), "{refused}");
 }
 
 /// Runs in a process of its own.
